@@ -17,6 +17,7 @@ from trundle.contact.contacts import (
     SupportChartContact,
     SupportContact,
 )
+from trundle.contact.feature import FeatureContact
 from trundle.errors import InputError
 
 
@@ -34,6 +35,8 @@ from trundle.errors import InputError
         (tg.Capsule(0.1, 0.1), tg.Plane(), "support"),
         (tg.Disc(0.1), tg.Tube(1), "level"),
         (tg.Superellipsoid([1, 1, 1], 1.5), pairs.hand_named("saddle").shape, "support-chart"),
+        (tg.Box([1, 2, 3]), tg.Plane(), "support"),
+        (tg.Box([1, 2, 3]), tg.Sphere(9), "features"),
         (tg.Circle(1), tg.Line(), "support"),
         (tg.Circle(1), tg.Sinusoid(0.01, 1), "chart"),
         (tg.FourierRadius(1, [0, 0.4]), tg.Line(), "chart"),
@@ -66,11 +69,12 @@ def test_asking_for_a_form_that_shapes_cannot_give_names_those_they_can():
 
 def test_forms_become_contacts():
     kinds = {"support": SupportContact, "pair": PairContact, "level": LevelContact, "level-pair": LevelPairContact,
-             "chart": ChartContact, "support-chart": SupportChartContact}  # fmt: skip
+             "chart": ChartContact, "support-chart": SupportChartContact, "features": FeatureContact}  # fmt: skip
     assert set(kinds) | {"auto"} == set(FORMS)
     for name, kind in kinds.items():
         b = {"support": "plane", "pair": "sphere"}.get(name, "dish")
-        contact = make_contact(tg.Ellipsoid([3, 2, 1]), pairs.hand_named(b).shape, name, (0.1, 0.2, 0.3), (1, 0))
+        body = tg.Box([3, 2, 1]) if name == "features" else tg.Ellipsoid([3, 2, 1])
+        contact = make_contact(body, pairs.hand_named(b).shape, name, (0.1, 0.2, 0.3), (1, 0))
         assert type(contact) is kind
 
 

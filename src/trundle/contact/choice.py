@@ -15,10 +15,12 @@ from trundle.contact.contacts import (
     SupportChartContact,
     SupportContact,
 )
+from trundle.contact.feature import FeatureContact
 from trundle.errors import InputError
+from trundle.geometry.boundary import Representations
 from trundle.geometry.shape import Shape
 
-FORMS = ("auto", "support", "pair", "level", "level-pair", "chart", "support-chart")
+FORMS = ("auto", "support", "features", "pair", "level", "level-pair", "chart", "support-chart")
 
 
 def contact_form(A: Shape, B: Shape, form: str = "auto") -> str:
@@ -36,16 +38,18 @@ def contact_form(A: Shape, B: Shape, form: str = "auto") -> str:
     convex_A, convex_B = a.support is not None and not a.hull, b.support is not None and not b.hull
     possible = {
         "support": a.support is not None and b.flat,
+        "features": bool(a.features) and not b.flat and _suits_features(a, b),
         "pair": convex_A and convex_B,
         "level": convex_A and b.level is not None,
         "level-pair": a.level is not None and b.level is not None,
         "chart": bool(a.charts) and bool(b.charts),
         "support-chart": convex_A and bool(b.charts),
     }
-    order = ("support", "chart", "pair", "level", "level-pair", "support-chart") if A.d == 2 else FORMS[1:]
+    order = ("support", "features", "chart", "pair", "level", "level-pair", "support-chart") if A.d == 2 else FORMS[1:]
     if A.d == 3 and convex_A and a.roundness is not None:
         # A support function knows one point of a line or a face, charts know them all.
-        order = ("support", "chart", *(name for name in order if name not in ("support", "chart")))
+        first = ("support", "features", "chart")
+        order = (*first, *(name for name in order if name not in first))
     if b.roundness is not None:
         order = (*(name for name in order if name != "pair"), "pair")
     if form == "auto":
@@ -59,10 +63,28 @@ def contact_form(A: Shape, B: Shape, form: str = "auto") -> str:
     raise InputError("contact", f"{form} ({type(A).__name__} on {type(B).__name__})", allowed)
 
 
-def pieces_of(A: Shape, form: str) -> tuple[int | None, ...]:
-    """Return the numbers of the pieces with which shape A touches in a contact of this `form`; None: as a whole."""
+def pieces_of(A: Shape, form: str, B: Shape | None = None) -> tuple[int | None, ...]:
+    """Return the numbers of the pieces with which shape A touches B in a contact of this `form`; None: as a whole."""
+    if form == "features":
+        most = A.d - 1 if B is None else bent_directions(B)
+        return tuple(i for i, feature in enumerate(A.representations.features) if len(feature.axes) <= most)
     count = len(A.representations.pieces) if form == "support" else 0
     return tuple(range(count)) or (None,)
+
+
+def _suits_features(a: Representations, b: Representations) -> bool:
+    """Whether features of a can touch b: it has a level set, and for rounded ones a quadratic one and its distance."""
+    if b.level is None or not a.features[0].rounding:
+        return b.level is not None
+    return b.distance is not None and b.level.bends is not None
+
+
+def bent_directions(B: Shape) -> int:
+    """Return in how many directions at once a surface may be convex: features with more axes do not touch it."""
+    level = B.representations.level
+    if level is None or level.bends is None:
+        return B.d - 1
+    return min(int(np.sum(level.bends > 1e-9 * np.abs(level.bends).max())), B.d - 1)
 
 
 def make_contact(
@@ -77,6 +99,9 @@ def make_contact(
 
     ``center_A`` (d,), m: origin of A's shape in its body's frame; ``atlas``: which charts to use.
     """
+    level = B.representations.level
+    if form == "features" and level is not None:
+        return FeatureContact(A.representations.features[piece or 0], level, center_A, B.representations.distance)
     if piece is not None:
         part = A.representations.pieces[piece]
         a, at = part.shape.representations, tuple(c + x for c, x in zip(center_A, part.at, strict=True))
@@ -112,7 +137,7 @@ def contact_coordinates(
     InputError
         In the form pair, if B touches with a line or a face.
     """
-    if form == "support":
+    if form in ("support", "features"):
         return np.zeros(0), (0, 0)
     if form == "pair":
         _curved(B, x_B, n_B)

@@ -35,6 +35,7 @@ class Ending(Enum):
     LOCKS = auto()
     IS_NO_POINT = auto()
     LEAVES_CHART = auto()
+    LEAVES_FEATURE = auto()
     LEAVES_DATA = auto()
     LEAVES_HAND = auto()
 
@@ -217,6 +218,7 @@ COMMON_ENDINGS: Mapping[str, Ending] = MappingProxyType(
         "curvature": Ending.LOCKS,
         "roundness": Ending.IS_NO_POINT,
         "chart": Ending.LEAVES_CHART,
+        "feature": Ending.LEAVES_FEATURE,
         "data": Ending.LEAVES_DATA,
         "extent": Ending.LEAVES_HAND,
     }

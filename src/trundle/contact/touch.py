@@ -38,6 +38,8 @@ class Touch:
     follows : bool
         True for a side A without coordinates of its own: its point follows from B's normal, so the
         normals always oppose each other, and what drifts is the tangential part of the gap.
+    straight : (d, m) sqrt(m), or None
+        Directions in which the body is straight, of an edge or a face: it has no radius there, and zero ones across.
     """
 
     r: ca.SX
@@ -48,6 +50,7 @@ class Touch:
     rates: Callable[[ca.SX], ca.SX]
     flat: bool = False
     follows: bool = False
+    straight: ca.SX | None = None
 
 
 class Contact(ABC):

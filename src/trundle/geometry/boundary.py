@@ -10,6 +10,7 @@ from typing import Any, Protocol, Self, TypeVar
 import casadi as ca
 
 from trundle.geometry.chart import Chart
+from trundle.geometry.features import Feature
 from trundle.geometry.level import Level
 from trundle.geometry.patch import Patch
 from trundle.threads import cached_property, made_once
@@ -83,6 +84,8 @@ class Representations:
     pieces : tuple of Piece
         Bodies that touch in points and whose convex hull this one is: on a flat they touch in its place, so that it
         rests on lines and faces.
+    features : tuple of Feature
+        Of a polytope: its corners, edges and faces, which touch in its place on smooth ground that is not flat.
     """
 
     charts: tuple[Chart, ...] = ()
@@ -94,6 +97,7 @@ class Representations:
     height: ca.Function | None = None
     roundness: ca.Function | None = None
     pieces: tuple[Piece, ...] = ()
+    features: tuple[Feature, ...] = ()
 
 
 def without_caches(owner: object) -> dict[str, object]:

@@ -6,10 +6,14 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
 
 from trundle.geometry.patch import Patch
 from trundle.numerics.space import dot, tangents
 from trundle.threads import cached_property
+
+FloatArray = NDArray[np.float64]
 
 
 class Level(ABC):
@@ -41,6 +45,15 @@ class Level(ABC):
         """Return f and grad f (d,) at `x` (d,)."""
         f, gradient = self._value_and_gradient.call([x])
         return f, gradient
+
+    @cached_property
+    def bends(self) -> FloatArray | None:
+        """Return the eigenvalues (d,) of the Hessian of a quadratic f; None of any other."""
+        x = ca.SX.sym("x", self.d)
+        hessian = ca.hessian(self.level(x), x)[0]
+        if ca.depends_on(hessian, x):
+            return None
+        return np.asarray(np.linalg.eigvalsh(np.array(ca.evalf(ca.densify(hessian)))), dtype=np.float64)
 
     @cached_property
     def _value_and_gradient(self) -> ca.Function:

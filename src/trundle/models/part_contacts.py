@@ -50,9 +50,9 @@ def part_contacts(
         form = contact_form(part.shape, terrain)
         if part.ahead is not None and form != "support":
             raise InputError("ahead", part.ahead, "left out unless a convex shape touches a flat at height zero")
-        pieces = (None,) if part.whole or part.ahead is not None else pieces_of(part.shape, form)
+        pieces = (None,) if part.whole or part.ahead is not None else pieces_of(part.shape, form, terrain)
         names = {f"{part.name}-{k}" if k > 1 else part.name: piece for k, piece in enumerate(pieces, 1)}
-        names |= {} if one_contact_only(part.shape, terrain) else {part.name + SECOND: None}
+        names |= {} if pieces[0] is not None or one_contact_only(part.shape, terrain) else {part.name + SECOND: None}
         bounce = restitution if part.restitution is None else replace(restitution, restitution=part.restitution)
         bodies, shapes = (part.body, base), (part.shape, terrain)
         made = [

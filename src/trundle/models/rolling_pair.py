@@ -32,7 +32,7 @@ from trundle.models.tree.closing import nearest
 from trundle.models.tree.conversion import rolling_values
 from trundle.models.tree.force import Force, Potential, external_forces
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem, OnSeparation, OnSlip, Rules, Start
-from trundle.models.tree.touching import lowest
+from trundle.models.tree.touching import lowest, open_gap
 from trundle.models.tree.tree import Tree, TreeModel
 from trundle.parameters import Fraction, NonNegative, Positive, Range, check_parameters, parameter, parameter_of
 from trundle.threads import cached_property
@@ -219,7 +219,7 @@ class RollingPair:
     @cached_property
     def _contacts(self) -> tuple[str, ...]:
         """Names of the contacts: of pieces, or of a second place where the same shapes may touch."""
-        count = len(pieces_of(self.body.shape, self.contact))
+        count = len(pieces_of(self.body.shape, self.contact, self.base.shape))
         if count > 1:
             return ("contact", *(f"contact-{k}" for k in range(2, count + 1)))
         alone = self.coordinates == "rolling" or one_contact_only(self.body.shape, self.base.shape)
@@ -227,7 +227,7 @@ class RollingPair:
 
     @property
     def _pieces(self) -> tuple[int | None, ...]:
-        pieces = pieces_of(self.body.shape, self.contact)
+        pieces = pieces_of(self.body.shape, self.contact, self.base.shape)
         return pieces if len(pieces) > 1 else (None,) * len(self._contacts)
 
     def __getstate__(self) -> dict[str, object]:
@@ -298,7 +298,10 @@ class RollingPair:
         placement = place_in_the_air(self, initial) if known is flight else place(self, **initial)
         start = self.start(placement)
         if placement.flies:
-            found = nearest(self.system, start.atlas, start.x, 0)
+            system, touching = self.system, 0
+            if system.patches:
+                touching = min(range(len(system.contact_pairs)), key=lambda i: open_gap(system, start.x, i))
+            found = nearest(system, start.atlas, start.x, touching)
             refuse_overlap(self, placement.points.center_of_mass, 0.0 if found is None else found.gap)
         else:
             refuse_locked(self.system, start)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import casadi as ca
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
-from trundle.contact.laws import LAWS, Law, Sliding, Sticking, normal_and_tangential
+from trundle.contact.laws import LAWS, SLIP_END, Law, Sliding, Sticking, normal_and_tangential
 from trundle.geometry.chart import Range
 from trundle.geometry.shape import Shape
 from trundle.models.tree.multibody import Dynamics
@@ -74,7 +74,8 @@ class CompiledMode:
     def forces(self) -> tuple[ca.SX, ...]:
         """The forces (d,), N, on A of all contacts, resolved."""
         system = self.system
-        return distributed_forces(self.model, self.dynamics, self.mode.laws, system.pairs, system.patches)
+        flat = tuple(p for p in system.patches if system.contact_pairs[p[0]].form == "support")
+        return distributed_forces(self.model, self.dynamics, self.mode.laws, system.pairs, flat)
 
     @cached_property
     def _margin_values(self) -> dict[str, ca.SX]:
@@ -156,7 +157,7 @@ class CompiledMode:
                 value = sign_of[contact] * value
             if margin == "gap":
                 value = self._or_behind(contact, value)
-                if (value := self._or_face(contact, value)) is None:
+                if (value := self._or_face(contact, self._of_features(contact, value, named))) is None:
                     continue
             margins[name] = value - self._least(contact, margin)
         for constraint, contact_pair, law in zip(
@@ -173,14 +174,49 @@ class CompiledMode:
             )
         return margins
 
-    def _or_face(self, contact: str, gap: ca.SX) -> ca.SX | None:
+    def _of_features(self, contact: str, gap: ca.SX, named: Mapping[str, ca.SX]) -> ca.SX | None:
+        """Return the least gap of all corners, edges and faces that are free to touch; None: the first of them has it.
+
+        One that others touch in place of counts as open by how far its point is outside.
+        """
+        number = [pair.contact for pair in self.system.contact_pairs].index(contact)
+        together = self.free_features(number)
+        if number not in self.system.beside or number != together[0]:
+            return gap if number not in self.system.beside else None
+        gaps = []
+        for i in together:
+            constraint, size = self.model.constraints[i], self.system.contact_pairs[i].shape_A.reference_length
+            margin = constraint.contact.limits(constraint.A, constraint.B, constraint.s)["feature"]
+            gaps.append(ca.fmax(named[f"{constraint.name}.gap"], -margin * size))
+        return ca.mmin(ca.vertcat(*gaps))
+
+    def free_features(self, contact: int) -> list[int]:
+        """Return the contacts of the same shape that may close; their gaps are watched as that of the first."""
+        on = [LAWS[law].touching for law in self.mode.laws]
+        beside = self.system.beside
+        free = (i for i in self.system.pair_of(contact) if not on[i])
+        return [i for i in free if not any(on[k] for k in beside.get(i, ()))]
+
+    def armed(self, unarmed: frozenset[str]) -> np.ndarray:
+        """Return which margins (m,) may end the mode at once: not those of the names that are `unarmed`."""
+        zero = unarmed | {self.watches(name) for name in unarmed if name.endswith(".gap")}
+        return np.array([name not in zero and not name.endswith(SLIP_END) for name in self.margins], dtype=bool)
+
+    def watches(self, gap: str) -> str:
+        """Return the margin that watches a gap ``<contact>.gap``."""
+        names = [pair.contact for pair in self.system.contact_pairs]
+        number = names.index(gap.split(".", 1)[0])
+        free = self.free_features(number) if number in self.system.beside else []
+        return f"{names[free[0]]}.gap" if free else gap
+
+    def _or_face(self, contact: str, gap: ca.SX | None) -> ca.SX | None:
         """Return a gap that stays open for a rim that lies flat, and for points of its face where it does not.
 
         None: the rim touches, and its roundness tells when the face does.
         """
         number = [pair.contact for pair in self.system.contact_pairs].index(contact)
         rim = self.system.rims.get(number, number)
-        if rim not in self.system.faces:
+        if rim not in self.system.faces or gap is None:
             return gap
         if rim != number and LAWS[self.mode.laws[rim]].touching:
             return None
@@ -195,11 +231,9 @@ class CompiledMode:
         if ahead is None:
             return gap
         along = {
-            constraint.name: (constraint.B.p + constraint.contact.touch(constraint.A, constraint.B, constraint.s)[1].r)[
-                0
-            ]
-            for constraint, law in zip(self.model.constraints, self.mode.laws, strict=True)
-            if LAWS[law].touching or constraint.name == contact
+            one.name: (one.B.p + one.contact.touch(one.A, one.B, one.s)[1].r)[0]
+            for one, law in zip(self.model.constraints, self.mode.laws, strict=True)
+            if LAWS[law].touching or one.name == contact
         }
         here = along.pop(contact)
         for there in along.values():

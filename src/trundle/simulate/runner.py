@@ -10,7 +10,7 @@ import numpy as np
 
 from trundle import interrupts
 from trundle.checks import FloatArray, array, positive
-from trundle.contact.laws import LAWS, SLIP_END
+from trundle.contact.laws import LAWS
 from trundle.errors import InputError
 from trundle.models.tree.system import ContactSystem
 from trundle.numerics.ode.ode import Integration
@@ -206,7 +206,7 @@ class Runner:
             looked = needed or watch.full
             light = any(not a and name.endswith(_LOADS) for a, name in zip(armed, phase.margins, strict=True))
             corner = np.array([not a and name in gaps for a, name in zip(armed, phase.margins, strict=True)], bool)
-            longest = _BRIEF if light else WATCH_SPAN if looked else np.inf
+            longest = _BRIEF if light else min(WATCH_SPAN, watch.span) if looked else np.inf
             stop = min(duration, until, now.t + (min(longest, brief) if corner.any() else longest))
             brief *= 2.0
             looks = np.arange(now.t, stop, WATCH_STEP if needed else GUARD_STEP)[1:] if looked else NO_LOOKS
@@ -259,7 +259,7 @@ class Runner:
 
     def _armed(self, phase: CompiledMode, now: HybridState) -> np.ndarray:
         """Return which margins may end a mode at once: not those born zero, nor seams and forces that leave zero."""
-        armed = np.array([name not in now.unarmed and not name.endswith(SLIP_END) for name in phase.margins], bool)
+        armed = phase.armed(now.unarmed)
         forces = np.array([name.endswith(_LOADS) for name in phase.margins], dtype=bool)
         rising = forces | np.array([self._is_seam(name) for name in phase.margins], dtype=bool)
         p = self.parameters(now)
@@ -274,7 +274,7 @@ class Runner:
     def _is_seam(self, name: str) -> bool:
         contact, margin = name.split(".", 1)
         contact_pair = next(m for m in self.system.contact_pairs if m.contact == contact)
-        return margin.startswith(("chart", "data")) and has_neighbour(contact_pair, margin)
+        return margin.startswith(("chart", "data", "feature")) and has_neighbour(contact_pair, margin)
 
     def ask(self, now: HybridState) -> None:
         """Call the policy when its time has come, once each time."""

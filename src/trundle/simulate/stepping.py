@@ -38,7 +38,7 @@ class Stepping:
         begin = now.t
         follows_at_once = begin - self._until < 10.0 * self._least
         self._least = 2.0 * self._least if follows_at_once else LEAST
-        near = (i for i in touched | set(nearby(runner.system)) if may_touch(runner.system, now.x, i))
+        near = (i for i in touched | set(nearby(runner.system)) if may_touch(runner.system, now.x, i, soon=True))
         steps = TimeStepping(runner.board, now, sorted(near))
         after: HybridState | None = None
         while after is None:

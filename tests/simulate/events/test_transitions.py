@@ -202,6 +202,26 @@ def height_map(law: str, contact: str = "auto") -> tuple[tr.Trajectory, str]:
 covers((*ROLLING, "sliding"), "data", 3)(height_map)
 
 
+def plank(d: int) -> Case:
+    """A plank rolls, or slides, on a ball until its corner or its edge touches."""
+
+    def case(law: str) -> tuple[tr.Trajectory, str]:
+        body = tr.RigidBody(tr.Box([0.1, 0.02] if d == 2 else [0.1, 0.3, 0.02]), 1.0, "solid")
+        ball, top = (tr.Circle(0.5), [0.0, 0.5]) if d == 2 else (tr.Sphere(0.5), [0.0, 0.0, 0.5])
+        start: dict[str, Any] = {"object_angular_velocity": -8.0 if d == 2 else [0.0, 8.0, 0.0], "contact_on_hand": top}
+        how: dict[str, Any] = {"friction": 20.0}
+        if law == "sliding":
+            start |= {"slip": [-1.0, *(d - 1) * [0.0]]}
+            how = {"friction": 0.01, "on_slip": "slide"}
+        return go(body, tr.Hand(ball), 0.2, start, law, **how), law
+
+    return case
+
+
+covers((*ROLLING, "sliding"), "feature", 2)(plank(2))
+covers((*ROLLING, "sliding"), "feature", 3)(plank(3))
+
+
 @covers((*ROLLING, "sliding"), "extent", 3)
 def _(law: str) -> tuple[tr.Trajectory, str]:
     start: dict[str, Any] = {"object_angular_velocity": [-3.0, 1.0, 0.0]}

@@ -16,6 +16,7 @@ from trundle.checks import array, number
 from trundle.errors import ShapeError
 from trundle.geometry.boundary import Piece, Representations
 from trundle.geometry.chart import TURN, Chart, Range
+from trundle.geometry.features import features
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build
 from trundle.geometry.shapes.corners import FACE_POINTS, FACE_TILT, corners, rim_points
@@ -328,8 +329,8 @@ class Cylinder(Shape):
 class Box(Shape):
     """Rectangle (d = 2) or box (d = 3) about its centre.
 
-    On a flat it touches with its corners: it lands, rests, tips and slides on them, on edges and faces. Elsewhere round
-    its edges with `Rounded` to roll it.
+    It touches with its corners, edges and faces: it lands, rests, tips, slides and rolls on them, on flat and curved
+    ground. `Rounded` blunts them.
 
     Parameters
     ----------
@@ -356,6 +357,7 @@ class Box(Shape):
     def bundle(self) -> Representations:
         """Return support sum_i a_i |u_i|, signed distance and roundness prod_i n_i (zero on edges and faces)."""
         size, d = ca.SX(ca.DM(list(self.half_extents))), self.d
+        vertices = np.array(list(product_of(*((-a, a) for a in self.half_extents))))
 
         def distance(x: ca.SX) -> ca.SX:
             beyond = ca.fabs(x) - size
@@ -372,7 +374,8 @@ class Box(Shape):
             support=build.support(d, lambda u: ca.dot(size, ca.fabs(u))),
             distance=build.function("distance", d, distance),
             roundness=build.function("roundness", d, product),
-            pieces=corners(np.array(list(product_of(*((-a, a) for a in self.half_extents))))),
+            pieces=corners(vertices),
+            features=features(vertices),
         )
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from trundle.errors import InputError, ShapeError
 from trundle.geometry.boundary import Piece, Representations, SupportLike
 from trundle.geometry.chart import Chart, ExpressionChart
+from trundle.geometry.features import features
 from trundle.geometry.level import ExpressionLevel
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build
@@ -72,6 +73,7 @@ class Rounded(Shape):
             level=level,
             distance=distance,
             roundness=base.roundness,
+            features=tuple(replace(f, rounding=f.rounding + r) for f in base.features),
             pieces=tuple(Piece(Rounded(p.shape, r), p.at, p.face) for p in base.pieces),  # type: ignore[arg-type]
         )
 
@@ -99,8 +101,8 @@ def _offset(chart: Chart, r: float, d: int) -> ExpressionChart:
 class Polytope(Shape):
     """Convex hull of points.
 
-    On a flat it touches with its corners: it lands, rests, tips and slides on them, on edges and faces. Elsewhere round
-    its edges with `Rounded` to roll it.
+    It touches with its corners, edges and faces: it lands, rests, tips, slides and rolls on them, on flat and curved
+    ground. `Rounded` blunts them.
 
     Parameters
     ----------
@@ -161,6 +163,7 @@ class Polytope(Shape):
             support=build.support(self.d, lambda u: _largest([ca.dot(v, u) for v in corners])),
             roundness=build.function("roundness", self.d, lead),
             pieces=corner_pieces(vertices),
+            features=features(vertices),
         )
 
     @property

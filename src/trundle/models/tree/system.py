@@ -235,7 +235,12 @@ class ContactSystem:
         for numbers in self.pairs:
             pieces = {self.contact_pairs[i].piece: i for i in numbers}
             for piece, i in pieces.items():
-                if piece is not None and (face := self.contact_pairs[i].shape_A.representations.pieces[piece].face):
+                pair = self.contact_pairs[i]
+                if (
+                    piece is not None
+                    and pair.form == "support"
+                    and (face := pair.shape_A.representations.pieces[piece].face)
+                ):
                     found[i] = tuple(pieces[k] for k in face)
         return MappingProxyType(found)
 
@@ -243,6 +248,20 @@ class ContactSystem:
     def rims(self) -> Mapping[int, int]:
         """Contacts of the points of a face -> the contact of its rim."""
         return MappingProxyType({i: rim for rim, face in self.faces.items() for i in face})
+
+    @cached_property
+    def beside(self) -> Mapping[int, tuple[int, ...]]:
+        """Contacts of features (corners, edges, faces) -> contacts of those they are parts of or consist of."""
+        found: dict[int, tuple[int, ...]] = {}
+        for numbers in self.pairs:
+            pieces = {self.contact_pairs[i].piece: i for i in numbers}
+            for piece, i in pieces.items():
+                pair = self.contact_pairs[i]
+                if piece is not None and pair.form == "features":
+                    found[i] = tuple(
+                        pieces[k] for k in pair.shape_A.representations.features[piece].beside if k in pieces
+                    )
+        return MappingProxyType(found)
 
     def proximity(self, contact: int) -> Proximity:
         """Return the finder of near points of the two shapes of a contact."""

@@ -16,6 +16,8 @@ _POINT = 2e-9
 """Roundness up to which a rim lies flat: where its margin ends a mode, and round-off."""
 _LEVEL = 1e-6
 """Difference in height, in sizes of the shape, of points that lie on the same line or face."""
+_SOON = 0.05
+"""How near, in sizes, parts of a shape are that may touch a little later."""
 _RANK = 1e-10
 
 
@@ -77,9 +79,27 @@ def lies_flat(system: ContactSystem, x: FloatArray, contact: int) -> bool:
     return float(system.kept(("roundness", rim), build)(x)) <= _POINT
 
 
-def may_touch(system: ContactSystem, x: FloatArray, contact: int) -> bool:
-    """Return whether a contact may close at the state `x`: of a rim and its face only one does."""
+def may_touch(system: ContactSystem, x: FloatArray, contact: int, soon: bool = False) -> bool:
+    """Return whether a contact may close at the state `x`: of a rim and its face, and of parts of a body, one does.
+
+    ``soon``: of parts of a body that are near it, also those that may do so a little later.
+    """
+    if contact in system.beside:
+        near = abs(gap_of(system, x, contact)) < _SOON * system.contact_pairs[contact].shape_A.reference_length
+        return feature_margin(system, x, contact) > (-_SOON if soon and near else -_LEVEL)
     return contact not in (system.faces if lies_flat(system, x, contact) else system.rims)
+
+
+def feature_margin(system: ContactSystem, x: FloatArray, contact: int) -> float:
+    """Return how far inside its feature (sizes), and the normal inside its cone, the point of a contact is."""
+
+    def build() -> ca.Function:
+        model = system.model()
+        constraint = model.constraints[contact]
+        limits = constraint.contact.limits(constraint.A, constraint.B, constraint.s)
+        return ca.Function("margin", [model.x], [limits["feature"]])
+
+    return float(system.kept(("feature", contact), build)(x))
 
 
 def face_below(system: ContactSystem, x: FloatArray, rim: int) -> list[int]:
@@ -94,17 +114,28 @@ def face_below(system: ContactSystem, x: FloatArray, rim: int) -> list[int]:
     return [i for i, level in levels.items() if level >= highest]
 
 
+def gap_of(system: ContactSystem, x: FloatArray, contact: int) -> float:
+    """Return the gap of a contact without coordinates, m."""
+    R, p = system.relative_pose(x, contact)
+    on_A, on_B, normal = contact_points(system, system.first_atlas, x, contact)
+    return float(normal @ (p + R @ on_A - on_B))
+
+
+def open_gap(system: ContactSystem, x: FloatArray, contact: int) -> float:
+    """Return the gap of a contact without coordinates, m; where others touch in its place, how far it is from that."""
+    gap = gap_of(system, x, contact)
+    if contact not in system.beside:
+        return gap
+    return max(gap, -feature_margin(system, x, contact) * system.contact_pairs[contact].shape_A.reference_length)
+
+
 def lowest(system: ContactSystem, x: FloatArray, contacts: Sequence[int] | None = None) -> list[int]:
     """Return those of the `contacts` (default: all) of one shape that are the next ones to touch, at the state `x`."""
     numbers = list(range(len(system.contact_pairs)) if contacts is None else contacts)
     if len(numbers) == 1:
         return numbers
     numbers = [i for i in numbers if may_touch(system, x, i)]
-    gaps = []
-    for i in numbers:
-        R, p = system.relative_pose(x, i)
-        on_A, on_B, normal = contact_points(system, system.first_atlas, x, i)
-        gaps.append(float(normal @ (p + R @ on_A - on_B)))
+    gaps = [gap_of(system, x, i) for i in numbers]
     reach = _LEVEL * system.contact_pairs[numbers[0]].shape_A.reference_length
     return [i for i, gap in zip(numbers, gaps, strict=True) if gap <= min(gaps) + reach]
 

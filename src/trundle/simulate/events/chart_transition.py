@@ -12,7 +12,7 @@ from trundle.geometry.queries.sampling import numeric_charts
 from trundle.geometry.shape import Shape
 from trundle.models.tree.conversion import pose_of, rolling_values, to_wxyz
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem
-from trundle.models.tree.touching import contact_points
+from trundle.models.tree.touching import contact_points, feature_margin, gap_of
 
 _AHEAD = 1e-5
 """How far ahead of the contact (in sizes of the body) the next chart is looked for."""
@@ -24,7 +24,7 @@ _SAME = 1e-6
 def has_neighbour(contact_pair: ContactPair, margin: str) -> bool:
     """Return whether the chart that ends at the margin ``chart_A``, ``data_B0_low``, ... is not the only one."""
     if contact_pair.form not in ("chart", "support-chart"):
-        return False
+        return margin == "feature"
     side = margin.split("_")[1][:1]
     shape = contact_pair.shape_A if side == "A" else contact_pair.shape_B
     return len(shape.representations.charts) > 1
@@ -64,6 +64,21 @@ def neighbouring_chart(
         if not float(np.linalg.norm(old - new)) <= _SAME * shape.reference_length:
             return None
     return after, renamed
+
+
+def neighbouring_feature(system: ContactSystem, x: FloatArray, rate: FloatArray, contact: int) -> int | None:
+    """Return the contact of the corner, edge or face that goes on where the point of a `contact` leaves its own.
+
+    None where none touches: the ground is not convex there.
+    """
+    size = system.contact_pairs[contact].shape_A.reference_length
+    near = [
+        i
+        for i in system.beside[contact]
+        if abs(gap_of(system, x, i)) < _SAME * size and feature_margin(system, x, i) > -_SAME
+    ]
+    soon = x + _AHEAD * size / max(float(np.abs(rate).max()), 1e-300) * rate
+    return max(near, key=lambda i: feature_margin(system, soon, i), default=None)
 
 
 def _ahead(

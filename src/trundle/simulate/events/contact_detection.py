@@ -23,6 +23,7 @@ _TOUCHED = 1e-10
 _PENETRATES = 1e-7
 _STILL = 1e-9
 _OVERLAPS = 1e-6
+_BUMPY_SPAN = 0.01
 _DEEP = 1e-3
 """Overlap, in sizes of the body, in which a touch was seen too late to go on from."""
 
@@ -54,6 +55,11 @@ class ContactDetector:
     def full(self) -> bool:
         """Whether every contact of two bodies is closed, though a body in space could touch once more."""
         return bool(self._full)
+
+    @property
+    def span(self) -> float:
+        """Longest time (s) that may pass before a body's overlap is looked for."""
+        return _BUMPY_SPAN if any(pair.bumpy for pair in self._full) else np.inf
 
     def overlaps(self, states: FloatArray) -> int | None:
         """Return the first of the states (N, n_x) at which bodies overlap away from the contacts, or None."""
@@ -96,7 +102,11 @@ class PairDetector:
         # A body that has just left a contact is still near it: wait until it is away, or has sunk in to be seen.
         left = any(f"{system.contact_pairs[i].contact}.gap" in unarmed for i in self.apart)
         self._armed = bool(self.touching) and not left
-        shape = system.contact_pairs[numbers[0]].shape_B
+        self._number, pair = numbers[0], system.contact_pairs[numbers[0]]
+        shape = pair.shape_B
+        level = shape.representations.level
+        # A feature knows one of its points: on ground that is not quadratic several may be nearest.
+        self.bumpy = pair.form == "features" and level is not None and level.bends is None
         self._data = system.kept(("data", shape), lambda: data_ranges(shape))
         self._proximity = system.proximity(numbers[0])
 
@@ -109,15 +119,18 @@ class PairDetector:
 
     @property
     def full(self) -> bool:
-        """Whether every contact the system can follow is closed, though a body in space could touch once more."""
+        """Whether the system follows all contacts it can, though a body could touch once more."""
+        if self.bumpy:
+            return True
         whole = bool(self.touching) and self.system.contact_pairs[self.touching[0]].piece is None
         return whole and not self.apart and len(self.touching) > 1 and self.system.d == 3
 
     def overlaps(self, states: FloatArray) -> int | None:
         """Return the first of the states (N, n_x) at which the bodies overlap away from the contacts, or None."""
         proximity = self._proximity
-        known = np.stack([on_A for on_A, _ in self._points(states)], axis=1)
-        R, p = self.system.relative_pose(states, self.touching[0], self.mode.atlas)
+        none = np.zeros((len(states), 0, self.system.d))
+        known = np.concatenate([none, *(on_A[:, None] for on_A, _ in self._points(states))], axis=1)
+        R, p = self.system.relative_pose(states, self._number, self.mode.atlas)
         for k in np.flatnonzero(proximity.suspicious(R, p, known)):
             for near in proximity.local_minima(R[k], p[k], below=-_OVERLAPS):
                 apart = np.linalg.norm(near.x_A - known[k], axis=1)

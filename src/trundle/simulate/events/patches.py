@@ -6,7 +6,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.models.tree.system import ContactSystem
-from trundle.models.tree.touching import contact_points, face_below, lies_flat, touch_function
+from trundle.models.tree.touching import contact_points, face_below, lies_flat, may_touch, touch_function
 from trundle.simulate.mode import Mode
 
 _AT_ONCE, _APPROACHES = 1e-9, 1e-9
@@ -21,7 +21,12 @@ def landing_with(system: ContactSystem, mode: Mode, x: FloatArray, contact: int)
     if not any(contact in corners for corners in system.patches):
         return []
     others = [i for corners in system.patches for i in corners if i != contact and mode.laws[i] == "separated"]
-    return [i for i in others if i not in system.rims and _lands(system, mode, x, i)]
+    found = [contact]
+    for i in others:
+        beside = any(k in system.beside.get(i, ()) for k in found)
+        if i not in system.rims and not beside and may_touch(system, x, i) and _lands(system, mode, x, i):
+            found.append(i)
+    return found[1:]
 
 
 def _lands(system: ContactSystem, mode: Mode, x: FloatArray, contact: int) -> bool:

@@ -23,6 +23,8 @@ _GROWTH, _SAME = 1.25, 5
 CLEAR_SLIP = 1e-5
 """Slip (m/s) from which its direction turns slowly enough for an explicit integrator."""
 _NOTHING, _OPENS, _SLIPS = 1e-12, 1e-10, 1e-9
+_INSIDE = 1e-9
+"""How far outside its feature (sizes) a point may be."""
 _FAR = 1e-6
 """Residual of Coulomb's law with which no step is taken."""
 
@@ -213,7 +215,12 @@ def _functions(phase: CompiledMode, contacts: Sequence[int]) -> dict[str, ca.Fun
         k, at = terms.kin[i], terms.split[i]
         axes = ca.horzcat(k.n, k.T).T
         J, b, velocity = terms.J[at, :], terms.b[at], terms.velocity[at]
-        parts = [axes @ J[:d, :], axes @ b[:d], axes @ velocity[:d], ca.dot(k.n, k.gap), J[d:, :], b[d:], velocity[d:]]
+        gap = ca.dot(k.n, k.gap)
+        if i in phase.system.beside:  # a feature that others touch in place of is as good as far away
+            joined = model.constraints[i]
+            outside = joined.contact.limits(joined.A, joined.B, joined.s)["feature"] < -_INSIDE
+            gap = ca.if_else(outside, phase.system.contact_pairs[i].shape_A.reference_length, gap)
+        parts = [axes @ J[:d, :], axes @ b[:d], axes @ velocity[:d], gap, J[d:, :], b[d:], velocity[d:]]
         for gathered, part in zip(rows, parts, strict=True):
             gathered.append(part)
     last = terms.split[-1].stop if terms.split else 0

@@ -11,9 +11,9 @@ from trundle.checks import FloatArray
 from trundle.contact.law import Ending
 from trundle.contact.laws import LAWS, is_own
 from trundle.models.tree.system import ContactSystem
-from trundle.models.tree.touching import face_below, free_directions, touch_function, velocities_changed
+from trundle.models.tree.touching import face_below, free_directions, open_gap, touch_function, velocities_changed
 from trundle.simulate.compiled_mode import CompiledMode, projected
-from trundle.simulate.events.chart_transition import has_neighbour, neighbouring_chart
+from trundle.simulate.events.chart_transition import has_neighbour, neighbouring_chart, neighbouring_feature
 from trundle.simulate.events.patches import landing_with
 from trundle.simulate.events.rest import resting
 from trundle.simulate.events.states import (
@@ -193,6 +193,7 @@ def _separate(board: EventHandler, now: HybridState, event: Event, phase: Compil
 def _falls_in(board: EventHandler, now: HybridState, gap: str) -> bool:
     """Whether the gap closes again at once: then the contact cannot come apart. Only where a margin knows the gap."""
     flight = board.phase_of(now.mode)
+    gap = flight.watches(gap)
     if gap not in flight.margins:
         return False
     p = flight.parameters(board.inputs(now.t), now.onsets, np.zeros(len(now.mode.laws)))
@@ -275,9 +276,12 @@ def _law_after_slip(system: ContactSystem, now: HybridState, contact: int) -> st
 def _land(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
     """A gap closed: plastic impact of the new contact with those that are closed.
 
-    Of a foot that carries a load the impact at another one may open the contact by a hop too short to follow: then it
-    stays closed.
+    Of the corners, edges and faces of a shape the one that touches lands. Of a foot that carries a load the impact at
+    another one may open the contact by a hop too short to follow: then it stays closed.
     """
+    if event.contact in board.system.beside:
+        free = phase.free_features(event.contact)
+        event = replace(event, contact=min(free, key=lambda i: open_gap(board.system, now.x, i)))
     after = _landed(board, now, event)
     if not isinstance(after, HybridState):
         return after
@@ -341,11 +345,25 @@ def _rechart(board: EventHandler, now: HybridState, event: Event, phase: Compile
     return replace(now, x=x, mode=Mode(now.mode.laws, atlas))
 
 
+def _onto_feature(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
+    """The corner, edge or face beside the one that touched goes on as that did."""
+    contact, p = event.contact, phase.parameters(board.inputs(now.t), now.onsets)
+    rate = np.asarray(phase.integrator.system.rate(now.t, now.x, p)).ravel()
+    after = neighbouring_feature(board.system, now.x, rate, contact)
+    if after is None:
+        return Undecided(Status.NOT_A_POINT_CONTACT)  # it touches along a line, where the ground is straight
+    laws, onsets = list(now.mode.laws), np.array(now.onsets)
+    laws[after], laws[contact] = laws[contact], "separated"
+    onsets[after], onsets[contact] = onsets[contact], 0.0
+    return replace(now, mode=replace(now.mode, laws=tuple(laws)), onsets=onsets)
+
+
 TRANSITIONS: dict[Ending, tuple[str, Resolve]] = {
     Ending.SEPARATES: ("the contact force reached zero", _separate),
     Ending.LOCKS: ("the relative curvature reached zero", _stop(Status.CURVATURE_LOCKED)),
     Ending.IS_NO_POINT: ("the contact is no longer a point", _onto_face),
     Ending.LEAVES_CHART: ("the chart's edge was reached", _rechart),
+    Ending.LEAVES_FEATURE: ("the contact left its corner, edge or face", _onto_feature),
     Ending.LEAVES_DATA: ("the data of the surface end here", _stop(Status.OFF_THE_SURFACE)),
     Ending.LEAVES_HAND: ("the contact left the hand", _stop(Status.OFF_THE_HAND)),
     Ending.SLIPS: ("the contact force left the friction cone", _slip),

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 import trundle as tr
 from trundle.errors import InputError
+from trundle.models.tree.approach import placed, with_charts
 from trundle.models.tree.closing import nearest
 from trundle.models.tree.touching import touch_function, velocities_changed
 
@@ -35,7 +36,7 @@ def test_two_smooth_balls_collide_as_in_closed_form(d: int, restitution: float) 
     before, e = np.zeros((2, d)), np.eye(d)[0]
     before[0] = e
     expected = before + np.outer([1.0, -1.0] / MASSES, blow * n)
-    assert run.status is tr.Status.success
+    assert run.status.label == "success"
     assert run.transitions[0]["time"] == pytest.approx(0.2 - np.sqrt(0.15**2 - 0.05**2), abs=1e-12)
     np.testing.assert_allclose(run["body_velocity"][-1], expected, atol=1e-12)
     lost = 0.5 * (1 - restitution**2) * n[0] ** 2 / (1 / MASSES).sum()
@@ -72,14 +73,14 @@ def test_touching_balls_pass_a_blow_on_one_after_the_other() -> None:
     assert [t["contact"] for t in run.transitions] == ["c0", "c1"]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_rows_are_the_derivative_of_the_gap(seed: int) -> None:
     rng = np.random.default_rng(seed)
     d = 2 + seed % 2
     robot, k = tr.Robot(gravity=(0.0,) * d), 1 if d == 2 else 3
     for name, axes in (("a", (0.1, 0.2, 0.15)), ("b", (0.3, 0.2, 0.25))):
         body = robot.free(1.0, 0.1 if d == 2 else (0.1, 0.2, 0.25), name=f"body-{name}")
-        shape = tr.Ellipse(*axes[:2]) if d == 2 else tr.Ellipsoid(axes)
+        shape = tr.Ellipse(axes[:2]) if d == 2 else tr.Ellipsoid(axes)
         turn = rng.normal(size=3) if d == 3 else float(rng.normal())
         robot.attach(body, shape, at=0.1 * rng.normal(size=d), rpy=turn, name=name)
     robot.contact("a", "b")
@@ -87,11 +88,13 @@ def test_the_rows_are_the_derivative_of_the_gap(seed: int) -> None:
     poses = {f"body-{name}": 0.6 * side * rng.uniform(0.7, 1.0, d) for name, side in (("a", 1.0), ("b", -1.0))}
     rates = {name: rng.normal(size=k + d) for name in poses}
     start = tree.place(rates=rates, **poses)
-    system, atlas = tree.system, start.atlas
-    J, _, n, *_ = (np.asarray(value) for value in touch_function(system, atlas, 0)(start.x))
-    nu = np.concatenate([rates[name] for name in tree.system.model().columns])
-    found = nearest(system, atlas, start.x, 0)
+    system = tree.system
+    found = nearest(system, start.atlas, start.x, 0)
     assert found is not None
+    atlas = with_charts(start.atlas, 0, found.charts)
+    x = placed(system, atlas, start.x, 0, found)
+    J, _, n, *_ = (np.asarray(value) for value in touch_function(system, atlas, 0)(x))
+    nu = np.concatenate([rates[name] for name in tree.system.model().columns])
     assert found.speed == pytest.approx(float(n.ravel() @ (J @ nu)), rel=1e-9)
 
     def gap(step: float) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike
@@ -23,7 +25,7 @@ def balls(d: int, friction: float, restitution: float, spin: ArrayLike = 0.0) ->
     robot.free(2.0, shape=shape(0.1), name="b")
     robot.contact("a", "b", friction=friction, restitution=restitution)
     tree, turning = robot.finish(), np.broadcast_to(spin, 1 if d == 2 else 3)
-    places = {"a": np.r_[-0.2, np.zeros(d - 2), 0.05], "b": np.zeros(d)}
+    places: dict[str, Any] = {"a": np.r_[-0.2, np.zeros(d - 2), 0.05], "b": np.zeros(d)}
     return tr.simulate(tree, tree.place(rates={"a": np.r_[turning, 1.0, np.zeros(d - 1)]}, **places), 0.1)
 
 
@@ -67,7 +69,7 @@ def test_touching_balls_pass_a_blow_on_one_after_the_other() -> None:
     for i in range(2):
         robot.contact(f"b{i}", f"b{i + 1}", friction=0.0, restitution=1.0, name=f"c{i}")
     tree = robot.finish()
-    places = {f"b{i}": (0.1 * i - 0.002 * (i == 0), 0.0, 0.0) for i in range(3)}
+    places: dict[str, Any] = {f"b{i}": (0.1 * i - 0.002 * (i == 0), 0.0, 0.0) for i in range(3)}
     run = tr.simulate(tree, tree.place(rates={"b0": (0, 0, 0, 1.0, 0, 0)}, **places), 0.01)
     np.testing.assert_allclose(run["body_velocity"][-1, :, 0], [0.0, 0.0, 1.0], atol=1e-12)
     assert [t["contact"] for t in run.transitions] == ["c0", "c1"]
@@ -85,7 +87,9 @@ def test_the_rows_are_the_derivative_of_the_gap(seed: int) -> None:
         robot.attach(body, shape, at=0.1 * rng.normal(size=d), rpy=turn, name=name)
     robot.contact("a", "b")
     tree = robot.finish()
-    poses = {f"body-{name}": 0.6 * side * rng.uniform(0.7, 1.0, d) for name, side in (("a", 1.0), ("b", -1.0))}
+    poses: dict[str, Any] = {
+        f"body-{name}": 0.6 * side * rng.uniform(0.7, 1.0, d) for name, side in (("a", 1.0), ("b", -1.0))
+    }
     rates = {name: rng.normal(size=k + d) for name in poses}
     start = tree.place(rates=rates, **poses)
     system = tree.system

@@ -39,6 +39,7 @@ def test_two_smooth_balls_collide_as_in_closed_form(d: int, restitution: float) 
     before[0] = e
     expected = before + np.outer([1.0, -1.0] / MASSES, blow * n)
     assert run.status.label == "success"
+    assert [(body.name, body.role) for body in run.scene] == [("a", "body"), ("b", "body")]
     assert run.transitions[0]["time"] == pytest.approx(0.2 - np.sqrt(0.15**2 - 0.05**2), abs=1e-12)
     np.testing.assert_allclose(run["body_velocity"][-1], expected, atol=1e-12)
     lost = 0.5 * (1 - restitution**2) * n[0] ** 2 / (1 / MASSES).sum()

@@ -162,3 +162,25 @@ def test_what_cannot_touch_is_named() -> None:
     tree = robot.finish()
     with pytest.raises(InputError, match="inside b"):
         tree.place(a=(0.0, 0.0), b=(0.1, 0.0))
+
+
+def test_a_cylinder_rolls_on_one_that_rolls_on_the_ground() -> None:
+    robot = tr.Robot(gravity=9.81)
+    robot.free(1.0, shape=tr.Circle(0.1), name="low")
+    robot.free(0.5, shape=tr.Circle(0.05), name="top")
+    robot.terrain(tr.Line(), friction=5.0)
+    robot.contact("top", "low")
+    place = {"low": (0.0, 0.1), "top": (0.15 * np.sin(0.1), 0.1 + 0.15 * np.cos(0.1))}
+    tree = robot.finish()
+    run = tr.simulate(tree, tree.place(contacts=["low", "top-low"], **place), 0.2)
+    assert run.status.label == "success"
+    assert np.ptp(run["energy"]) < 1e-10
+    where, spin = np.asarray(run["body_position"]), np.asarray(run["body_angular_velocity"])
+    np.testing.assert_allclose(np.linalg.norm(where[:, 1] - where[:, 0], axis=1), 0.15, atol=1e-11)
+    # Rolling without slip, w1 r1 = -v1 below and equal speeds of the two surfaces above.
+    n = (where[:, 1] - where[:, 0]) / 0.15
+    v = np.asarray(run["body_velocity"])
+    around = np.stack([-n[:, 1], n[:, 0]], axis=1)
+    speeds = v[:, 0] + 0.1 * spin[:, :1] * around, v[:, 1] - 0.05 * spin[:, 1:] * around
+    np.testing.assert_allclose(*speeds, atol=1e-9)
+    assert abs(v[-1, 0, 0]) > 1e-3

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bench.classics import oracles
-from bench.classics.classic import Answer, Classic, NotYetError, Quantity, planned, timed
+from bench.classics.classic import Answer, Classic, Quantity, planned, timed
 from bench.classics.scene import GRAVITY, Body, Geom, Scene, part, rotation
 
 # Painleve's rod: uniform, its tip a small circle about the rod's end, which slides towards -x
@@ -189,7 +189,23 @@ def cradle_measure(scene: Scene, samples: np.ndarray) -> Mapping[str, float]:
 
 
 def _cradle() -> Answer:
-    raise NotYetError("bodies touch a hand or the terrain; no contact between two free bodies yet")
+    import trundle as tr
+
+    made = tr.Robot(gravity=(0.0, 0.0, 0.0), on_slip="slide", on_separation="fly")
+    for i in range(BALLS):
+        made.free(1.0, 1e-3, shape=tr.Sphere(RADIUS), name=f"ball{i}")
+        if i:
+            made.contact(f"ball{i - 1}", f"ball{i}", friction=0.0, restitution=1.0)
+    tree = made.finish()
+    places = {f"ball{i}": (2 * RADIUS * i - (0.02 if i == 0 else 0.0), 0.0, 0.0) for i in range(BALLS)}
+    run = tr.simulate(tree, tree.place(rates={"ball0": (0, 0, 0, HIT, 0, 0)}, **places), CRADLE_TIMES[-1])
+    v = np.asarray(run["body_velocity"])[-1, :, 0]
+    return Answer(
+        {"last ball": float(v[-1]), "first ball": float(v[0]), "fourth ball": float(v[-2])},
+        timed(run),
+        f"{run.status.label}; balls that touch at rest are contacts not closed yet: {len(run.transitions)} impacts, "
+        "one after the other",
+    )
 
 
 CLASSICS = (

@@ -1,33 +1,121 @@
-"""Shapes of a tree: how they sit on their bodies, and their contacts with the terrain, one, two, or one a piece."""
+"""Shapes of a tree: how they sit on their bodies, and what they touch: terrain, in one place or more, or each other."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import FloatArray, array, number
+from trundle.checks import FloatArray, array, choice, non_negative, number
 from trundle.contact.choice import contact_form, pieces_of
 from trundle.contact.proximity import one_contact_only
 from trundle.contact.restitution import Restitution
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.models.rigid_body import RigidBody
+from trundle.models.tree.joints import BodySpec, Fixed
 from trundle.models.tree.system import ContactPair
+from trundle.models.tree.tree import Link, Tree
 from trundle.numerics.rotations import rotation_plane, rotation_rpy
-
-if TYPE_CHECKING:
-    from trundle.models.rolling_tree import Part
 
 SECOND = "-second"
 """What the name of a part's second contact ends in."""
 
 
+@dataclass(frozen=True)
+class Part:
+    """A shape fixed to a body: the contact's name, the body's, where its origin is in the tree's frame of the body.
+
+    Friction, law and restitution are the robot's own where None. ``ahead``: see `ContactPair`. ``patch``: the
+    foot of which it is a corner. ``whole``: touches in one point, not with its pieces. ``other``: the body, and the
+    shape in its frame, that it touches in place of the terrain.
+    """
+
+    name: str
+    body: str
+    shape: Shape
+    center: tuple[float, ...]
+    friction: float | None
+    law: str | None = None
+    ahead: float | None = None
+    patch: str | None = None
+    restitution: float | None = None
+    whole: bool = False
+    other: tuple[str, Shape] | None = None
+
+
+def coefficients(
+    friction: float | None, restitution: float | None, ahead: float | None
+) -> tuple[float | None, float | None, float | None]:
+    """Return friction, restitution and `ContactPair.ahead` as a user gave them, checked."""
+    mu = None if friction is None else non_negative("friction", friction)
+    e = None if restitution is None else number("restitution", restitution, minimum=0.0, maximum=1.0)
+    return mu, e, None if ahead is None else number("ahead", ahead, unit="m")
+
+
+def new_part(
+    tree: Tree,
+    parts: Sequence[Part],
+    label: str,
+    link: Link,
+    shape: Shape,
+    place: tuple[float, ...],
+    rpy: Sequence[float] | float | None,
+    numbers: tuple[float | None, float | None, float | None],
+) -> Part:
+    """Return a shape fixed to a body of the tree, which gets a frame for it where it is turned."""
+    if any(part.name == label for part in parts):
+        raise InputError("name", label, "a name no other shape of the robot has")
+    if label.endswith(SECOND):
+        raise InputError("name", label, f"a name that does not end in {SECOND!r}: so second contacts are called")
+    body, (friction, restitution, ahead) = link.name, numbers
+    if (turn := turn_of(tree.d, rpy)) is not None:
+        body = f"{label}-shape"
+        orientation = tuple(tuple(float(r) for r in row) for row in turn)
+        tree.add(BodySpec(Fixed(tree.d), body, parent=link.index, at=place, orientation=orientation))
+        place = (0.0,) * tree.d
+    return Part(label, body, shape, place, friction, ahead=ahead, restitution=restitution)
+
+
+def between(
+    tree: Tree,
+    parts: Sequence[Part],
+    others: Sequence[Part],
+    shape: str,
+    other: str,
+    numbers: tuple[float | None, float | None, float | None],
+    name: str | None,
+) -> Part:
+    """Return the contact of two shapes of different bodies, by their names; `others` are those made before.
+
+    The second one's body gets a frame where the shape is off its origin: a contact knows shapes B at theirs.
+    """
+    known = {part.name: part for part in parts}
+    A, B = known[choice("shape", shape, known)], known[choice("other", other, known)]
+    index = {spec.name: i for i, spec in enumerate(tree.specs)}
+
+    def carrier(part: Part) -> str:
+        spec = tree.specs[index[part.body]]
+        return tree.specs[spec.parent].name if spec.welded else spec.name
+
+    if carrier(A) == carrier(B):
+        raise InputError("other", other, f"a shape of another body than {shape!r}")
+    label, body = name or f"{shape}-{other}", B.body
+    if any(part.name == label for part in chain(parts, others)):
+        raise InputError("name", label, "a name no other shape of the robot has")
+    if any(B.center):
+        body = f"{other}-place"
+        if body not in index:
+            tree.add(BodySpec(Fixed(tree.d), body, parent=index[B.body], at=B.center))
+    friction, restitution, _ = numbers
+    return replace(A, name=label, other=(body, B.shape), friction=friction, restitution=restitution, ahead=None)
+
+
 def part_contacts(
-    parts: Sequence[Part], terrain: Shape, base: str, restitution: Restitution
+    parts: Sequence[Part], terrain: Shape | None, base: str, restitution: Restitution
 ) -> tuple[tuple[int, ContactPair], ...]:
     """Return the contacts, each with the number of its part.
 
@@ -36,7 +124,7 @@ def part_contacts(
     Parameters
     ----------
     base : str
-        The body that has the terrain's shape.
+        The body that has the terrain's shape; without terrain, only parts that touch another one have contacts.
     restitution : Restitution
         Of parts that have none of their own.
 
@@ -47,14 +135,17 @@ def part_contacts(
     """
     first, further = [], []
     for i, part in enumerate(parts):
-        form = contact_form(part.shape, terrain)
+        if (side := part.other or (None if terrain is None else (base, terrain))) is None:
+            continue
+        body_B, shape_B = side
+        form = contact_form(part.shape, shape_B)
         if part.ahead is not None and form != "support":
             raise InputError("ahead", part.ahead, "left out unless a convex shape touches a flat at height zero")
-        pieces = (None,) if part.whole or part.ahead is not None else pieces_of(part.shape, form, terrain)
+        pieces = (None,) if part.whole or part.ahead is not None else pieces_of(part.shape, form, shape_B)
         names = {f"{part.name}-{k}" if k > 1 else part.name: piece for k, piece in enumerate(pieces, 1)}
-        names |= {} if pieces[0] is not None or one_contact_only(part.shape, terrain) else {part.name + SECOND: None}
+        names |= {} if pieces[0] is not None or one_contact_only(part.shape, shape_B) else {part.name + SECOND: None}
         bounce = restitution if part.restitution is None else replace(restitution, restitution=part.restitution)
-        bodies, shapes = (part.body, base), (part.shape, terrain)
+        bodies, shapes = (part.body, body_B), (part.shape, shape_B)
         made = [
             (i, ContactPair(name, *bodies, *shapes, part.center, form, None, part.ahead, bounce, piece))
             for name, piece in names.items()

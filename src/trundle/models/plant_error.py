@@ -12,7 +12,8 @@ from trundle.errors import InputError
 from trundle.geometry.sampled.sampled import SampledCurve
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes.curves import Circle, Ellipse, FourierRadius
-from trundle.models.rolling_tree import Part, RollingTree
+from trundle.models.part_contacts import Part
+from trundle.models.rolling_tree import RollingTree
 from trundle.models.tree.joints import BodySpec
 from trundle.parameters import NonNegative, check_parameters, parameter
 

@@ -15,12 +15,11 @@ from trundle.contact.laws import Friction, start_laws
 from trundle.contact.restitution import PLASTIC, Hypothesis, Restitution
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
-from trundle.models.part_contacts import SECOND, moments_of, turn_of
+from trundle.models.part_contacts import Part, between, coefficients, moments_of, new_part
 from trundle.models.rigid_body import Ground
-from trundle.models.rolling_tree import Part, RollingTree
+from trundle.models.rolling_tree import RollingTree
 from trundle.models.tree.force import Force, ForceLaw, Potential, States, Value
 from trundle.models.tree.joint import Joint
-from trundle.models.tree.joints import BodySpec, Fixed
 from trundle.models.tree.system import OnSeparation, OnSlip, Rules
 from trundle.models.tree.tree import Link, Tree
 from trundle.parameters import parameter
@@ -68,6 +67,7 @@ class Robot:
     _tree: Tree = field(init=False, repr=False)
     _world: Link = field(init=False, repr=False)
     _parts: list[Part] = field(default_factory=list, init=False, repr=False)
+    _between: list[Part] = field(default_factory=list, init=False, repr=False)
     _origins: dict[str, tuple[float, ...]] = field(default_factory=dict, init=False, repr=False)
     _terrain: Shape | None = field(default=None, init=False, repr=False)
     _friction: float = field(default=1.0, init=False, repr=False)
@@ -258,10 +258,7 @@ class Robot:
         joint = self._tree.specs[link.index].joint
         if not isinstance(joint, Joint) or not joint.size:
             raise InputError("link", link.name, "a body with a joint that moves")
-        ends = (
-            number("low", low) if low is not None else -math.inf,
-            number("high", high) if high is not None else math.inf,
-        )
+        ends = -math.inf if low is None else number("low", low), math.inf if high is None else number("high", high)
         if joint.size > 1 and (low is not None or high is not None):
             raise InputError("link", link.name, "a body whose joint has one coordinate, for stops")
         if not ends[0] < ends[1]:
@@ -297,25 +294,30 @@ class Robot:
         """
         if shape is None:
             return link
-        origin = self._origin("link", link)
         if not isinstance(shape, Shape) or shape.d != self._tree.d:
             raise InputError("shape", shape, f"a Shape of dimension {self._tree.d}")
-        label = name or link.name
-        if any(part.name == label for part in self._parts):
-            raise InputError("name", label, "a name no other shape of the robot has")
-        if label.endswith(SECOND):
-            raise InputError("name", label, f"a name that does not end in {SECOND!r}: so second contacts are called")
-        place = tuple(float(o + p) for o, p in zip(origin, self._point("at", at), strict=True))
-        mu = None if friction is None else non_negative("friction", friction)
-        least = None if ahead is None else number("ahead", ahead, unit="m")
-        e = None if restitution is None else number("restitution", restitution, minimum=0.0, maximum=1.0)
-        body, turn = link.name, turn_of(self._tree.d, rpy)
-        if turn is not None:
-            body, orientation = f"{label}-shape", tuple(tuple(float(r) for r in row) for row in turn)
-            self._tree.add(BodySpec(Fixed(self._tree.d), body, parent=link.index, at=place, orientation=orientation))
-            place = (0.0,) * self._tree.d
-        self._parts.append(Part(label, body, shape, place, mu, ahead=least, restitution=e))
+        place = self._joint(link, self._point("at", at), "link")
+        numbers = coefficients(friction, restitution, ahead)
+        self._parts.append(new_part(self._tree, self._parts, name or link.name, link, shape, place, rpy, numbers))
         return link
+
+    def contact(
+        self,
+        shape: str,
+        other: str,
+        *,
+        friction: float | None = None,
+        restitution: float | None = None,
+        name: str | None = None,
+    ) -> None:
+        """Let two shapes of different bodies touch, by their names; with the terrain, if any, each does all the same.
+
+        The contact is called "shape-other" unless a `name` is given. It begins open, and closes by an impact, unless
+        it is among the ``contacts`` of `RollingTree.place`. Coefficients that are not given are the terrain's.
+        Touching, but open at the start, a row of balls passes impacts on one after the other.
+        """
+        numbers = coefficients(friction, restitution, None)
+        self._between.append(between(self._tree, self._parts, self._between, shape, other, numbers, name))
 
     def terrain(
         self,
@@ -364,11 +366,11 @@ class Robot:
         InputError
             If there are shapes but no terrain, or shapes that cannot touch it.
         """
-        if self._parts and self._terrain is None:
+        if self._parts and self._terrain is None and not self._between:
             raise InputError("terrain", None, "given, with robot.terrain(shape): bodies have shapes that touch it")
         return RollingTree(
             tree=self._tree,
-            parts=tuple(self._parts),
+            parts=(*(self._parts if self._terrain is not None else ()), *self._between),
             terrain=self._terrain,
             friction=self._friction,
             law=self.law,

@@ -19,7 +19,7 @@ from trundle.geometry.boundary import without_caches
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes.curves import Circle, Line
 from trundle.geometry.shapes.surfaces import Plane, Sphere
-from trundle.models.part_contacts import part_contacts
+from trundle.models.part_contacts import Part, part_contacts
 from trundle.models.placement import refuse_locked
 from trundle.models.rigid_body import Hand
 from trundle.models.tree.closing import Closure, close_gaps, refuse_overlaps
@@ -43,26 +43,6 @@ _NEAR = 0.1
 
 
 @dataclass(frozen=True)
-class Part:
-    """A shape fixed to a body: the contact's name, the body's, where its origin is in the tree's frame of the body.
-
-    Friction, law and restitution are the robot's own where None. ``ahead``: see `ContactPair`. ``patch``: the
-    foot of which it is a corner. ``whole``: touches in one point, not with its pieces.
-    """
-
-    name: str
-    body: str
-    shape: Shape
-    center: tuple[float, ...]
-    friction: float | None
-    law: str | None = None
-    ahead: float | None = None
-    patch: str | None = None
-    restitution: float | None = None
-    whole: bool = False
-
-
-@dataclass(frozen=True)
 class RollingTree:
     """A tree of bodies with wheels and feet on terrain; `Robot.finish` makes one.
 
@@ -71,7 +51,7 @@ class RollingTree:
     tree : Tree
         Its bodies.
     parts : tuple of Part
-        The shapes that may touch the terrain.
+        The shapes that may touch the terrain, or a shape of another body.
     terrain : Shape, or None
     friction : float
         Coulomb's coefficient of parts that have none of their own.
@@ -139,8 +119,6 @@ class RollingTree:
     @cached_property
     def _owned(self) -> tuple[tuple[int, ContactPair], ...]:
         """The contacts of shapes, each with the number of its part."""
-        if self.terrain is None:
-            return ()
         return part_contacts(self.parts, self.terrain, self.base or self.tree.specs[0].name, self.restitution)
 
     @property
@@ -294,7 +272,7 @@ class RollingTree:
             By the names of contacts, m/s: the tangential velocity (d,), world, of the material point over the terrain;
             in the plane a number, along it.
         contacts : names
-            Shapes that touch the terrain (default: all); the others have to be clear of it.
+            Contacts that are closed (default: all shapes on the terrain, none between bodies); the others are open.
         laws : mapping
             By the names of contacts: laws of rolling to start with, in place of the robot's.
         hold : names
@@ -342,10 +320,10 @@ class RollingTree:
         return given_state(self, positions, {})
 
     def closed(self, key: str, contacts: Collection[str] | None) -> list[int]:
-        """Return the numbers of the contacts of these names (None: all); `key` is what an error names."""
+        """Return the numbers of the contacts of these names (None: all with the terrain); `key` is for errors."""
         names = [part.name for part in self.parts]
         if contacts is None:
-            return list(range(len(names)))
+            return [i for i, part in enumerate(self.parts) if part.other is None]
         if isinstance(contacts, str):
             raise InputError(key, contacts, "a list of names")
         for name in contacts:

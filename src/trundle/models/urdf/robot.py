@@ -13,9 +13,10 @@ from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes.surfaces import Plane, Point, Sphere
 from trundle.models.feet import Foot
+from trundle.models.part_contacts import Part
 from trundle.models.rigid_body import Ground, Hand
 from trundle.models.robot import TERRAIN
-from trundle.models.rolling_tree import Part, RollingTree
+from trundle.models.rolling_tree import RollingTree
 from trundle.models.tree.joints import BodySpec, Fixed, Free, Prismatic, Revolute
 from trundle.models.tree.system import OnSeparation, OnSlip, Rules
 from trundle.models.tree.tree import Tree

@@ -98,6 +98,12 @@ def plastic_impact(M: FloatArray, contacts: dict[int, Candidate], new: int) -> I
     if not others or (alone.decided and all(speed > REST_SPEED for speed in leaving)):
         return alone
     together = _together(M, contacts)
+    fast = [i for i, speed in zip(others, leaving, strict=True) if speed > REST_SPEED]
+    if alone.decided and fast and not together.decided:  # those that the blow parts take no part
+        found = _by_coulomb(M, {i: c for i, c in contacts.items() if i not in fast})
+        parted = (float(contacts[i].n @ (contacts[i].velocity + contacts[i].J @ found.jump)) for i in fast)
+        if found.decided and all(speed > REST_SPEED for speed in parted):
+            return found
     # Slower than the threshold, rocking from one contact to the other has no end in time: it rests on both.
     if alone.decided and all(speed > -REST_SPEED for speed in leaving):
         return replace(together, decided=True, rests=True)

@@ -66,6 +66,11 @@ def tree_scene(
         scene.append(_turned(_body(contact_pair.shape_A, name, "body", None), R, coms[name] - p - R @ center))
     pairs = list(system.shape_pairs.values())
     carriers = {model.carrier(contact_pair.body_A)[0] for contact_pair in pairs}
+    for contact_pair in pairs:  # a body that others touch
+        name, R, p = model.carrier(contact_pair.body_B)
+        if name in coms and name not in carriers | system.motions.keys() and _bounded(contact_pair.shape_B):
+            carriers.add(name)
+            scene.append(_turned(_body(contact_pair.shape_B, name, "body", None), R, coms[name] - p))
     for name, com in coms.items():
         if name in system.motions:
             continue
@@ -82,11 +87,12 @@ def tree_scene(
         if len(points) > 1:
             line = np.array(points) if own else np.array(points)[np.lexsort(np.array(points).T)]
             scene.append(SceneBody(name, "link", line, closed=False, center_of_mass=com))
-    if pairs:
+    fixed = [m for m in pairs if (b := model.carrier(m.body_B)[0]) not in coms or b in system.motions]
+    if fixed:
         sizes = [contact_pair.shape_A.reference_length for contact_pair in pairs]
         radius = _MARGIN * (float(np.linalg.norm(np.ptp(path, axis=0))) / 2 + 1.5 * max(sizes))
         window = MeshWindow((path.min(axis=0) + path.max(axis=0)) / 2, radius)
-        terrain = _body(pairs[0].shape_B, pairs[0].body_B, "terrain", None, window)
+        terrain = _body(fixed[0].shape_B, fixed[0].body_B, "terrain", None, window)
         _, R, p = model.carrier(terrain.name)
         scene.append(replace(terrain, vertices=terrain.vertices @ R.T + p))
     return tuple(scene)
@@ -124,13 +130,17 @@ def _window(contact_pair: ContactPair, path: FloatArray) -> MeshWindow:
 
 
 def _body(shape: Shape, name: str, role: str, com: FloatArray | None, window: MeshWindow | None = None) -> SceneBody:
-    bounded = shape.representations.support is not None or _closed(shape)
+    bounded = _bounded(shape)
     around, radius = (None, None) if bounded or window is None else window
     if shape.d == 2:
         outline = shape.mesh(240, around, radius)
         return SceneBody(name, role, outline, closed=bounded, shape=describe(shape), center_of_mass=com)
     vertices, faces = shape.mesh(64, around, radius)
     return SceneBody(name, role, vertices, faces, shape=describe(shape), center_of_mass=com)
+
+
+def _bounded(shape: Shape) -> bool:
+    return shape.representations.support is not None or _closed(shape)
 
 
 def _closed(shape: Shape) -> bool:

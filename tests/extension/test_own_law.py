@@ -11,7 +11,7 @@ import pytest
 
 import trundle as tr
 from trundle.contact.contact import Kinematics
-from trundle.contact.laws import LAWS, Friction, Law, Rows, register
+from trundle.contact.laws import LAWS, Friction, Law, Rows, no_rows, register
 from trundle.errors import InputError
 from trundle.report.metrics import general
 
@@ -126,3 +126,32 @@ def test_names_of_laws_are_checked() -> None:
             register(law)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="'rolling', 'pure-rolling', 'greased'"):
         ball("oiled")
+
+
+def test_a_law_that_gives_a_force_alone_is_a_spring() -> None:
+    @dataclass(frozen=True)
+    class Springy(Law):
+        name = "springy"
+        slipping = True
+        distant = True
+
+        def rows(self, k: Kinematics, friction: Friction) -> Rows:
+            pushed = friction.stiffness * ca.fmax(-k.distance, 0)
+            return no_rows(k, ca.vertcat(ca.SX(k.wrel.shape[0], 1), pushed * k.n))
+
+        def wrench(self, k: Kinematics, lam: ca.SX, friction: Friction) -> tuple[ca.SX, ca.SX]:
+            return friction.stiffness * ca.fmax(-k.distance, 0) * k.n, ca.SX(1, 1)
+
+        def margins(self, k: Kinematics, lam: ca.SX, friction: Friction) -> dict[str, ca.SX]:
+            return {}
+
+    register(Springy())
+    try:
+        body = tr.RigidBody(tr.Sphere(radius=0.1), mass=0.5, inertia="solid")
+        pair = tr.RollingPair(body, tr.Hand(tr.Plane()), law="springy", stiffness=2000.0)
+        run = tr.simulate(pair, pair.place(contact_on_hand=[0, 0, 0]), duration=0.2, output_step=0.01)
+    finally:
+        del LAWS["springy"]
+    sag = 0.5 * G / 2000.0 * (1 - np.cos(np.sqrt(2000.0 / 0.5) * run.time))
+    np.testing.assert_allclose(run["object_position"][:, 2], 0.1 - sag, atol=1e-7)
+    assert set(run["mode"].tolist()) == {"springy"}

@@ -22,7 +22,7 @@ class HuntCrossley(Law):
         f_n = stiffness p^1.5 max(1 + 1.5 dissipation p', 0),  f_t = -mu f_n v/sqrt(v^2 + slip_speed^2),
 
     v the slip, and the moments of rolling resistance and drilling friction, smoothed over `SMOOTH_RATE`. At a gap
-    there is no force, and an adhesion counts in the bound of friction alone while the surfaces touch.
+    there is no force. An adhesion is not read.
 
     Source: Hunt & Crossley 1975, eq. 17; an impact at the speed v has the restitution 1 - dissipation v + O(v^2).
     """

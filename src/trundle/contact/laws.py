@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, Protocol
 
 import casadi as ca
 
@@ -360,3 +361,20 @@ def law_named(name: str) -> Law:
     if name not in LAWS:
         raise InputError("law", name, "one of " + ", ".join(repr(key) for key in LAWS))
     return LAWS[name]
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+def laws_of(contacts: Sequence[_Named], mode: Sequence[Law]) -> Sequence[Law]:
+    """Return one law a contact: further points of a pair (``<name>-<k>``) may be left out, and are apart then."""
+    names = [contact.name for contact in contacts]
+    further = [name.rpartition("-")[0] in names and name.rpartition("-")[2].isdigit() for name in names]
+    if any(further) and len(mode) == further.count(False):
+        given = iter(mode)
+        return [SEPARATED if is_further else next(given) for is_further in further]
+    if len(mode) != len(names):
+        raise InputError("mode", [law.name for law in mode], f"{len(names)} laws, one a contact")
+    return mode

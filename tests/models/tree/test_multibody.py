@@ -6,6 +6,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
+import trundle as tr
 import trundle.geometry as tg
 from tests.contact import pairs
 from tests.models.tree.test_rolling_joint import columns
@@ -222,6 +223,20 @@ def test_baumgarte_feeds_back_slip_and_gap():
 def test_a_mode_has_one_law_a_contact():
     with pytest.raises(InputError, match=r"mode = \['rolling', 'rolling'\]: must be 1 laws, one a contact"):
         robot(2).dynamics([ROLLING, ROLLING])
+
+
+def test_one_law_does_for_a_pair_that_may_touch_at_several_points():
+    pair = tr.RollingPair(tr.RigidBody(tr.Disc(0.1), mass=1.0), tr.Hand(tr.Plane()))
+    model = pair.model()
+    assert len(model.constraints) == len(pair.system.start_laws) > 1
+    one, all_ = model.dynamics([ROLLING]), model.dynamics(pair.system.start_laws)
+    x = np.random.default_rng(0).normal(size=model.x.shape[0])
+    u = np.zeros(model.u.shape[0])
+    values = [np.array(ca.Function("rate", [model.x, model.u], [found.xdot])(x, u)) for found in (one, all_)]
+    assert np.all(np.isfinite(values[0]))
+    np.testing.assert_array_equal(*values)
+    with pytest.raises(InputError, match="one a contact"):
+        model.dynamics([ROLLING, ROLLING])
 
 
 def test_redundant_contacts_of_one_body_share_the_load():

@@ -10,7 +10,7 @@ import casadi as ca
 
 from trundle.checks import FloatArray
 from trundle.contact.contact import Contact, Kinematics, kinematics
-from trundle.contact.laws import Friction, Law
+from trundle.contact.laws import Friction, Law, laws_of
 from trundle.contact.motion import Motion
 from trundle.errors import InputError
 from trundle.models.tree.composite import Branch, composite_inertia
@@ -202,7 +202,7 @@ class Multibody(HoldsExpressions, ABC):
         lam : (m,)
             Multipliers of the rows of `terms`, stacked.
         """
-        self._check_mode(mode)
+        mode = laws_of(self.constraints, mode)
         if self.loops:
             raise InputError("robot", "one with closed loops", "a tree: loops are for simulation")
         joined = enumerate(zip(self.constraints, mode, strict=True))
@@ -241,7 +241,7 @@ class Multibody(HoldsExpressions, ABC):
 
     def terms(self, mode: Sequence[Law], align: float = 0.0) -> Terms:
         """Return the terms of the equations of motion with one law a contact."""
-        self._check_mode(mode)
+        mode = laws_of(self.constraints, mode)
         M, h = self.inertia_terms()
         parts: list[tuple[ca.SX, ca.SX, ca.SX, ca.SX, ca.SX]] = []
         kins, split, at, pushed, stored = [], [], 0, False, None
@@ -283,7 +283,7 @@ class Multibody(HoldsExpressions, ABC):
         return {}
 
     def dynamics(self, mode: Sequence[Law], *, align: float = 0.0, baumgarte: float = 0.0) -> Dynamics:
-        """Return the constrained dynamics in the mode `mode` (one law a contact).
+        """Return the constrained dynamics in the mode `mode` (one law a contact, or one a pair: its first point's).
 
         Parameters
         ----------
@@ -292,6 +292,7 @@ class Multibody(HoldsExpressions, ABC):
         baumgarte : float, 1/s
             Adds 2 beta J nu + beta^2 gap to the rows (theory, "Drift").
         """
+        mode = laws_of(self.constraints, mode)
         terms = self.terms(mode, align)
         b = terms.b
         if baumgarte:
@@ -354,10 +355,6 @@ class Multibody(HoldsExpressions, ABC):
         if not self.loops and len(set(bodies)) == len(bodies) <= _INDEPENDENT[self.d]:
             return 0.0
         return PROXIMAL / sum(body.mass for body in self.bodies)
-
-    def _check_mode(self, mode: Sequence[Law]) -> None:
-        if len(mode) != len(self.constraints):
-            raise InputError("mode", [law.name for law in mode], f"{len(self.constraints)} laws, one a contact")
 
 
 def _generalized(applied: ca.SX, k: Kinematics, JA: ca.SX, JB: ca.SX) -> ca.SX:

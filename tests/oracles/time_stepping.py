@@ -19,7 +19,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class Touch:
-    """What may touch: on the body of the joint number `joint`; `lowest` gives its lowest point from R, p of the joint."""
+    """What may touch, on the body of the joint of a number; `lowest` gives its lowest point from R, p of the joint."""
 
     joint: int
     lowest: Callable[[Array, Array], Array]
@@ -75,16 +75,22 @@ class TimeStepping:
         return pin.integrate(model, q, h * v), v
 
     def _pushes(self, D: Array, free: Array) -> Array:
-        m, p = len(free), np.array(self.pushes)
-        rho = [1.0 / np.linalg.eigvalsh(D[3 * i : 3 * i + 3, 3 * i : 3 * i + 3])[-1] for i in range(m)]
+        p = np.array(self.pushes)
+        blocks = [D[3 * i : 3 * i + 3, 3 * i : 3 * i + 3] for i in range(len(p))]
+        inverses = [np.linalg.inv(block) for block in blocks]
+        rho = [1.0 / np.linalg.eigvalsh(block)[-1] for block in blocks]
         for _ in range(20_000):
             before = np.array(p)
-            for i in range(m):
-                at = slice(3 * i, 3 * i + 3)
-                for _ in range(5):
-                    u = free[i] + D[at] @ p.ravel()
-                    u[2] += self.mu[i] * np.hypot(u[0], u[1])
-                    p[i] = _onto_cone(p[i] - rho[i] * u, self.mu[i])
+            for i, mu in enumerate(self.mu):
+                rest = free[i] + D[3 * i : 3 * i + 3] @ p.ravel() - blocks[i] @ p[i]
+                sticking = -inverses[i] @ rest
+                if np.hypot(sticking[0], sticking[1]) <= mu * sticking[2]:
+                    p[i] = sticking
+                    continue
+                for _ in range(10):
+                    u = rest + blocks[i] @ p[i]
+                    u[2] += mu * np.hypot(u[0], u[1])
+                    p[i] = _onto_cone(p[i] - rho[i] * u, mu)
             if np.max(np.abs(p - before)) <= 1e-10 * (np.max(np.abs(p)) + 1e-300):
                 break
         return p

@@ -9,6 +9,7 @@ import pytest
 
 import trundle as tr
 from tests.oracles.time_stepping import TimeStepping, Touch, wheel
+from tests.slowly import slow_but
 
 RADII, TILT, BASE, TRAIL = (0.3, 0.35), np.pi / 10, 1.02, 0.08
 FRAME = (85.0, ((9.2, 0, -2.4), (0, 11, 0), (-2.4, 0, 2.8)), (0.3, 0.0, 0.9))
@@ -89,3 +90,17 @@ def differences(friction: float, crown: float, times: tuple[float, ...], steps: 
             pin.forwardKinematics(oracle.model, oracle.data, q)
             row[i] = np.linalg.norm(oracle.data.oMi[1].act(np.array(FRAME[2])) - expected[i])
     return found
+
+
+CASES = [(0.8, 0.02), (1.0, 0.02), (0.5, 0.02), (0.3, 0.02), (0.8, 0.001)]
+"""Friction and crown (m) of bicycles that fall over: slips of both wheels begin, end and turn between .8 and 1.1 s."""
+
+
+@pytest.mark.parametrize(("friction", "crown"), slow_but(CASES, CASES[0]))
+def test_a_falling_bicycle_moves_as_time_steps_converge_to(friction: float, crown: float) -> None:
+    """Until 1.1 s: later on impacts make small differences large."""
+    found = differences(friction, crown, (0.5, 0.9, 1.1), (4e-3, 2e-3, 1e-3))
+    assert np.all(found[-1] < 1e-3)
+    ratios = found[:-1] / found[1:]
+    assert np.all(ratios > 1.7), ratios  # of first order
+    assert np.all(ratios < 3.5), ratios

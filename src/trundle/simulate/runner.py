@@ -36,8 +36,6 @@ GUARD_STEP = 25e-3
 WATCH_SPAN = 0.25
 """Time (s) that is integrated in one go before its looks are taken together."""
 
-NO_LOOKS: FloatArray = np.zeros(0)
-
 _MANY, _RECENT = 12, 1e-5  # so many transitions within so short a time (s) are no progress
 _ENDLESS = (Status.NOT_FINITE, Status.STEP_TOO_SMALL, Status.TOO_MANY_STEPS)
 """How an integration ends where forces grow without bound or turn at once."""
@@ -191,7 +189,8 @@ class Runner:
     def _mode(self, now: HybridState, duration: float) -> Status | tuple[HybridState, Event | Undecided, CompiledMode]:
         """Stay in one mode: to the end (SUCCESS), a failure, or an event."""
         phase = self.phase(now.mode)
-        interrupts.opened()(lambda: phase.integrator)()  # may take a second to make
+        with interrupts.opened():
+            _ = phase.integrator  # takes a while to make
         watch = ContactDetector(self.system, now.mode, now.unarmed)
         needed, signs = watch.needed, self._signs(phase, now)
         armed = self._armed(phase, now)
@@ -209,7 +208,7 @@ class Runner:
             longest = _BRIEF if light else min(WATCH_SPAN, watch.span) if looked else np.inf
             stop = min(duration, until, now.t + (min(longest, brief) if corner.any() else longest))
             brief *= 2.0
-            looks = np.arange(now.t, stop, WATCH_STEP if needed else GUARD_STEP)[1:] if looked else NO_LOOKS
+            looks = np.arange(now.t, stop, WATCH_STEP if needed else GUARD_STEP)[1:] if looked else np.zeros(0)
             done, seen = self._integrate(phase, now.t, now.x, stop, p, armed, first_step, looks)
             end = self._event(phase, done)
             if needed and done.t_end > now.t:

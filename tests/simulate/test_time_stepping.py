@@ -8,7 +8,7 @@ import pinocchio as pin
 import pytest
 
 import trundle as tr
-from tests.oracles.time_stepping import TimeStepping, Touch, wheel
+from tests.simulate.independent_stepping import TimeStepping, Touch, wheel
 from tests.slowly import slow_but
 
 RADII, TILT, BASE, TRAIL = (0.3, 0.35), np.pi / 10, 1.02, 0.08

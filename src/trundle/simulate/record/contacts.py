@@ -77,9 +77,18 @@ def nearest_in_flight(
         moved = np.array(segment.states[rows])
         moved[:, other.model.layout[f"{contact_pair.contact}.coordinates"]] = [s for _, s in places]
         out = other.outputs(segment.times[rows], moved, segment.parameters[rows])
-        for quantity in ("point", "normal", "gap", "slip", "on_A", "on_B"):
-            contact[quantity][rows, slot] = out[f"{contact_pair.contact}.{quantity}"]
-        contact["on_A"][rows, slot] -= np.array(contact_pair.center_A)
+        seen = {
+            name: out[f"{contact_pair.contact}.{name}"] for name in ("point", "normal", "gap", "slip", "on_A", "on_B")
+        }
+        seen["on_A"] = seen["on_A"] - np.array(contact_pair.center_A)
+        for quantity, values in seen.items():
+            contact[quantity][rows, slot] = values
+    # Where a line or a face lies parallel no one point is nearest: the sample before or after stands for it.
+    good = np.flatnonzero(np.all([np.isfinite(contact[name][:, slot]).all(axis=1) for name in contact], axis=0))
+    if good.size:
+        nearest = good[np.clip(np.searchsorted(good, np.arange(len(segment.times)), side="right") - 1, 0, None)]
+        for name in contact:
+            contact[name][:, slot] = contact[name][nearest, slot]
 
 
 def _phase_on(system: ContactSystem, phase: CompiledMode, atlas: Atlas) -> CompiledMode:

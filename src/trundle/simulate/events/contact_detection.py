@@ -13,7 +13,7 @@ from trundle.models.tree.approach import Approach, approach_at, placed, refined,
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import contact_points, points_on_both
 from trundle.simulate.compiled_mode import data_ranges
-from trundle.simulate.events.exclusion import exclusion
+from trundle.simulate.events.exclusion import Exclusion, exclusion
 from trundle.simulate.events.recontact import crossing
 from trundle.simulate.events.transitions import Event
 from trundle.simulate.mode import Mode
@@ -177,9 +177,14 @@ class PairDetector:
 
     def touched(self, times: FloatArray, states: FloatArray, state_at: StateAt) -> tuple[float, Event] | None:
         """Return the first instant at which something touched, and the event, or None; see `Watch.touched`."""
-        contact, points = self.apart[0], self._points(states)
-        if len(points) == 1 and self._excluded(points[0][1]):
+        contact, shapes = self.apart[0], self._exclusion
+        if shapes is not None and shapes.always:
             return None
+        points = self._points(states)
+        if shapes is not None and shapes.bend is not None:
+            along = points[0][1][:, 0]
+            if shapes.excludes(float(np.min(along)), float(np.max(along))):
+                return None
         known = np.zeros((len(times), 0, self.system.d))
         if points:
             known = np.stack([on_A for on_A, _ in points], axis=1)
@@ -197,14 +202,14 @@ class PairDetector:
         """Return the points of each closed contact at the states (N, n_x): (N, d) on A and on B."""
         return [points_on_both(self.system, self.mode.atlas, states, i) for i in self.touching]
 
-    def _excluded(self, on_B: FloatArray) -> bool:
-        """Whether the shapes leave no room for another contact while the only one passes the points (N, d) of B."""
+    @property
+    def _exclusion(self) -> Exclusion | None:
+        """Where the shapes leave no room for another contact beside the only one, or None if there are several."""
+        if len(self.touching) != 1:
+            return None
         contact_pair = self.system.contact_pairs[self.touching[0]]
         key = ("exclusion", contact_pair.shape_A, contact_pair.shape_B)
-        shapes = self.system.kept(key, lambda: exclusion(contact_pair.shape_A, contact_pair.shape_B))
-        if shapes.always or shapes.bend is None:
-            return shapes.always
-        return shapes.excludes(float(np.min(on_B[:, 0])), float(np.max(on_B[:, 0])))
+        return self.system.kept(key, lambda: exclusion(contact_pair.shape_A, contact_pair.shape_B))
 
     def _instant(self, t0: float, t1: float, state_at: StateAt, after: Approach) -> tuple[float, Event]:
         @cache

@@ -11,6 +11,7 @@ from scipy.optimize import brentq, minimize_scalar
 
 import trundle as tr
 from trundle.simulate.events.contact_detection import PairDetector
+from trundle.simulate.events.exclusion import Exclusion
 
 PHI = np.linspace(0, 2 * np.pi, 3000, endpoint=False)
 AWAY = 0.1
@@ -91,7 +92,7 @@ def test_the_watch_finds_what_a_dense_search_finds(seeds: range, monkeypatch: py
     for seed, case in cases:
         run = case.run()
         with monkeypatch.context() as blind:
-            blind.setattr(PairDetector, "_excluded", lambda self, on_B: True)
+            blind.setattr(PairDetector, "_exclusion", Exclusion(0.0, always=True, size=1.0))
             wanted = dense_search(case)
         touches = [note["time"] for note in run.transitions if note["reason"] == "the gap closed"]
         assert touches[:1] == ([] if wanted is None else [pytest.approx(wanted, abs=1e-6)]), seed

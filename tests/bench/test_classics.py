@@ -159,7 +159,7 @@ def test_a_coaster_s_ball_leaves_where_nothing_pushes() -> None:
 
 
 def test_laws_of_dissipation_end_a_disk_as_their_equations_do() -> None:
-    """a' of each law, integrated to flat."""
+    """a' of each law, integrated to where the disk is taken as flat."""
     r, tilt = disk.RADIUS, disk.SCENE_TILT
     ends = list(disk.end_times().values())
     power = (
@@ -169,8 +169,8 @@ def test_laws_of_dissipation_end_a_disk_as_their_equations_do() -> None:
     )
     from scipy.integrate import quad
 
-    for exact, loss in zip(ends, power, strict=True):
-        time, _ = quad(lambda a, loss=loss: 1.5 * disk.MASS * G * r / loss(a), 0, tilt, epsabs=0, epsrel=1e-10)
+    for exact, loss, flat in zip(ends, power, (disk.FLAT, 0.0, 0.0), strict=True):
+        time, _ = quad(lambda a, loss=loss: 1.5 * disk.MASS * G * r / loss(a), flat, tilt, epsabs=0, epsrel=1e-10)
         assert time == pytest.approx(exact, rel=1e-8)
 
 

@@ -94,7 +94,7 @@ def _first(system: ContactSystem, initial: Start) -> HybridState:
 def _recorded(runner: Runner, first: HybridState, duration: float) -> Trajectory:
     """Run and record, with the wall time of each; the first mode is compiled before the clock of the run starts."""
     begin = clock.perf_counter()
-    runner.phase(first.mode)
+    _ = runner.phase(first.mode).integrator
     with held_alone(runner.policy), interrupts.held() as outermost:
         built = clock.perf_counter()
         status = runner.run(first, duration)

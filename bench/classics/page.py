@@ -19,7 +19,7 @@ A cell holds the value and, in brackets, its digits: -log10 of the relative erro
 is zero or a place. Seconds are those of stepping alone; building and compiling are left out for every engine. A dash is a number an engine was not asked
 for. The other engines run as they come, and with the hardest contact that is useful and a finer step; masses, shapes, friction and start are the same.
 Drake has 1e5 N/m of contact in the first case, and two of its solvers in the second. A step is the next that divides the time between samples. Wheels and discs are ellipsoids a thousand times thinner than wide in MuJoCo and Drake, flat cylinders with round rims in PyBullet,
-where an ellipsoid is a hull of 4,000 points. "Not yet" is said by the command, where trundle's public interface has no such thing.
+where an ellipsoid is a hull of 4,000 points.
 """
 
 

@@ -363,15 +363,24 @@ def law_named(name: str) -> Law:
     return LAWS[name]
 
 
-class _Named(Protocol):
+class _Carried(Protocol):
     @property
     def name(self) -> str: ...
+    @property
+    def carrier(self) -> str: ...
 
 
-def laws_of(contacts: Sequence[_Named], mode: Sequence[Law]) -> Sequence[Law]:
-    """Return one law a contact: further points of a pair (``<name>-<k>``) may be left out, and are apart then."""
+def laws_of(contacts: Sequence[_Carried], mode: Sequence[Law]) -> Sequence[Law]:
+    """Return one law a contact: further points of a pair may be left out, and are apart then.
+
+    They are on the same body as its first and called ``<name>-<k>``.
+    """
     names = [contact.name for contact in contacts]
-    further = [name.rpartition("-")[0] in names and name.rpartition("-")[2].isdigit() for name in names]
+    carriers = {contact.name: contact.carrier for contact in contacts}
+    split = [name.rpartition("-") for name in names]
+    further = [
+        k.isdigit() and carriers.get(first) == carriers[name] for name, (first, _, k) in zip(names, split, strict=True)
+    ]
     if any(further) and len(mode) == further.count(False):
         given = iter(mode)
         return [SEPARATED if is_further else next(given) for is_further in further]

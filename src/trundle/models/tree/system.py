@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
@@ -231,18 +231,8 @@ class ContactSystem:
     @cached_property
     def faces(self) -> Mapping[int, tuple[int, ...]]:
         """Contacts of rims that may come to lie on a face -> contacts of that face's points."""
-        found: dict[int, tuple[int, ...]] = {}
-        for numbers in self.pairs:
-            pieces = {self.contact_pairs[i].piece: i for i in numbers}
-            for piece, i in pieces.items():
-                pair = self.contact_pairs[i]
-                if (
-                    piece is not None
-                    and pair.form == "support"
-                    and (face := pair.shape_A.representations.pieces[piece].face)
-                ):
-                    found[i] = tuple(pieces[k] for k in face)
-        return MappingProxyType(found)
+        found = self._of_pieces("support", lambda shape, piece: shape.representations.pieces[piece].face)
+        return MappingProxyType({rim: face for rim, face in found.items() if face})
 
     @cached_property
     def rims(self) -> Mapping[int, int]:
@@ -252,16 +242,19 @@ class ContactSystem:
     @cached_property
     def beside(self) -> Mapping[int, tuple[int, ...]]:
         """Contacts of features (corners, edges, faces) -> contacts of those they are parts of or consist of."""
+        found = self._of_pieces("features", lambda shape, piece: shape.representations.features[piece].beside)
+        return MappingProxyType(found)
+
+    def _of_pieces(self, form: str, others: Callable[[Shape, int], Sequence[int]]) -> dict[int, tuple[int, ...]]:
+        """Return contacts of pieces, of a form -> those of the pieces of the same shape that `others` names."""
         found: dict[int, tuple[int, ...]] = {}
         for numbers in self.pairs:
             pieces = {self.contact_pairs[i].piece: i for i in numbers}
             for piece, i in pieces.items():
                 pair = self.contact_pairs[i]
-                if piece is not None and pair.form == "features":
-                    found[i] = tuple(
-                        pieces[k] for k in pair.shape_A.representations.features[piece].beside if k in pieces
-                    )
-        return MappingProxyType(found)
+                if piece is not None and pair.form == form:
+                    found[i] = tuple(pieces[k] for k in others(pair.shape_A, piece) if k in pieces)
+        return found
 
     def proximity(self, contact: int) -> Proximity:
         """Return the finder of near points of the two shapes of a contact."""

@@ -12,7 +12,9 @@ from trundle.checks import FloatArray
 
 _NEWTON, _SWEEPS, _HALVINGS = 60, 200, 12
 _MU_STEPS, _STICKY, _RANDOM = 21, 10.0, 60
-_ROUND_OFF, _EXACT = 1e-14, 1e-10
+_ROUND_OFF = 1e-14
+"""Of the impulses: where the iteration ends."""
+_EXACT = 1e-10
 """Largest residual of an answer, of the velocities and impulses there are."""
 
 
@@ -171,7 +173,7 @@ class _Problem:
     def judged(self, L: FloatArray) -> ContactImpulses:
         """Return an answer with its residual: each condition for itself, not the map that was solved."""
         d = self.d
-        pushes = np.array([self.inside(i, L[i * d : (i + 1) * d]) for i in range(self.m)])
+        pushes = np.array([self.projected(i, L[i * d : (i + 1) * d]) for i in range(self.m)])
         v = (self.v0 + self.D @ pushes.ravel()).reshape(self.m, d)
         speed = max(float(np.abs(self.v0).max(initial=0.0)), float(np.abs(v).max(initial=0.0)), 1e-300)
         push = max(float(np.abs(pushes).max(initial=0.0)), 1e-300)
@@ -186,7 +188,3 @@ class _Problem:
                 edge = float(np.linalg.norm(L_i[1:] + (room / slip) * v_i[1:])) / push if slip > 0.0 else 0.0
                 worst = max(worst, min(edge, slip / speed))
         return ContactImpulses(pushes, v, worst)
-
-    def inside(self, i: int, push: FloatArray) -> FloatArray:
-        """Return the push put into its cone."""
-        return self.projected(i, push)

@@ -35,10 +35,10 @@ class Segment:
     def outputs(self) -> dict[str, FloatArray]:
         """Return the quantities of the samples, see `CompiledMode.outputs`."""
         out = self.phase.outputs(self.times, self.states, self.parameters, forces=self.forces is None)
-        for i, constraint in enumerate(self.phase.model.constraints if self.forces is not None else ()):
-            if f"{constraint.name}.force" in out and self.forces is not None:
-                out[f"{constraint.name}.force"] = self.forces[:, i]
-        return out
+        if self.forces is None:
+            return out
+        names = [f"{constraint.name}.force" for constraint in self.phase.model.constraints]
+        return out | {name: self.forces[:, i] for i, name in enumerate(names) if name in out}
 
 
 @dataclass

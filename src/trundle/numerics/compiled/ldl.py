@@ -72,12 +72,14 @@ def kkt_solver(
 
 @dataclass(frozen=True)
 class _Step:
-    """One pivot: its number, 1/pivot, the factors of the rows below and the rest of its row."""
+    """One pivot: its number, 1/pivot, the factors (k, 1) of rows below and the rest (1, m) of its own, by numbers."""
 
     pivot: int
     inverse: ca.SX
-    factors: dict[int, ca.SX]
-    row: dict[int, ca.SX]
+    below: list[int]
+    factors: ca.SX
+    right: list[int]
+    row: ca.SX
 
 
 def _eliminated(K: ca.SX, nv: int, symmetric: bool, leaves_first: bool) -> list[_Step]:
@@ -85,53 +87,37 @@ def _eliminated(K: ca.SX, nv: int, symmetric: bool, leaves_first: bool) -> list[
 
     Of a symmetric K only one triangle is computed; the other shares its nodes.
     """
-    n = K.shape[0]
-    rows: list[dict[int, ca.SX]] = [{} for _ in range(n)]
-    for i, j in zip(*K.sparsity().get_triplet(), strict=True):
-        entry = K[i, j]
-        if not entry.is_zero():
-            rows[i][j] = entry
-    left = set(range(n))
+    rest, left = ca.sparsify(K), list(range(K.shape[0]))
     steps: list[_Step] = []
     while left:
-        p = max(i for i in left if i < nv) if leaves_first and min(left) < nv else _next_pivot(rows, left, nv)
+        p = max(i for i in left if i < nv) if leaves_first and left[0] < nv else _next_pivot(rest, left, nv)
         left.remove(p)
-        pivot_row = {j: v for j, v in rows[p].items() if j in left}
-        inverse = 1 / rows[p][p]
-        column = {i: rows[i].pop(p) for i in sorted(left) if p in rows[i]}
-        factors = {i: below * inverse for i, below in column.items()}
-        steps.append(_Step(p, inverse, factors, pivot_row))
-        for i, factor in factors.items():
-            for j, value in pivot_row.items():
-                if symmetric and j < i:
-                    continue
-                entry = rows[i].get(j, ca.SX(0)) - factor * value
-                for row, column in {(i, j), (j, i)} if symmetric else {(i, j)}:
-                    if entry.is_zero():
-                        rows[row].pop(column, None)
-                    else:
-                        rows[row][column] = entry
+        right = [j for j in left if rest.has_nz(p, j)]
+        below = right if symmetric else [i for i in left if rest.has_nz(i, p)]
+        inverse = 1 / rest[p, p]
+        row = rest[p, right]
+        factors = (row.T if symmetric else rest[below, p]) * inverse
+        steps.append(_Step(p, inverse, below, factors, right, row))
+        if below and right:
+            done = rest[below, right] - factors @ row
+            rest[below, right] = ca.sparsify(ca.triu(done) + ca.triu(done, False).T if symmetric else done)
     return steps
 
 
 def _substituted(steps: list[_Step], rhs: ca.SX) -> ca.SX:
-    right = [rhs[i, :] for i in range(rhs.shape[0])]
+    right, solution = ca.SX(rhs), ca.SX(*rhs.shape)
     for step in steps:
-        for i, factor in step.factors.items():
-            right[i] = right[i] - factor * right[step.pivot]
-    solution: list[ca.SX] = [ca.SX(0)] * len(right)
+        if step.below:
+            right[step.below, :] -= step.factors @ right[step.pivot, :]
     for step in reversed(steps):
-        total = right[step.pivot]
-        for j, value in step.row.items():
-            total = total - value * solution[j]
-        solution[step.pivot] = total * step.inverse
-    return ca.vertcat(*solution)
+        solution[step.pivot, :] = (right[step.pivot, :] - step.row @ solution[step.right, :]) * step.inverse
+    return solution
 
 
-def _next_pivot(rows: list[dict[int, ca.SX]], left: set[int], nv: int) -> int:
-    candidates = [i for i in sorted(left) if i in rows[i]]
+def _next_pivot(rest: ca.SX, left: list[int], nv: int) -> int:
+    candidates = [i for i in left if rest.has_nz(i, i)]
     for i in candidates:
-        pivot = rows[i][i]
+        pivot = rest[i, i]
         if pivot.is_constant() and abs(float(pivot)) > _ROUND_OFF:
             return i
     for i in candidates:

@@ -17,7 +17,7 @@ from trundle.models.tree.multibody import Dynamics
 from trundle.models.tree.system import LOCKED, ContactPair, ContactSystem
 from trundle.models.tree.tree import TreeModel
 from trundle.numerics.compiled.compile import compile_function
-from trundle.numerics.ode.ode import WORTH_COMPILING, Integrator, OdeSystem
+from trundle.numerics.ode.ode import AT_ONCE, OFTEN, Integrator, OdeSystem
 from trundle.simulate.force_distribution import distributed_forces
 from trundle.simulate.mode import Method, Mode
 from trundle.simulate.outputs import output_expressions
@@ -31,6 +31,9 @@ _INSIDE = 1e-9
 
 _POINT = 1e-9
 """Roundness at which a run stops: at zero, the contact point is one of many."""
+
+_MANY = 200
+"""Samples from which the quantities of a record are worth compiling, where that is quick."""
 
 IGNORED = {"on_slip": ("friction", "torsion"), "on_separation": ("normal_force",)}
 
@@ -285,9 +288,9 @@ class CompiledMode:
     def function(self, name: str, *expressions: ca.SX) -> ca.Function:
         """Return (t, x, p) -> expressions of the model's x and u."""
         plain = ca.Function(name, [self.model.x, self.model.u, self._kept], list(expressions))
-        substituted = plain.call([self.model.x, self._u, self._kept])
+        substituted = [ca.densify(value) for value in plain.call([self.model.x, self._u, self._kept])]
         # Of large functions, which are not compiled, it takes longer than all the rest and saves 3 %.
-        shared = plain.n_instructions() < WORTH_COMPILING / 2
+        shared = plain.n_instructions() <= AT_ONCE
         return ca.Function(name, [self._t, self.model.x, self._p], substituted, {"cse": shared})
 
     def _unseen(self) -> list[int]:
@@ -327,7 +330,8 @@ class CompiledMode:
         if forces not in self._outputs:
             expressions = self._output_expressions(forces)
             function = self.function("outputs", ca.vertcat(*expressions.values()))
-            compiled = len(t) > 200 and self.integrator.compiled
+            least = _MANY if function.n_instructions() <= AT_ONCE else OFTEN
+            compiled = len(t) > least and self.integrator.compiled
             ends = [0, *np.cumsum([e.shape[0] for e in expressions.values()]).tolist()]
             self._outputs[forces] = compile_function(function) if compiled else function, tuple(expressions), ends
         function, names, ends = self._outputs[forces]

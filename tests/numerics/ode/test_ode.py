@@ -13,6 +13,7 @@ from scipy.integrate import solve_ivp
 from trundle.errors import InputError
 from trundle.numerics.compiled.compile import find_compiler
 from trundle.numerics.ode import native as ode_native
+from trundle.numerics.ode import ode
 from trundle.numerics.ode.ode import Integrator, OdeSystem
 from trundle.status import Status
 
@@ -103,6 +104,31 @@ def test_c_and_python_agree(method, step, monkeypatch):
         np.testing.assert_allclose(first.x_end, second.x_end, atol=3e-12)
         # The smallest margin at step ends: rounding in the error estimate moves the ends of adaptive steps.
         np.testing.assert_allclose(first.margin_minimum, second.margin_minimum, atol=3e-12 if step else 1e-5)
+
+
+def test_a_run_that_is_compiled_on_its_way_has_the_same_numbers(monkeypatch, tmp_path):
+    if find_compiler() is None:
+        pytest.skip("no C compiler")
+    s = system(PENDULUM, ca.vertcat(X[0] + 2.9, 50 - T), X * (1 + 1e-12 * ca.sin(X[1])))
+    monkeypatch.setenv("TRUNDLE_CACHE", str(tmp_path))  # where it is not compiled yet
+    monkeypatch.setattr(ode, "AT_ONCE", 0)
+    monkeypatch.setattr(ode, "OFTEN", 500)
+    monkeypatch.setattr(ode_native, "SLICE_SECONDS", 1e-4)
+    changing, interpreted = Integrator(s), Integrator(s)
+    times = np.linspace(0.0, 40.0, 33)
+    first = changing.integrate(0.0, [1.0, 0.0], 40.0, [9.81], sample_times=times)
+    assert changing.compiled
+    compiled = Integrator(s)
+    assert compiled.compiled
+    assert not interpreted.compiled
+    monkeypatch.setattr(ode, "OFTEN", 10**9)
+    for other in (compiled, interpreted):
+        again = other.integrate(0.0, [1.0, 0.0], 40.0, [9.81], sample_times=times)
+        assert (again.status, again.event) == (first.status, first.event) == (Status.SUCCESS, None)
+        assert (again.evaluations, again.steps) == (first.evaluations, first.steps)
+        np.testing.assert_array_equal(again.states, first.states)
+        np.testing.assert_array_equal(again.margin_minimum, first.margin_minimum)
+    assert not interpreted.compiled
 
 
 @pytest.mark.parametrize("method", ["dopri5", "dop853"])

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
+from trundle.numerics.compiled.compile import renamed
 from trundle.threads import PerThread
 
 
@@ -58,8 +59,7 @@ class BufferedFunction:
     """
 
     def __init__(self, function: ca.Function) -> None:
-        dense = all(function.sparsity_out(i).is_dense() for i in range(function.n_out()))
-        self.function = function if dense else ca.Function("buffered", *_dense(function))
+        self.function = dense(function)
         self._buffers = PerThread(self._bind)
 
     def __call__(self, *values: FloatArray) -> list[FloatArray]:
@@ -77,7 +77,8 @@ class BufferedFunction:
         return inputs, results, BufferedCall(f, inputs, results)
 
 
-def _dense(function: ca.Function) -> tuple[list[ca.SX], list[ca.SX]]:
-    symbols: list[ca.SX] = [ca.SX.sym(f"x{i}", function.numel_in(i)) for i in range(function.n_in())]
-    results = function.call(symbols)
-    return symbols, [ca.densify(result) for result in results]
+def dense(function: ca.Function) -> ca.Function:
+    """Return a function with its outputs in full: itself if they are."""
+    if all(function.sparsity_out(i).is_dense() for i in range(function.n_out())):
+        return function
+    return renamed(function, "dense", dense=True)

@@ -184,10 +184,10 @@ def library_source(
     marks = []
     for name, function in functions.items():
         marks.append(f"trundle_{re.sub('_+', '_', name).strip('_')}_digest")
-        renamed = _renamed(function, marks[-1], dense)
-        generator.add(renamed)
+        one = renamed(function, marks[-1], dense=dense)
+        generator.add(one)
         if derivatives:
-            generator.add(renamed.jacobian())
+            generator.add(one.jacobian())
     text = generator.dump()
     digest = hashlib.sha256(text.encode()).hexdigest()[:10]
     names = [mark.removesuffix("digest") + digest for mark in marks]
@@ -245,7 +245,8 @@ def native_function(function: ca.Function) -> NativeFunction | None:
     return None if path is None else NativeFunction(path, name)
 
 
-def _renamed(function: ca.Function, name: str, dense: bool) -> ca.Function:
+def renamed(function: ca.Function, name: str, *, dense: bool = False) -> ca.Function:
+    """Return the same function with another name, its outputs in full where `dense`."""
     # Of SX or MX alike: the type of one stands for both.
     arguments = cast("list[ca.MX]", function.sx_in() if function.is_a("SXFunction") else function.mx_in())
     results = function.call(arguments, function.class_name() in ("SXFunction", "MXFunction"), False)

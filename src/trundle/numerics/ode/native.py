@@ -9,17 +9,26 @@ from functools import lru_cache
 from importlib import resources
 from itertools import accumulate
 from pathlib import Path
+from typing import Protocol
 
 import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.errors import CompileError
-from trundle.interrupts import check, opened
+from trundle.interrupts import check, held, opened
+from trundle.numerics.compiled.buffered import BufferedCall, dense
 from trundle.numerics.compiled.compile import NativeFunction, compile_library
 from trundle.numerics.ode.tableaus import Tableau, tableau
 
 SLICE_SECONDS = 0.1
+_EVALUATE = ctypes.CFUNCTYPE(
+    ctypes.c_int,
+    *[ctypes.POINTER(ctypes.c_void_p)] * 2,
+    *[ctypes.c_void_p] * 2,
+    ctypes.c_int,
+)
+Addresses = Sequence[int]
 RUNNING, DONE, EVENT, STEP_TOO_SMALL, TOO_MANY_STEPS, NOT_FINITE = range(6)
 WAITING, ARMED, UNWATCHED = range(3)
 
@@ -111,7 +120,7 @@ def core_library() -> Core | None:
     return None if path is None else _load(path)
 
 
-def call_struct(native: NativeFunction | None, work: int = 0) -> CallStruct:
+def call_struct(native: Callee | None, work: int = 0) -> CallStruct:
     """Return the C view of a compiled function, or of a missing one; its work memory begins at the address `work`."""
     if native is None:
         return CallStruct()
@@ -119,9 +128,58 @@ def call_struct(native: NativeFunction | None, work: int = 0) -> CallStruct:
     return CallStruct(native.address, *starts, native.memory)
 
 
-def work_memory(natives: Iterable[NativeFunction | None]) -> list[FloatArray]:
+def work_memory(natives: Iterable[Callee | None]) -> list[FloatArray]:
     """Return an array for each function, which holds all that one call at a time needs."""
     return [np.zeros(sum(native.work_sizes) if native else 0) for native in natives]
+
+
+class InterpretedFunction:
+    """A function (t, x, p) of CasADi's virtual machine as C can call it; for one run.
+
+    Attributes are those of `NativeFunction`; a call takes some microseconds more than the machine.
+    """
+
+    work_sizes = (3, 1, 0, 0)
+    memory = 0
+
+    def __init__(self, function: ca.Function) -> None:
+        f = dense(function)
+        inputs, result = [np.zeros(f.numel_in(i)) for i in range(3)], np.zeros(f.numel_out(0))
+        call = BufferedCall(f, inputs, [result])
+        places = [(i, value.ctypes.data, value.nbytes) for i, value in enumerate(inputs) if value.size]
+        source, size = result.ctypes.data, result.nbytes
+        self.error: BaseException | None = None
+
+        def evaluate(arg: Addresses, res: Addresses, iw: int, w: int, memory: int) -> int:
+            try:
+                for i, place, bytes_ in places:
+                    ctypes.memmove(place, arg[i], bytes_)
+                call()
+                ctypes.memmove(res[0], source, size)
+            except BaseException as error:  # nothing is raised through C
+                self.error = error
+                return 1
+            return int(call.failed)
+
+        self._callback = _EVALUATE(evaluate)
+        self.address = ctypes.cast(self._callback, ctypes.c_void_p).value
+
+
+Callee = NativeFunction | InterpretedFunction
+Functions = tuple[Callee | None, ...]
+"""Rate, margins and projection; the last two may be None."""
+
+
+class FunctionSource(Protocol):
+    """Where a run has its functions from."""
+
+    def __call__(self) -> Functions:
+        """Return those it begins with."""
+        ...
+
+    def counted(self, evaluations: int) -> Functions | None:
+        """Be told how often the rate was evaluated since the last call; return compiled functions to go on with."""
+        ...
 
 
 class NativeRun:
@@ -130,8 +188,7 @@ class NativeRun:
     Parameters
     ----------
     core : Core
-    functions : tuple
-        Compiled rate, margins and projection; the last two may be None.
+    source : FunctionSource
     method : Tableau
     points : int
         Inner points of a step at which margins are looked at.
@@ -143,7 +200,7 @@ class NativeRun:
     def __init__(
         self,
         core: Core,
-        functions: tuple[NativeFunction | None, ...],
+        source: FunctionSource,
         method: Tableau,
         points: int,
         settings: dict[str, float],
@@ -154,8 +211,7 @@ class NativeRun:
         armed: np.ndarray,
     ) -> None:
         n, m, rows = len(x0), len(armed), method.stages + 1 + method.extra
-        self._core = core
-        self._kept = functions, method
+        self._core, self._source, self._method = core, source, method
         given = {"p": p, "absolute_tolerance": absolute_tolerance, "sample_times": sample_times, "x": x0}
         shapes = {name: np.shape(value) for name, value in given.items()} | {
             "samples": (len(sample_times), n),
@@ -165,8 +221,6 @@ class NativeRun:
             "g": (points + 2, m),
             **dict.fromkeys(("g_trial", "g_min"), (m,)),
         }
-        calls = dict(zip(("rate", "margins", "projection"), functions, strict=True))
-        work = {f"{role} work": (sum(native.work_sizes),) for role, native in calls.items() if native}
         self.state = OdeStruct(
             stages=method.stages,
             extra=method.extra,
@@ -184,11 +238,9 @@ class NativeRun:
         )
         self.arrays: dict[str, np.ndarray] = {"armed": np.array(armed, dtype=np.int64)}
         self.state.armed = self.arrays["armed"].ctypes.data
-        addresses = self._allocate(shapes | work)
-        for name in shapes:
-            setattr(self.state, name, addresses[name])
-        for role, native in calls.items():
-            setattr(self.state, role, call_struct(native, addresses.get(f"{role} work", 0)))
+        for name, address in self._allocate(shapes).items():
+            setattr(self.state, name, address)
+        self._call(source())
         for name, value in given.items():
             self.arrays[name][...] = value
 
@@ -203,13 +255,32 @@ class NativeRun:
             position += size
         return addresses
 
+    def _call(self, functions: Functions) -> None:
+        self._functions, self._work = functions, work_memory(functions)
+        for role, native, work in zip(("rate", "margins", "projection"), functions, self._work, strict=True):
+            setattr(self.state, role, call_struct(native, work.ctypes.data))
+
     def run(self, progress: Callable[[float], object] | None) -> bool:
         """Integrate to the end; False if the user interrupted."""
-        state = ctypes.byref(self.state)
+        if isinstance(self._functions[0], InterpretedFunction):
+            with held():
+                return self._run(progress)
+        return self._run(progress)
+
+    def _run(self, progress: Callable[[float], object] | None) -> bool:
+        state, counted = ctypes.byref(self.state), 0
         try:
             self._core.start(state)
             while self.state.status == RUNNING:
                 self._core.run(state)
+                interpreted = [one for one in self._functions if isinstance(one, InterpretedFunction)]
+                for error in (one.error for one in interpreted if one.error is not None):
+                    raise error
+                if interpreted:
+                    compiled = self._source.counted(self.state.evaluations - counted)
+                    counted = self.state.evaluations
+                    if compiled is not None:
+                        self._call(compiled)
                 if progress is not None:
                     with opened():
                         progress(self.state.t)

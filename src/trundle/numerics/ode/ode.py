@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from trundle import checks
 from trundle.checks import FloatArray
-from trundle.errors import CompileError, InputError
+from trundle.errors import InputError
+from trundle.interrupts import opened
 from trundle.numerics.compiled.compile import FLAGS, NativeFunction, compile_library, library_source
 from trundle.numerics.ode import native as ode_native
 from trundle.numerics.ode.python import PythonRun
@@ -30,11 +31,13 @@ _STATUS = {
 }
 
 
-WORTH_COMPILING = 35_000
-"""Instructions up to which functions are compiled.
+AT_ONCE, WORTH_COMPILING = 5_000, 35_000
+"""Instructions up to which functions are compiled before the first run, and at all.
 
-Ten thousand take 4 s to compile, and .06 ms a call in the VM against .02 ms compiled.
+Ten thousand take 1.5 s to compile, and 50 us a call in CasADi's virtual machine against 3 us compiled.
 """
+OFTEN = 20_000
+"""Evaluations of the rate from which others are compiled: they have taken as long as that by then."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,11 @@ class Integration:
 
 @dataclass(frozen=True)
 class Integrator:
-    """Integrator of one system with one method, compiled when it is made and reusable.
+    """Integrator of one system with one method, reusable.
+
+    It runs as C where there is a compiler. The functions of the system are compiled when it is made if they are small
+    or were compiled before, large ones (`AT_ONCE`) when they have been evaluated `OFTEN`; until then CasADi's virtual
+    machine evaluates them, with the same numbers.
 
     Arguments of `integrate`, times in seconds:
 
@@ -109,21 +116,26 @@ class Integrator:
     method: str = "dop853"
     event_points: int | None = None
     flags: Sequence[str] = FLAGS
-    compiled: bool = field(init=False)
-    """Whether it runs as C: not without a compiler, nor if compiling took longer than most runs (`WORTH_COMPILING`)."""
     _start: Callable[..., PythonRun | ode_native.NativeRun] = field(init=False, repr=False, compare=False)
+    _functions: _Functions | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         points = tableau(self.method).points if self.event_points is None else self.event_points
         points = checks.integer("event_points", points, minimum=0, maximum=1000)
-        core = ode_native.core_library() if self.system.instructions <= WORTH_COMPILING else None
+        core, functions = ode_native.core_library(), None
         if core is None:
             start = partial(PythonRun, self.system)
         else:
-            start = partial(ode_native.NativeRun, core, _compile(self.system, self.flags))
+            functions = _Functions(self.system, self.flags)
+            start = partial(ode_native.NativeRun, core, functions)
         object.__setattr__(self, "event_points", points)
-        object.__setattr__(self, "compiled", core is not None)
+        object.__setattr__(self, "_functions", functions)
         object.__setattr__(self, "_start", start)
+
+    @property
+    def compiled(self) -> bool:
+        """Whether the functions of the system are compiled by now."""
+        return self._functions is not None and self._functions.compiled is not None
 
     def __reduce__(self) -> tuple[type[Integrator], tuple[OdeSystem, str, int | None, Sequence[str]]]:
         return type(self), (self.system, self.method, self.event_points, self.flags)
@@ -181,15 +193,38 @@ class Integrator:
         return _result(run, samples, finished=run.run(progress))
 
 
-def _compile(system: OdeSystem, flags: Sequence[str]) -> tuple[NativeFunction | None, ...]:
-    roles = {"rate": system.rate, "margins": system.margins, "projection": system.projection}
-    there = {role: function for role, function in roles.items() if function is not None}
-    names, source = library_source(there, dense=True)
-    path = compile_library(f"trundle_{system.rate.name()}", source, flags=flags)
-    if path is None:
-        raise CompileError("the C compiler that made the stepping core is gone")
-    natives = {role: NativeFunction(path, name) for role, name in zip(there, names, strict=True)}
-    return tuple(natives.get(role) for role in roles)
+class _Functions:
+    """Rate, margins and projection of a system for C: compiled, or interpreted until that is worth it."""
+
+    def __init__(self, system: OdeSystem, flags: Sequence[str]) -> None:
+        self._system, self._flags = system, flags
+        self._roles = {"rate": system.rate, "margins": system.margins, "projection": system.projection}
+        self._evaluations = 0
+        self.compiled: ode_native.Functions | None = None
+        if system.instructions <= WORTH_COMPILING:
+            self._compile(build=system.instructions <= AT_ONCE)
+
+    def __call__(self) -> ode_native.Functions:
+        """Return what a run begins with."""
+        if (compiled := self.counted(0)) is not None:
+            return compiled
+        return tuple(None if f is None else ode_native.InterpretedFunction(f) for f in self._roles.values())
+
+    def counted(self, evaluations: int) -> ode_native.Functions | None:
+        """Count evaluations of the interpreted rate; return the compiled functions if a run goes on with those."""
+        self._evaluations += evaluations
+        if self.compiled is None and self._evaluations > OFTEN and self._system.instructions <= WORTH_COMPILING:
+            with opened():
+                self._compile(build=True)
+        return self.compiled
+
+    def _compile(self, build: bool) -> None:
+        there = {role: function for role, function in self._roles.items() if function is not None}
+        names, source = library_source(there, dense=True)
+        path = compile_library(f"trundle_{self._system.rate.name()}", source, flags=self._flags, build=build)
+        if path is not None:
+            natives = {role: NativeFunction(path, name) for role, name in zip(there, names, strict=True)}
+            self.compiled = tuple(natives.get(role) for role in self._roles)
 
 
 def _column(name: str, value: ArrayLike, count: int, above: float = -math.inf) -> FloatArray:

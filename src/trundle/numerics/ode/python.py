@@ -15,7 +15,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.interrupts import check, held, opened
-from trundle.numerics.compiled.buffered import BufferedCall
+from trundle.numerics.compiled.buffered import BufferedCall, dense
 from trundle.numerics.ode.events import dip, first_zero
 from trundle.numerics.ode.native import (
     ARMED,
@@ -353,11 +353,9 @@ def _no_margins(t: float, x: FloatArray) -> FloatArray:
 
 def _evaluator(function: ca.Function, p: FloatArray) -> Callable[[float, FloatArray], FloatArray]:
     """Return ``f(t, x)`` over buffers of CasADi's virtual machine, without its conversions."""
-    t, parameters = ca.MX.sym("t"), ca.MX.sym("p", len(p))
-    x = ca.MX.sym("x", function.size1_in(1))
-    dense = ca.Function("f", [t, x, parameters], [ca.densify(function(t, x, parameters))])
-    time_in, x_in, out = np.zeros(1), np.zeros(x.numel()), np.zeros(dense.numel_out(0))
-    call = BufferedCall(dense, [time_in, x_in, np.array(p, dtype=np.float64)], [out])
+    f = dense(function)
+    time_in, x_in, out = np.zeros(1), np.zeros(f.numel_in(1)), np.zeros(f.numel_out(0))
+    call = BufferedCall(f, [time_in, x_in, np.array(p, dtype=np.float64)], [out])
 
     def evaluate(time_: float, state: FloatArray) -> FloatArray:
         time_in[0] = time_

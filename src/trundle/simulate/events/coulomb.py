@@ -89,8 +89,8 @@ def contact_impulses(
 class _Problem:
     def __init__(self, D: FloatArray, v0: FloatArray, mu: FloatArray, d: int, least: FloatArray) -> None:
         self.D, self.v0, self.mu, self.d, self.m, self.least = D, v0, mu, d, len(mu), least
-        blocks = [D[i * d : (i + 1) * d, i * d : (i + 1) * d] for i in range(self.m)]
-        self.r = np.repeat([1.0 / max(float(np.linalg.eigvalsh(b)[-1]), 1e-300) for b in blocks], d)
+        blocks = np.einsum("iaib->iab", D.reshape(self.m, d, self.m, d))
+        self.r = np.repeat(1.0 / np.maximum(np.linalg.eigvalsh(blocks)[:, -1], 1e-300), d)
 
     def starts(self) -> Iterator[FloatArray]:
         """Yield first guesses, those that cost little first."""
@@ -129,10 +129,12 @@ class _Problem:
     def residual(self, L: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return F and the trial pushes L - r v (m, d)."""
         trial = (L - self.r * (self.v0 + self.D @ L)).reshape(self.m, self.d)
+        return L - self.inside(trial).ravel(), trial
+
+    def inside(self, trial: FloatArray) -> FloatArray:
+        """Return P of all contacts (m, d)."""
         normal, _, part = self._cones(trial)
-        P = part[:, None] * trial
-        P[:, 0] = normal
-        return L - P.ravel(), trial
+        return np.column_stack([normal, part[:, None] * trial[:, 1:]])
 
     def slope(self, trial: FloatArray) -> FloatArray:
         """Return the generalised Jacobian of F."""
@@ -141,9 +143,10 @@ class _Problem:
         normal, size, part = self._cones(trial)
         dP = np.array(slope)
         dP[trial[:, 0] <= self.least, 0] = 0.0
-        for i in np.flatnonzero((part < 1.0) & (normal > 0.0)):
-            e = trial[i, 1:] / size[i]
-            dP[i, 1:] = self.mu[i] * np.outer(e, dP[i, 0]) + part[i] * (slope[i, 1:] - np.outer(e, e @ slope[i, 1:]))
+        slides = (part < 1.0) & (normal > 0.0)
+        e, turned = (trial[slides, 1:] / size[slides, None])[:, :, None], slope[slides, 1:]
+        across = turned - e * np.sum(e * turned, axis=1, keepdims=True)
+        dP[slides, 1:] = self.mu[slides, None, None] * e * dP[slides, :1] + part[slides, None, None] * across
         dP[normal == 0.0] = 0.0
         return np.eye(n) - dP.reshape(n, n)
 
@@ -173,7 +176,7 @@ class _Problem:
     def judged(self, L: FloatArray) -> ContactImpulses:
         """Return an answer with its residual: each condition for itself, not the map that was solved."""
         d = self.d
-        pushes = np.array([self.projected(i, L[i * d : (i + 1) * d]) for i in range(self.m)])
+        pushes = self.inside(L.reshape(self.m, d))
         v = (self.v0 + self.D @ pushes.ravel()).reshape(self.m, d)
         speed = max(float(np.abs(self.v0).max(initial=0.0)), float(np.abs(v).max(initial=0.0)), 1e-300)
         push = max(float(np.abs(pushes).max(initial=0.0)), 1e-300)

@@ -24,7 +24,7 @@ from trundle.simulate.events.transitions import INDETERMINATE, Following, Undeci
 from trundle.simulate.mode import Method, Mode
 from trundle.simulate.record import Log, Segment
 from trundle.simulate.record.log import Transition
-from trundle.simulate.stepping import STEPPING, Stepping
+from trundle.simulate.stepping import LEAST, STEPPING, Stepping
 from trundle.status import Status
 
 WATCH_STEP = 5e-3
@@ -68,9 +68,8 @@ class Runner:
         self.system, self.method, self.policy = system, method, policy
         self.period = np.inf if policy is None else _period(policy)
         self.samples, self.progress = samples, progress
-        accurate = (
-            method.step is None and method.relative_tolerance <= _ACCURATE and method.stabilization == "projection"
-        )
+        accurate = method.step is None and method.relative_tolerance <= _ACCURATE
+        accurate = accurate and method.stabilization == "projection"
         self.log = Log(controlled=policy is not None, accurate=accurate, period=self.period)
         self.board = EventHandler(system, self.phase, lambda t: self.inputs(t)[0], self.log.lower)
         self.stepping = Stepping(self)
@@ -126,11 +125,15 @@ class Runner:
         """Go from mode to mode."""
         here: list[HybridState] = []
         while now.t < duration:
+            kept = self.log.mark()
             outcome = self._mode(now, duration)
             if isinstance(outcome, Status):
                 return outcome
             after, event, phase = outcome
             following, reason = self._next(after, event, phase)
+            if isinstance(following, Undecided) and after.t - now.t < LEAST:
+                self.log.back(kept)
+                after = now  # forces that grow without bound at once are no motion
             if isinstance(following, HybridState) and self.board.indeterminate(following):
                 following, reason = Undecided(Status.JAMMED), INDETERMINATE
             here = [*(one for one in here if after.t - one.t < _RECENT), after]
@@ -319,10 +322,7 @@ class Runner:
         end = np.searchsorted(self.samples, t1, side="right")
         output = self.samples[begin:end]
         done = phase.integrator.integrate(
-            t0,
-            x0,
-            t1,
-            p,
+            *(t0, x0, t1, p),
             relative_tolerance=self.method.relative_tolerance,
             absolute_tolerance=self.method.relative_tolerance * 1e-2,
             step=self.method.step,

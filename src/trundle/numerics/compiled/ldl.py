@@ -111,7 +111,7 @@ def _substituted(steps: list[_Step], rhs: ca.SX) -> ca.SX:
             right[step.below, :] -= step.factors @ right[step.pivot, :]
     for step in reversed(steps):
         solution[step.pivot, :] = (right[step.pivot, :] - step.row @ solution[step.right, :]) * step.inverse
-    return solution
+    return ca.densify(solution)
 
 
 def _next_pivot(rest: ca.SX, left: list[int], nv: int) -> int:

@@ -72,6 +72,15 @@ class Log:
             for i, (name, value) in enumerate(zip(phase.margins, done.margin_minimum, strict=True)):
                 self.lower(name, 0.0 if i == done.event and value <= 0.0 else float(value))
 
+    def mark(self) -> tuple[int, dict[str, float]]:
+        """Return what `back` needs to take back what was gathered of the motion since."""
+        return len(self.segments), dict(self.margins)
+
+    def back(self, mark: tuple[int, dict[str, float]]) -> None:
+        """Forget the samples and margins gathered since a `mark`."""
+        count, self.margins = mark
+        del self.segments[count:]
+
     def lower(self, name: str, value: float) -> None:
         """Take the value of a margin into account; one that is not a number stays one."""
         known = self.margins.get(name, np.inf)

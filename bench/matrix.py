@@ -6,6 +6,7 @@ maximal-coordinate derivation of ``tests/oracles``; for impacts, of the velociti
 between two hands, rolling on both or sliding on one. ``rest``: two contacts that lock a body, which only the plane
 has. A dot is a combination that does not exist: rolling coordinates know no sliding, and a body with edges of no radius
 (`EDGES`) has no surface they could be coordinates of. An empty cell is open work.
+The tables of resisted, compliant and adhesive contacts are those of ``bench.matrix_laws``.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from bench import matrix_plane
+from bench import matrix_laws, matrix_plane
 from tests.contact import two_contacts
 from tests.contact.pairs import (
     CENTER,
@@ -202,6 +203,9 @@ def main() -> int:
     flat = [(a, b) for a in matrix_plane.OUTLINES for b in matrix_plane.TERRAINS]
     plane = partial(matrix_plane.row, count=options.states)
     console.print(fill("in the plane", matrix_plane.COLUMNS, flat, matrix_plane.forms_of, plane, worst))
+    laws, planar_laws = (partial(one, count=options.states) for one in (matrix_laws.row, matrix_laws.plane_row))
+    console.print(fill("of laws in space", matrix_laws.COLUMNS, pairs, forms_of, laws, worst))
+    console.print(fill("of laws in the plane", matrix_laws.PLANE, flat, matrix_plane.forms_of, planar_laws, worst))
     worst.say(console)
     console.print(f"{worst.rows} rows, {options.states} states a cell, {time.perf_counter() - begin:.0f} s")
     return 1 if worst.above else 0

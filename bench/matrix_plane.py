@@ -12,13 +12,13 @@ from bench import matrix_plane_two
 from tests.oracles import curves
 from tests.oracles.planar import Rolling, S
 from trundle.contact.choice import contact_coordinates, contact_form, make_contact
-from trundle.contact.laws import LAWS
+from trundle.contact.laws import LAWS, Friction
 from trundle.errors import InputError
 from trundle.models import ContactPair, ContactSystem, Rules, Tree, TreeModel
 from trundle.simulate.events.transitions import impact_at
 
 MASS, INERTIA, CENTER, MU = 1.3, 0.05, (0.02, -0.03), 0.7
-ORIGIN = tuple(-c for c in CENTER)
+ORIGIN, FRICTION = tuple(-c for c in CENTER), Friction(MU)
 COLUMNS = (
     *(f"pose {mode}" for mode in ("rolling", "sliding", "impact", "two contacts", "rest")),
     "joint rolling",
@@ -62,10 +62,10 @@ def forms_of(outline: str, terrain: str) -> list[str]:
 def row(outline: str, terrain: str, form: str, count: int) -> dict[str, float | None]:
     """Return the residuals of one pair of curves in one form of contact; None where it does not exist."""
     cells: dict[str, float | None] = dict.fromkeys(COLUMNS)
-    exact = Rolling(OUTLINES[outline][1], TERRAINS[terrain][1], MASS, INERTIA, np.array(CENTER))
+    exact = exact_of(outline, terrain)
     rng = np.random.default_rng(0)
-    samples = [_sample(exact, outline, terrain, rng) for _ in range(count)]
-    pose = _model(outline, terrain, form)
+    samples = [sample_of(exact, outline, terrain, rng) for _ in range(count)]
+    pose = model_of(outline, terrain, form)
     cells["pose rolling"] = max(_rolling(pose, exact, outline, terrain, form, s) for s in samples)
     cells["pose sliding"] = max(_sliding(pose, exact, outline, terrain, form, s, rng) for s in samples)
     cells["pose impact"] = max(_impact(pose, exact, outline, terrain, form, s, rng) for s in samples)
@@ -77,21 +77,34 @@ def row(outline: str, terrain: str, form: str, count: int) -> dict[str, float | 
     cells["pose rest"] = matrix_plane_two.residual(shapes, form, exact, MU, places, still=True)
     if form == "chart":
         for name, resolve in (("joint rolling", "world"), ("joint {c} rolling", "contact")):
-            model = _model(outline, terrain, form, "rolling", resolve)
+            model = model_of(outline, terrain, form, "rolling", resolve)
             cells[name] = max(_rolling(model, exact, outline, terrain, form, s) for s in samples)
     return cells
 
 
-def _model(outline: str, terrain: str, form: str, rolling: str | None = None, resolve: str = "world") -> TreeModel:
+def exact_of(outline: str, terrain: str) -> Rolling:
+    """Return the oracle."""
+    return Rolling(OUTLINES[outline][1], TERRAINS[terrain][1], MASS, INERTIA, np.array(CENTER))
+
+
+def model_of(
+    outline: str,
+    terrain: str,
+    form: str,
+    rolling: str | None = None,
+    resolve: str = "world",
+    friction: Friction = FRICTION,
+) -> TreeModel:
+    """Return the model of an outline on terrain."""
     tree = Tree(2, (0.0, -9.81), resolve)
     base = tree.ground("terrain")
     body = tree.free(MASS, INERTIA, rolling=rolling, name="body")
     contact = make_contact(OUTLINES[outline][0], TERRAINS[terrain][0], form, ORIGIN)
-    tree.contact(contact, body, base, mu=MU)
+    tree.contact(contact, body, base, friction=friction)
     return tree.finish()
 
 
-def _sample(exact: Rolling, outline: str, terrain: str, rng: np.random.Generator) -> tuple[float, float, float]:
+def sample_of(exact: Rolling, outline: str, terrain: str, rng: np.random.Generator) -> tuple[float, float, float]:
     """Return (phi, p, omega) with a proper contact."""
     low, high = _RANGE
     while True:
@@ -100,7 +113,7 @@ def _sample(exact: Rolling, outline: str, terrain: str, rng: np.random.Generator
             return phi, p, float(rng.normal() * 3)
 
 
-def _state(
+def state_of(
     model: TreeModel, exact: Rolling, outline: str, terrain: str, form: str, sample: tuple, velocity: np.ndarray
 ) -> np.ndarray:
     """Return x of the package's model for the oracle's state."""
@@ -132,19 +145,22 @@ def _answer(model: TreeModel, law: str) -> ca.Function:
     return ca.Function("f", [model.x, model.u], [ca.vertcat(*outputs)])
 
 
-def _worst(model: TreeModel, law: str, x: np.ndarray, exact: tuple[float, np.ndarray, np.ndarray]) -> float:
+def worst_of(
+    model: TreeModel, law: str, x: np.ndarray, exact: tuple[float, np.ndarray, np.ndarray], least: float = 0.0
+) -> float:
+    """Return the largest relative disagreement of accelerations and force; ``least``: of a body at rest, m/s^2."""
     ours = np.asarray(_answer(model, law)(x, [])).ravel()
     alpha, a, force = exact
     pairs = ((ours[:1], [alpha]), (ours[1:3], a), (ours[3:], force))
-    scale = float(np.linalg.norm(a))
+    scale = max(float(np.linalg.norm(a)), least)
     return max(float(np.linalg.norm(o - e)) / max(float(np.linalg.norm(e)), 1e-2 * scale) for o, e in pairs)
 
 
 def _rolling(model: TreeModel, exact: Rolling, outline: str, terrain: str, form: str, sample: tuple) -> float:
     phi, p, omega = sample
     now = exact.instant(phi, p, exact.speed(phi, p, omega))
-    x = _state(model, exact, outline, terrain, form, sample, now["velocity"])
-    return _worst(model, "rolling", x, (now["alpha"], now["acceleration"], now["force"]))
+    x = state_of(model, exact, outline, terrain, form, sample, now["velocity"])
+    return worst_of(model, "rolling", x, (now["alpha"], now["acceleration"], now["force"]))
 
 
 def _sliding(
@@ -155,8 +171,8 @@ def _sliding(
     velocity = now["velocity"] + now["T"] * float(rng.normal())
     slide = exact.sliding(phi, p, velocity, omega, MU)
     force = now["N"] * slide["f_N"] + now["T"] * slide["f_T"]
-    x = _state(model, exact, outline, terrain, form, sample, velocity)
-    return _worst(model, "sliding", x, (slide["alpha"], slide["a"], force))
+    x = state_of(model, exact, outline, terrain, form, sample, velocity)
+    return worst_of(model, "sliding", x, (slide["alpha"], slide["a"], force))
 
 
 def _impact(
@@ -165,7 +181,7 @@ def _impact(
     phi, p, omega = sample
     now = exact.instant(phi, p, exact.speed(phi, p, omega))
     velocity = now["velocity"] + rng.normal(size=2) - 4 * now["N"]
-    x = _state(model, exact, outline, terrain, form, sample, velocity)
+    x = state_of(model, exact, outline, terrain, form, sample, velocity)
     after = exact.impact(phi, p, velocity, omega, now["angle"], MU)
     jump = impact_at(_system(model, outline, terrain, form), ((0, 0),), x, 0, []).jump
     truth = np.r_[after["omega"] - omega, after["velocity"] - velocity]

@@ -230,8 +230,10 @@ def random_states(
         turn = np.array([[np.cos(psi), np.sin(psi), 0], [np.sin(psi), -np.cos(psi), 0], [0, 0, -1.0]])
         R = frame(n) @ turn @ frame(n_A).T
         w = 3 * rng.normal(size=3)
-        if law == "pure-rolling":
+        if law in ("pure-rolling", "resting"):
             w -= n * (n @ (w - hand.w))
+        if law in ("pivoting", "resting"):
+            w = hand.w + n * (n @ (w - hand.w))
         point = hand.r + hand.R @ x_B
         p = point - R @ (x_A - out.body.center_of_mass)
         v = hand.v + implicit.cross(hand.w, point - hand.r) - implicit.cross(w, point - p)

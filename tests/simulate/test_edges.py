@@ -72,7 +72,7 @@ def test_painleves_rod_stops_by_an_impact_without_collision(angle: float) -> Non
     inertia = mass * (2 * half) ** 2 / 12
     body = tr.RigidBody(tr.Circle(1e-6), mass, inertia, center_of_mass=[half * np.cos(angle), half * np.sin(angle)])
     pair = tr.RollingPair(body, tr.Ground(tr.Line(0.0, 0.0)), friction=mu, on_slip="slide", on_separation="fly")
-    run = tr.simulate(pair, pair.place(slip=-1.0), 1e-3, output_step=1e-4)
+    run = tr.simulate(pair, pair.place(slip=-1.0), 1e-3, output_step=1e-5)
     assert run.status is Status.SUCCESS
     assert [t["to"] for t in run.transitions] == ["sliding", "time stepping", "rolling"]
     assert "Painleve" in run.transitions[1]["reason"]

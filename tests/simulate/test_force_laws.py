@@ -165,3 +165,20 @@ def test_derivatives_of_a_compliant_contact_are_finite_for_plans() -> None:
         x = np.array(start.x)
         x[model.layout["object.position"]] += 0.0, 0.0, height
         assert np.all(np.isfinite(np.asarray(ca.DM(second(x, 0)))))
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_a_compliant_box_falls_onto_its_corners_and_rests_as_deep_as_its_weight_asks(d: int) -> None:
+    stiffness, shape = 1e5, tr.Box([0.2, 0.1, 0.15][:d])
+    coefficients: dict[str, Any] = {"law": "hunt-crossley", "stiffness": stiffness, "dissipation": 3.0}
+    base = tr.Hand(tr.Plane()) if d == 3 else tr.Ground(tr.Line())
+    pair = tr.RollingPair(tr.RigidBody(shape, mass=M), base, **coefficients)
+    half = 0.15 if d == 3 else 0.1
+    air = {"object_position": (0.0, 0.0, half + 0.02)} if d == 3 else {"position": (0.0, half + 0.02)}
+    start = pair.place(**air)
+    run = tr.simulate(pair, start, duration=2.0, output_step=0.01)
+    assert run.status is tr.Status.SUCCESS
+    assert not run.transitions
+    deep = (M * G / (2 ** (d - 1)) / stiffness) ** (2 / 3)
+    height = run["object_position" if d == 3 else "body_position"][-1].ravel()[-1]
+    assert float(height) == pytest.approx(half - deep, rel=1e-6)

@@ -11,7 +11,7 @@ from trundle.models.robots.capsules import Clearance
 from trundle.models.robots.humanoid import BallHand, Humanoid, Pad, Sole, load_humanoid
 from trundle.models.robots.obstacles import Obstacle
 from trundle.models.robots.passive_walker import PassiveWalker
-from trundle.models.rolling_pair import SURFACE, RollingPair
+from trundle.models.rolling_pair import IMPACT, SURFACE, RollingPair, surface_of
 from trundle.models.rolling_tree import RollingTree
 from trundle.models.tree.force import BodyState, Force, Potential
 from trundle.models.tree.joint import Joint, VectorJoint
@@ -25,6 +25,7 @@ from trundle.models.urdf.lock import lock_joints
 from trundle.models.urdf.robot import robot_from_urdf
 
 __all__ = [
+    "IMPACT",
     "SURFACE",
     "AxisChange",
     "BallHand",
@@ -77,6 +78,7 @@ __all__ = [
     "load_urdf",
     "lock_joints",
     "robot_from_urdf",
+    "surface_of",
 ]
 
 guard(__name__)

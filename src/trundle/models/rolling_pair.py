@@ -31,7 +31,16 @@ from trundle.models.rigid_body import Ground, Hand, RigidBody
 from trundle.models.tree.closing import nearest
 from trundle.models.tree.conversion import rolling_values
 from trundle.models.tree.force import Force, Potential, external_forces
-from trundle.models.tree.system import Atlas, ContactPair, ContactSystem, OnSeparation, OnSlip, Rules, Start
+from trundle.models.tree.system import (
+    Atlas,
+    ContactPair,
+    ContactSystem,
+    OnSeparation,
+    OnSlip,
+    Rules,
+    Start,
+    further_law,
+)
 from trundle.models.tree.touching import lowest, open_gap
 from trundle.models.tree.tree import Tree, TreeModel
 from trundle.parameters import Fraction, NonNegative, Positive, Range, check_parameters, parameter, parameter_of
@@ -42,6 +51,8 @@ SURFACE = (
     "dissipation",
 )  # fmt: skip
 """Parameters of a `RollingPair` that say of a contact what its friction and torsional friction do not."""
+IMPACT = ("restitution", "hypothesis", "bounce_speed")
+"""Those that say of impacts what the plastic one does not."""
 
 Lever = Annotated[float, Range("a number from 0 to 1e12", minimum=0.0, unit="m")]
 _SECOND = "second"
@@ -160,7 +171,20 @@ class RollingPair:
     @property
     def surface(self) -> Friction:
         """The coefficients of the contact."""
-        return Friction(self.friction, self.torsional_friction, *(getattr(self, name) for name in SURFACE))
+        return surface_of(self, self.friction, self.torsional_friction)
+
+    def check_smooth(self) -> None:
+        """Refuse coefficients with which the motion has no derivative by the state: for plans and feedback.
+
+        Raises
+        ------
+        InputError
+            If rolling or a spin is resisted by a bound: the moment jumps where it turns round.
+        """
+        spins = self.d == 3 and self.law != "pure-rolling"
+        for name in ("rolling_friction", *(("drilling_friction",) if spins else ())):
+            if value := getattr(self, name):
+                raise InputError(name, value, "0 for plans and feedback: its moment jumps where the turning ends")
 
     @property
     def names(self) -> tuple[str, str]:
@@ -186,7 +210,8 @@ class RollingPair:
             )
             for name, piece in zip(contacts, pieces, strict=True)
         )
-        laws: tuple[Law, ...] = (law_named(self.law), *(SEPARATED,) * (len(contacts) - 1))
+        law = law_named(self.law)
+        laws: tuple[Law, ...] = (law, *(further_law(law, pair) for pair in contact_pairs[1:]))
         return ContactSystem(
             view="pair" if names[0] == "object" else "tree",
             build=self.model,
@@ -335,8 +360,18 @@ class RollingPair:
             x[model.layout[name]] = value
         x.setflags(write=False)
         if placement.flies:
-            return Start(x, atlas, (SEPARATED.name,) * len(atlas))
+            return Start(x, atlas, self._apart)
         if not system.patches:
             return Start(x, atlas)
         touching = lowest(system, x)
-        return Start(x, atlas, tuple(self.law if i in touching else SEPARATED.name for i in range(len(atlas))))
+        return Start(x, atlas, tuple(self.law if i in touching else law for i, law in enumerate(self._apart)))
+
+    @property
+    def _apart(self) -> tuple[str, ...]:
+        """Names of the laws of contacts that do not touch."""
+        return tuple((law if law.distant else SEPARATED).name for law in self.system.start_laws)
+
+
+def surface_of(given: object, friction: float, torsional: float = 0.0) -> Friction:
+    """Return the coefficients of a contact whose parameters `SURFACE` are attributes of `given`: a pair, a table."""
+    return Friction(friction, torsional, *(getattr(given, name) for name in SURFACE))

@@ -25,7 +25,7 @@ from trundle.models.rigid_body import Hand
 from trundle.models.tree.closing import Closure, close_gaps, refuse_overlaps
 from trundle.models.tree.force import Force, Potential
 from trundle.models.tree.model import ContactSpec
-from trundle.models.tree.system import Atlas, ContactPair, ContactSystem, Rules, Start
+from trundle.models.tree.system import Atlas, ContactPair, ContactSystem, Rules, Start, further_law
 from trundle.models.tree.touching import lowest
 from trundle.models.tree.tree import Tree, TreeModel
 from trundle.models.tree_start import (
@@ -143,14 +143,13 @@ class RollingTree:
     @cached_property
     def system(self) -> ContactSystem:
         """The models of this robot in all modes and charts."""
-        laws = self._laws
         masses = [spec.mass for spec in self.tree.specs if spec.mass > 0]
         frictions = {part.name: self._friction(part) for part in self.parts}
         return ContactSystem(
             view="tree",
             build=self.model,
             contact_pairs=self._contact_pairs,
-            start_laws=(*laws, *(SEPARATED,) * (len(self._contact_pairs) - len(laws))),
+            start_laws=self._laws,
             rules=self.rules,
             motions={} if self.moving is None else {self.base: self.moving.motion},
             records_joints=True,
@@ -171,8 +170,12 @@ class RollingTree:
         )
 
     @property
-    def _laws(self) -> list[Law]:
-        return [law_named(part.law or self.law) for part in self.parts]
+    def _laws(self) -> tuple[Law, ...]:
+        found: list[Law] = []
+        for k, (part, pair) in enumerate(self._owned):
+            law, first = law_named(self.parts[part].law or self.law), part not in self.part_of[:k]
+            found.append(law if first else further_law(law, pair))
+        return (*found, *(SEPARATED,) * (len(self._contact_pairs) - len(found)))
 
     def _patches(self) -> tuple[tuple[int, ...], ...]:
         """Return the numbers of the contacts of each flat patch, where the ground is flat, and of shapes in pieces."""

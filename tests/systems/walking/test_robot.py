@@ -309,3 +309,29 @@ def test_the_examples_are_valid(tmp_path: Path) -> None:
         shutil.copy(EXAMPLES / name, tmp_path / name)
     assert build(load_scenario(tmp_path / "hopper_on_ship.toml"))
     assert load_scenario(tmp_path / "quadruped_lands.toml").task == "simulate"
+
+
+def test_a_file_says_what_contacts_do_beside_coulombs_law(tmp_path: Path) -> None:
+    compliant = {"law": "hunt-crossley"}
+    feet = {
+        "left": {"frame": "left_shank", "shape": {"type": "sphere", "radius": 0.05}, "position": [0.0, 0.0, -0.25]},
+    }
+    feet["left"] |= compliant
+    numbers = {"stiffness": 2e4, "dissipation": 0.4, "rolling_viscosity": 0.1, "adhesion": 0.5, "restitution": 0.3}
+    work = build(load_scenario(hopper(tmp_path, feet=feet, contact=numbers)))
+    surface, (part,) = work.robot.surface, work.robot.parts
+    assert (surface.mu, surface.stiffness, surface.dissipation) == (0.8, 2e4, 0.4)
+    assert (surface.rolling_viscous, surface.adhesion, part.law) == (0.1, 0.5, "hunt-crossley")
+    assert work.robot.restitution.restitution == 0.3
+    assert work.start.laws == ("hunt-crossley",)
+    result = work.run(None)
+    assert result.status is Status.SUCCESS
+    assert set(result["mode"].ravel().tolist()) == {"hunt-crossley"}
+    # The force of the law from the record: k p^1.5 (1 + 1.5 c p'), p' the rate of the depth.
+    depth, force = -result["gap"][:, 0], result["contact_force"][:, 0, 2]
+    inside = depth > 1e-4
+    assert inside.any()
+    rate = np.gradient(depth, result.time, edge_order=2)[inside]
+    np.testing.assert_allclose(force[inside], 2e4 * depth[inside] ** 1.5 * (1 + 0.6 * rate), rtol=5e-3)
+    with pytest.raises(InputError, match=r"contact\.restitution = 1.5: must be a number from 0 to 1"):
+        load_scenario(hopper(tmp_path, contact={"restitution": 1.5}))

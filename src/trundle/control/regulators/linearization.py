@@ -11,6 +11,7 @@ from trundle.checks import FloatArray
 from trundle.contact.laws import law_named
 from trundle.control.regulators.local_error import LocalError
 from trundle.errors import InputError
+from trundle.models.tree.model import TIME
 from trundle.models.tree.multibody import Dynamics
 from trundle.numerics.space import cross
 
@@ -108,9 +109,9 @@ class Linearization:
         model = self.error.model
         rows = []
         for name, part in model.layout.items():
-            if name.endswith(".orientation") and model.d == 3:
+            if name == TIME or (name.endswith(".orientation") and model.d == 3):
                 row = ca.SX(1, model.x.shape[0])
-                row[part] = model.x[part]
+                row[part] = 1.0 if name == TIME else model.x[part]
                 rows.append(row)
         if model.d == 2:
             constraint = model.constraints[0]
@@ -136,6 +137,7 @@ def _each(function: ca.Function, *values: FloatArray) -> list[FloatArray]:
 
 def dynamics_of(error: LocalError) -> Dynamics:
     """Return the equations of motion of the pair of `error` in rolling coordinates, made once."""
+    error.pair.check_smooth()
     system = error.twin.system
     return system.kept(
         ("dynamics", error.atlas), lambda: system.model(error.atlas).dynamics([law_named(error.pair.law)])

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray, integer
-from trundle.contact.laws import LAWS, STOPPED, Law
+from trundle.contact.laws import LAWS, ROLLING, SEPARATED, STOPPED, Law
 from trundle.contact.proximity import Proximity
 from trundle.contact.restitution import PLASTIC, Restitution
 from trundle.contact.stops import JointStop
@@ -105,6 +105,13 @@ class ContactPair:
 
 LOCKED = 1e-4
 """Relative curvature times body size under which a contact counts as locked: its point's speed grows without bound."""
+
+
+def further_law(law: Law, pair: ContactPair) -> Law:
+    """Return the law at the start of a further contact of a shape: that of a corner which acts at any gap, or none."""
+    corner = pair.form == "support" and pair.piece is not None and pair.stop is None
+    round_rim = corner and any(piece.face for piece in pair.shape_A.representations.pieces)
+    return law if law.distant and corner and not round_rim else SEPARATED
 
 
 @dataclass(frozen=True)
@@ -227,6 +234,10 @@ class ContactSystem:
         """Return the numbers of the contacts between the same two shapes as `contact`."""
         number = integer("contact", contact, minimum=0, maximum=len(self.contact_pairs) - 1)
         return next((numbers for numbers in self.pairs if number in numbers), (number,))
+
+    def touching_law(self, contact: int) -> Law:
+        """Return the law with which a contact touches: that of its shape at the start."""
+        return next((law for i in self.pair_of(contact) if (law := self.start_laws[i]).touching), ROLLING)
 
     @cached_property
     def faces(self) -> Mapping[int, tuple[int, ...]]:

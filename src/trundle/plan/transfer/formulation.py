@@ -55,6 +55,7 @@ class Formulation:
             raise InputError("task", task, "a Transfer")
         self.task = task
         pair = task.pair
+        pair.check_smooth()
         self._x_hand, self._hand_orientation = hand_pose(task)
         self.target, placed = make_target(task, self._x_hand, self._hand_orientation)
         begin, end = _touching(task, task.start), None if placed is None else _touching(task, placed)

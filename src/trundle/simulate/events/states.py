@@ -17,9 +17,9 @@ from trundle.simulate.events.impact import Candidate, Impact, held_impact, plast
 _TWO_SIDED = 0.1
 
 
-def chosen_law(system: ContactSystem) -> str:
-    """Return the name of the law of rolling the user chose."""
-    return next((start.name for start in system.start_laws if start.touching), "rolling")
+def spins_not(system: ContactSystem, contact: int) -> bool:
+    """Return whether a contact that touches and does not slip holds the spin about its normal, too."""
+    return system.d == 3 and system.touching_law(contact).holds_spin
 
 
 def slip_and_spin(
@@ -53,14 +53,14 @@ def impact_at(
     model = system.model(atlas)
     candidates: dict[int, Candidate] = {}
     M, Z = np.eye(model.nv), free_directions(system, atlas, x)
-    pure = chosen_law(system) == "pure-rolling" and model.d == 3
     for i in sorted({new, *closed}):
         J, v, n, spin, rate, mass, *_ = (np.asarray(value) for value in touch_function(system, atlas, i)(x))
         M = mass
         if Z is not None:  # pins hold: what is left free moves like a body of its own
             M, J, spin = Z.T @ mass @ Z, J @ Z, spin @ Z
         mu = np.inf if sticky else model.constraints[i].friction.mu
-        candidates[i] = Candidate(J, v.ravel(), n.ravel(), mu, spin.ravel() if pure else None, float(rate[0, 0]))
+        held_spin = spin.ravel() if spins_not(system, i) else None
+        candidates[i] = Candidate(J, v.ravel(), n.ravel(), mu, held_spin, float(rate[0, 0]))
     restitution = {i: system.contact_pairs[i].restitution for i in candidates}
     bounce = None if held else bouncing_impact(M, candidates, restitution)
     impact = bounce or (held_impact(M, candidates) if held else plastic_impact(M, candidates, new))

@@ -14,7 +14,7 @@ from trundle.models.tree.multibody import rates_of
 from trundle.models.tree.touching import velocities_changed
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.coulomb import ContactImpulses, contact_impulses
-from trundle.simulate.events.states import chosen_law
+from trundle.simulate.events.states import spins_not
 from trundle.simulate.events.transitions import EventHandler, HybridState
 
 FIRST_STEP, LONGEST_STEP = 1e-6, 1e-4
@@ -76,8 +76,7 @@ class TimeStepping:
         sticky = self.system.rules.on_slip == "ignore"
         frictions = [joined.friction for joined in self.phase.model.constraints]
         self.friction = np.array([np.inf if sticky else frictions[i].mu for i in self.contacts])
-        pure = self.system.d == 3 and chosen_law(self.system) == "pure-rolling"
-        self.pure = np.array([pure and frictions[i].torsional == 0.0 for i in self.contacts])
+        self.pure = np.array([spins_not(self.system, i) and frictions[i].torsional == 0.0 for i in self.contacts])
         self.spins = self.pure & np.array([now.mode.laws[i] == "pure-rolling" for i in self.contacts])
         self.h, self.same, self.begin = FIRST_STEP, 0, now.t
         self.slowest = np.inf

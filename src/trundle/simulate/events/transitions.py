@@ -17,7 +17,6 @@ from trundle.simulate.events.chart_transition import has_neighbour, neighbouring
 from trundle.simulate.events.patches import landing_with
 from trundle.simulate.events.rest import resting
 from trundle.simulate.events.states import (
-    chosen_law,
     cone_margin,
     impact_at,
     slip_and_spin,
@@ -278,7 +277,7 @@ def _stick(board: EventHandler, now: HybridState, event: Event, phase: CompiledM
 
 def _law_after_slip(system: ContactSystem, now: HybridState, contact: int) -> str:
     """Return the law of rolling to go on with: a bounded moment cannot stop a spin at once."""
-    chosen = chosen_law(system)
+    chosen = system.touching_law(contact).name
     _, _, spin = slip_and_spin(system, now.mode.atlas, now.x, contact)
     bounded = system.model(now.mode.atlas).constraints[contact].friction.spin_bound > 0
     return "rolling" if bounded and abs(spin) > _NO_SPIN else chosen
@@ -304,7 +303,7 @@ def _land(board: EventHandler, now: HybridState, event: Event, phase: CompiledMo
 
 def _onto_face(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
     """A rim lies flat: the points of its face land in its place, if it has such."""
-    if event.contact not in board.system.faces:
+    if event.contact not in board.system.faces or board.system.touching_law(event.contact).distant:
         return Status.NOT_A_POINT_CONTACT
     face = face_below(board.system, now.x, event.contact)
     apart = replace(now, mode=board.with_law(now, event.contact, "separated"))
@@ -326,7 +325,9 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
     if event.coordinates is not None and event.charts is not None:
         atlas = tuple(event.charts if i == contact else old for i, old in enumerate(atlas))
         x[system.model(atlas).layout[f"{board.name(contact)}.coordinates"]] = event.coordinates
-    closed = [i for i, law in enumerate(now.mode.laws) if LAWS[law].touching]
+    if (law := system.touching_law(contact)).distant:  # its force begins at zero
+        return HybridState(now.t, x, Mode(board.with_law(now, contact, law.name).laws, atlas), now.onsets)
+    closed = [i for i, law in enumerate(now.mode.laws) if LAWS[law].touching and not LAWS[law].distant]
     closed += landing_with(board.system, now.mode, now.x, contact)
     impact = impact_at(system, atlas, x, contact, closed, sticky=rule == "ignore", held=held)
     if not impact.decided:
@@ -336,9 +337,9 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
     if rule == "ignore" and not impact.rests:
         board.ignored(f"{board.name(contact)}.friction", cone_margin(impact.impulses, system, atlas, x))
     x = velocities_changed(system, atlas, x, impact.jump)
-    names_of = {"rolling": chosen_law(system), "spinning": "rolling"}
-    laws = tuple(impact.laws.get(i, "separated") for i in range(len(now.mode.laws)))
-    mode = Mode(system.with_stops(tuple(names_of.get(law, law) for law in laws)), atlas)
+    laws = tuple(impact.laws.get(i, law if LAWS[law].distant else "separated") for i, law in enumerate(now.mode.laws))
+    named = (system.touching_law(i).name if law == "rolling" else law for i, law in enumerate(laws))
+    mode = Mode(system.with_stops(tuple("rolling" if law == "spinning" else law for law in named)), atlas)
     names = [joined.name for joined in system.model(atlas).constraints]
     # What reaches the ground in flight at this very instant lands next: its gap stays armed.
     moved = [law in _BORN_ZERO and (law != "separated" or i in (contact, *closed)) for i, law in enumerate(laws)]

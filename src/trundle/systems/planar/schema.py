@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from trundle.contact.laws import StartLaw
-from trundle.models import SURFACE, RigidBody, Robot, RollingPair
+from trundle.models import IMPACT, SURFACE, RigidBody, Robot, RollingPair
 from trundle.scenarios.problems import Allowed, Toml
 from trundle.scenarios.schema import (
     Angle,
@@ -93,7 +93,7 @@ class TerrainTable(Table):
     curve: GroundCurve = Field(description="the terrain's profile, world")
 
 
-_CONTACT = ("law", "friction", "on_separation", *SURFACE, "restitution", "hypothesis", "bounce_speed")
+_CONTACT = ("law", "friction", "on_separation", *SURFACE, *IMPACT)
 
 
 class PlanarContactTable(table_of(RollingPair, _CONTACT, narrower={"law": StartLaw})):

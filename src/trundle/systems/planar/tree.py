@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from trundle.contact import Friction
-from trundle.models import SURFACE, Robot, RollingTree, Start
+from trundle.models import IMPACT, Robot, RollingTree, Start, surface_of
 from trundle.models.tree.tree import Link
 from trundle.scenarios.engine.building import error_context
 from trundle.scenarios.scenario import Scenario
@@ -43,8 +42,7 @@ def build_tree(scenario: Scenario) -> tuple[RollingTree, Start]:
                 links[table.name] = robot.prismatic(links[table.parent], table.at, table.mass, table.inertia, **shared)
     with error_context("terrain", scenario):
         ground = shape_of(scenario, tables.terrain.curve, "terrain.curve")
-        surface = Friction(contact.friction, 0.0, *(getattr(contact, name) for name in SURFACE))
-        robot.terrain(ground, surface, contact.restitution, contact.hypothesis, contact.bounce_speed)
+        robot.terrain(ground, surface_of(contact, contact.friction), *(getattr(contact, name) for name in IMPACT))
     with error_context("terrain", scenario, {"contact": "terrain.curve"}):
         tree = robot.finish()
     return tree, start_of(scenario, tree, "initial.positions")

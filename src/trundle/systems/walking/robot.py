@@ -13,9 +13,10 @@ from scipy.optimize import bisect
 
 from trundle import geometry
 from trundle.contact import FlatPatch
+from trundle.contact.restitution import Restitution
 from trundle.errors import InputError
 from trundle.interrupts import held
-from trundle.models import Foot, Hand, RollingTree, Start, robot_from_urdf
+from trundle.models import IMPACT, Foot, Hand, RollingTree, Start, robot_from_urdf, surface_of
 from trundle.models.robots.avatar import build_avatar
 from trundle.models.robots.body_shapes import avatar_scene
 from trundle.models.tree.closing import nearest
@@ -65,6 +66,8 @@ def build(scenario: Scenario) -> RobotRun:
             on_slip=contact.on_slip,
             on_separation=contact.on_separation,
         )
+    bounces = Restitution(*(getattr(contact, name) for name in IMPACT))
+    robot = replace(robot, surface=surface_of(contact, ground.friction), restitution=bounces)
     joints = {spec.joint_name or spec.name: spec.name for spec in robot.tree.specs if spec.jointed}
     angles = {name: angle for name, angle in angles.items() if name in joints}
     robot = _with_springs(scenario, robot, joints, angles)

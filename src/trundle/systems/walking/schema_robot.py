@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from trundle.contact.laws import RollingLaw
+from trundle.contact.laws import StartLaw
 from trundle.geometry import Point
-from trundle.models import Foot
+from trundle.models import IMPACT, SURFACE, Foot, RollingPair
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
     Array,
@@ -104,7 +104,7 @@ GroundShape = Annotated[
 FOOT = ("frame", "position", "rpy", "law", "friction")
 
 
-class FootTable(table_of(Foot, FOOT, narrower={"position": Place3, "frame": Text, "law": RollingLaw})):
+class FootTable(table_of(Foot, FOOT, narrower={"position": Place3, "frame": Text, "law": StartLaw})):
     """A shape fixed to a link."""
 
     shape: FootShape = Field(description="what touches the ground, in its own axes")
@@ -124,8 +124,8 @@ class GroundTable(Table):
     friction: NonNegative = Field(default=0.8, description="coefficient, tangential over normal force")
 
 
-class RobotContactTable(Table):
-    """What happens when a contact slips or separates."""
+class RobotContactTable(table_of(RollingPair, (*SURFACE, *IMPACT))):
+    """What contacts do beside Coulomb's law, and what happens when one slips or separates."""
 
     on_slip: Literal["stop", "slide", "ignore"] = Field(default="slide", description="when the friction cone is left")
     on_separation: Literal["stop", "fly", "ignore"] = Field(default="fly", description="when the force reaches zero")

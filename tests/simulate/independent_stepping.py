@@ -42,11 +42,20 @@ def ball(radius: float, center: Array) -> Callable[[Array, Array], Array]:
     return lambda R, p: p + R @ center - np.array([0.0, 0.0, radius])
 
 
-class TimeStepping:
-    """Steps of a Pinocchio model from q, v; `torque` (v -> tau) acts on it beside gravity."""
+@dataclass(frozen=True)
+class Springs:
+    """Springs and dampers of all joints, but the free one, that are at rest at q; taken at the end of a step."""
 
-    def __init__(self, model: pin.Model, touches: list[Touch], torque: Callable[[Array, Array], Array] | None = None):
-        self.model, self.data, self.touches, self.torque = model, model.createData(), touches, torque
+    stiffness: float
+    damping: float
+    rest: Array
+
+
+class TimeStepping:
+    """Steps of a Pinocchio model from q, v."""
+
+    def __init__(self, model: pin.Model, touches: list[Touch], springs: Springs | None = None):
+        self.model, self.data, self.touches, self.springs = model, model.createData(), touches, springs
         self.mu = np.array([touch.mu for touch in touches])
         self.pushes = np.zeros((len(touches), 3))
 
@@ -56,7 +65,12 @@ class TimeStepping:
         M = pin.crba(model, data, q)
         M = np.triu(M) + np.triu(M, 1).T
         bias = pin.rnea(model, data, q, v, np.zeros(model.nv))
-        tau = np.zeros(model.nv) if self.torque is None else self.torque(q, v)
+        tau = np.zeros(model.nv)
+        if self.springs is not None:
+            k, d = self.springs.stiffness, self.springs.damping
+            stretch = pin.difference(model, self.springs.rest, pin.integrate(model, q, h * v))
+            tau[6:] = -k * stretch[6:] - d * v[6:]
+            M[np.arange(6, model.nv), np.arange(6, model.nv)] += h * d + h**2 * k
         pin.computeJointJacobians(model, data, q)
         rows, heights = [], []
         for touch in self.touches:
@@ -91,7 +105,7 @@ class TimeStepping:
                     u = rest + blocks[i] @ p[i]
                     u[2] += mu * np.hypot(u[0], u[1])
                     p[i] = _onto_cone(p[i] - rho[i] * u, mu)
-            if np.max(np.abs(p - before)) <= 1e-10 * (np.max(np.abs(p)) + 1e-300):
+            if np.max(np.abs(p - before)) <= 1e-8 * (np.max(np.abs(p)) + 1e-300):
                 break
         return p
 

@@ -74,6 +74,8 @@ def differences(friction: float, crown: float, times: tuple[float, ...], steps: 
     assert run.status is tr.Status.SUCCESS
     energy = run["energy"]
     assert np.max(energy - np.minimum.accumulate(energy)) < 1e-9 * np.ptp(energy) + 1e-9 * abs(energy[0])
+    normal = run["contact_force"][:, :, 2]
+    assert normal.min() > -1e-6 * normal.max()
     expected = np.array([run["body_position"][np.argmin(np.abs(run.time - t)), 0] for t in times])
     found = np.zeros((len(steps), len(times)))
     for row, h in zip(found, steps, strict=True):

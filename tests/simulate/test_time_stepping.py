@@ -106,3 +106,43 @@ def test_a_falling_bicycle_moves_as_time_steps_converge_to(friction: float, crow
     ratios = found[:-1] / found[1:]
     assert np.all(ratios > 1.7), ratios  # of first order
     assert np.all(ratios < 3.5), ratios
+
+
+@pytest.mark.parametrize("length", [0.1, 0.3])
+def test_an_upright_can_slides_as_far_as_a_point_would(length: float) -> None:
+    """Eight points of its face share one force; the tall one's centre of pressure is near its front edge."""
+    robot = tr.Robot(gravity=(0, 0, -9.81), on_slip="slide", on_separation="fly")
+    robot.free(1.0, "solid", shape=tr.Cylinder(0.1, length=length), name="can")
+    robot.terrain(tr.Plane(), friction=0.5)
+    tree = robot.finish()
+    start = tree.place(contacts=[], can=(0, 0, length / 2, 1, 0, 0, 0), rates={"can": [0, 0, 0, 3.0, 0, 0]})
+    run = tr.simulate(tree, start, 1.0)
+    assert run.status is tr.Status.SUCCESS
+    assert run["body_position"][-1, 0, 0] == pytest.approx(9.0 / 9.81, abs=1e-6)
+    assert run["body_velocity"][-1] == pytest.approx(0.0, abs=1e-9)
+
+
+FAST = [
+    (tr.Sphere(0.1), (1e5, 0, -1e5), (0, 0, 0)),
+    (tr.Box([0.1, 0.15, 0.2]), (1e5, 0, -1e5), (1e3, 2e3, 0)),
+    (tr.Ellipsoid([0.1, 0.15, 0.2]), (0, 0, -1e5), (1e3, 2e3, 0)),
+    (tr.Disc(0.2), (1e5, 0, -1e5), (1e3, 2e3, 0)),
+    (tr.Cylinder(0.1, length=0.3), (1e5, 0, 0), (0, 0, 0)),
+]
+
+
+@pytest.mark.parametrize(("shape", "velocity", "spin"), slow_but(FAST, FAST[3]), ids=lambda v: type(v).__name__)
+def test_bodies_at_a_hundred_kilometres_a_second_end_without_energy_made(shape, velocity, spin) -> None:
+    robot = tr.Robot(gravity=(0, 0, -9.81), on_slip="slide", on_separation="fly")
+    robot.free(1.0, "solid", shape=shape, name="body")
+    robot.terrain(tr.Plane(), friction=0.5)
+    tree = robot.finish()
+    start = tree.place(contacts=[], body=(0, 0, 0.5, 1, 0, 0, 0), rates={"body": [*spin, *velocity]})
+    run = tr.simulate(tree, start, 1.0)
+    assert run.status is tr.Status.SUCCESS
+    energy = run["energy"]
+    assert np.max(energy - np.minimum.accumulate(energy)) < 1e-8 * np.max(energy)
+    if isinstance(shape, tr.Sphere):  # it lands on rough ground: 2/7 of its tangential speed is lost or mu (1 + 0) v_n
+        after = run["body_velocity"][-1, 0]
+        assert after[0] == pytest.approx(1e5 - min(2e5 / 7, 0.5 * 1e5), rel=1e-9)
+        assert after[2] == pytest.approx(0.0, abs=1e-6)

@@ -92,6 +92,9 @@ def plastic_impact(M: FloatArray, contacts: dict[int, Candidate], new: int) -> I
     """
     if all(float(np.linalg.norm(c.velocity)) < _NO_BLOW for c in contacts.values()):
         return held_impact(M, contacts)
+    fastest = max(float(np.linalg.norm(c.velocity)) for c in contacts.values())
+    if all(abs(float(c.n @ c.velocity)) < _NO_BLOW * max(1.0, fastest) for c in contacts.values()):
+        return _by_coulomb(M, contacts)  # no blow, but a slip, which goes on
     alone = _by_coulomb(M, {new: contacts[new]})
     others = [i for i in contacts if i != new]
     leaving = [float(contacts[i].n @ (contacts[i].velocity + contacts[i].J @ alone.jump)) for i in others]

@@ -16,15 +16,20 @@ from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.coulomb import ContactImpulses, contact_impulses
 from trundle.simulate.events.states import spins_not
 from trundle.simulate.events.transitions import EventHandler, HybridState
+from trundle.simulate.mode import Mode
 
-FIRST_STEP, LONGEST_STEP = 1e-6, 1e-4
-"""s. Each step is a fourth longer than the one before."""
-_GROWTH, _SAME = 1.25, 5
+FIRST_STEP, FINE_STEP, LONGEST_STEP = 1e-6, 1e-4, 1e-2
+"""s. Each step is a fourth longer than the one before; beyond `FINE_STEP` as long as nothing changes."""
+_EVEN = 1e-4
+"""Part by which the impulses of the middle may differ from those of the beginning in a longer step."""
+_GROWTH, _SAME, _SHORTER = 1.25, 5, (1.0, 0.1, 0.01, 0.001)
 CLEAR_SLIP = 1e-5
 """Slip (m/s) from which its direction turns slowly enough for an explicit integrator."""
 _NOTHING, _OPENS, _SLIPS = 1e-12, 1e-10, 1e-9
 _INSIDE = 1e-9
 """How far outside its feature (sizes) a point may be."""
+_SLOW = 1.0
+"""Velocity (rad/s, m/s) to which changes within a step are compared where everything is slower."""
 _FAR = 1e-6
 """Residual of Coulomb's law with which no step is taken."""
 
@@ -37,7 +42,7 @@ class _Touching(Sticking):
 
 @dataclass(frozen=True)
 class _Terms:
-    """M nudot = f, and of each contact J, b and velocity (normal first), its gap, its spin row; of pins the same."""
+    """M nudot = f; of each contact J, b and velocity (normal first), its gap, its spin row; of pins the same; nu."""
 
     M: FloatArray
     f: FloatArray
@@ -51,6 +56,7 @@ class _Terms:
     pins: FloatArray
     pins_b: FloatArray
     pins_rate: FloatArray
+    nu: FloatArray
 
 
 class TimeStepping:
@@ -85,27 +91,43 @@ class TimeStepping:
 
     def step(self, longest: float) -> HybridState | None:
         """Take one step of at most `longest` (s); return the state after it, or None where no forces were found."""
-        h = min(self.h, longest)
+        forces = self._forces
+        for part in _SHORTER:
+            h, self._forces = part * min(self.h, longest), forces
+            if (found := self._stepped(h)) is not None:
+                mode, slowest, even, x = found
+                if h > FINE_STEP and not (even and mode == self.now.mode):
+                    continue  # what changes on the way is to be seen when it does
+                self.same = self.same + 1 if mode == self.now.mode else 0
+                self.slowest, self.now = slowest, HybridState(self.now.t + h, x, mode, np.zeros_like(self.now.onsets))
+                self.h = min((self.h if part == 1.0 else h) * _GROWTH, LONGEST_STEP if even else FINE_STEP)
+                return self.now
+        return None
+
+    def _stepped(self, h: float) -> tuple[Mode, float, bool, FloatArray] | None:
+        """Return the mode that a step h (s) ends in, its slowest slip, whether the motion is even, and the state."""
         now, system, atlas, u = self.now, self.system, self.now.mode.atlas, self.board.inputs(self.now.t)
         p, drift = self.phase.parameters(u), self._function("drift")
         begin = self._terms(now.t, now.x, p)
-        jump, found, opens = self._impulses(begin, h, begin.gap)
-        if not np.all(np.isfinite(jump)):
-            return None
+        jump, freely, found, opens = self._impulses(begin, h, begin.gap)
         # Once more with what is in the middle of the step, at the mean velocities.
         middle = velocities_changed(system, atlas, now.x, jump / 2)
         middle = middle + h / 2 * np.asarray(drift(now.t, middle, p)).ravel()
-        again, found, opens = self._impulses(self._terms(now.t + h / 2, middle, p), h, begin.gap, jump / 2)
+        if not np.all(np.isfinite(middle)):
+            return None
+        center = self._terms(now.t + h / 2, middle, p)
+        again, more_freely, found, opens = self._impulses(center, h, begin.gap, jump / 2)
         if not found.residual < _FAR or not np.all(np.isfinite(again)):
             return None
+        if np.abs(more_freely - freely).max(initial=0.0) > np.abs(center.nu).max(initial=0.0) + _SLOW:
+            return None  # bodies turn round within the step
         middle = velocities_changed(system, atlas, middle, (again - jump) / 2)
         x = velocities_changed(system, atlas, now.x, again)
         x = x + h * np.asarray(drift(now.t + h / 2, middle, p)).ravel()
         if not np.all(np.isfinite(x)):
             return None
-        self._read(found, opens, now.t + h, x)
-        self.h = min(self.h * _GROWTH, LONGEST_STEP)
-        return self.now
+        apart, size = np.abs(again - jump).max(initial=0.0), np.abs(again).max(initial=0.0)
+        return *self._read(found, opens), bool(apart <= _EVEN * size), x
 
     def forces(self) -> FloatArray:
         """Return the forces (contacts, d) N, world, on A of all contacts in the last step."""
@@ -118,14 +140,14 @@ class TimeStepping:
 
     def _terms(self, t: float, x: FloatArray, p: FloatArray) -> _Terms:
         values = [np.asarray(v, dtype=np.float64) for v in self._function("terms")(t, x, p)]
-        M, f, J, b, velocity, gap, spin, spin_b, spin_rate, pins, pins_b, pins_rate = values
+        M, f, J, b, velocity, gap, spin, spin_b, spin_rate, pins, pins_b, pins_rate, nu = values
         numbers = (b.ravel(), velocity.ravel(), gap.ravel(), spin, spin_b.ravel(), spin_rate.ravel())
-        return _Terms(M, f.ravel(), J, *numbers, pins, pins_b.ravel(), pins_rate.ravel())
+        return _Terms(M, f.ravel(), J, *numbers, pins, pins_b.ravel(), pins_rate.ravel(), nu.ravel())
 
     def _impulses(
         self, terms: _Terms, h: float, gap: FloatArray, half: FloatArray | None = None
-    ) -> tuple[FloatArray, ContactImpulses, FloatArray]:
-        """Return the jump of nu (nv,), the impulses and velocities, and the speeds (m,) at which gaps open.
+    ) -> tuple[FloatArray, FloatArray, ContactImpulses, FloatArray]:
+        """Return the jump of nu (nv,), that without contacts, the impulses, and the speeds (m,) at which gaps open.
 
         ``gap`` (m,) as the step begins; ``half`` (nv,): the terms are those of the middle, where nu has changed by it.
         """
@@ -146,12 +168,11 @@ class TimeStepping:
         guess = None if self._forces is None else h * self._forces
         found = contact_impulses(terms.J @ push, free.reshape(-1, d), self.friction, guess=guess)
         self._forces = found.impulses / h
-        return h * nudot + push @ found.impulses.ravel(), found, found.velocities[:, 0]
+        return h * nudot + push @ found.impulses.ravel(), h * nudot, found, found.velocities[:, 0]
 
-    def _read(self, found: ContactImpulses, opens: FloatArray, t: float, x: FloatArray) -> None:
-        """Take what the contacts did in a step as the mode it ends in."""
+    def _read(self, found: ContactImpulses, opens: FloatArray) -> tuple[Mode, float]:
+        """Return what the contacts did in a step as a mode, and the slowest slip, m/s."""
         laws = ["separated"] * len(self.now.mode.laws)
-        onsets = np.zeros_like(self.now.onsets)
         largest = float(np.abs(found.impulses).max(initial=0.0))
         slips = np.linalg.norm(found.velocities[:, 1:], axis=1)
         for k, i in enumerate(self.contacts):
@@ -161,11 +182,8 @@ class TimeStepping:
             self.spins[k] = self.pure[k] and not sliding
             laws[i] = "sliding" if sliding else "pure-rolling" if self.pure[k] else "rolling"
         mode = replace(self.now.mode, laws=self.system.with_stops(tuple(laws)), rest=False)
-        self.same = self.same + 1 if mode == self.now.mode else 0
-        self.slowest = float(
-            min((slips[k] for k, i in enumerate(self.contacts) if laws[i] == "sliding"), default=np.inf)
-        )
-        self.now = HybridState(t, x, mode, onsets)
+        sliding = (slips[k] for k, i in enumerate(self.contacts) if laws[i] == "sliding")
+        return mode, float(min(sliding, default=np.inf))
 
     def settled(self, least: float) -> HybridState | None:
         """Return where events can go on from, or None.
@@ -226,7 +244,7 @@ def _functions(phase: CompiledMode, contacts: Sequence[int]) -> dict[str, ca.Fun
     pins = terms.J[last:, :], terms.b[last:], terms.velocity[last:]
     drift = model.state_rate(ca.SX(model.nv, 1), terms.kin, rates_of(terms.kin, laws))
     axes = [(model.to_world @ ca.horzcat(terms.kin[i].n, terms.kin[i].T)).T for i in contacts]
-    outputs = [terms.M, terms.S @ model.u - terms.h, *(ca.vertcat(*part) for part in rows), *pins]
+    outputs = [terms.M, terms.S @ model.u - terms.h, *(ca.vertcat(*part) for part in rows), *pins, model.nu]
     return {
         "terms": phase.function("terms", *outputs),
         "drift": phase.function("drift", drift),

@@ -374,4 +374,6 @@ class RollingPair:
 
 def surface_of(given: object, friction: float, torsional: float = 0.0) -> Friction:
     """Return the coefficients of a contact whose parameters `SURFACE` are attributes of `given`: a pair, a table."""
+    if not all(hasattr(given, name) for name in SURFACE):
+        raise InputError("given", given, "an object with the attributes " + ", ".join(SURFACE))
     return Friction(friction, torsional, *(getattr(given, name) for name in SURFACE))

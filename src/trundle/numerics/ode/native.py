@@ -22,12 +22,7 @@ from trundle.numerics.compiled.compile import NativeFunction, compile_library
 from trundle.numerics.ode.tableaus import Tableau, tableau
 
 SLICE_SECONDS = 0.1
-_EVALUATE = ctypes.CFUNCTYPE(
-    ctypes.c_int,
-    *[ctypes.POINTER(ctypes.c_void_p)] * 2,
-    *[ctypes.c_void_p] * 2,
-    ctypes.c_int,
-)
+_EVALUATE = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.POINTER(ctypes.c_void_p)] * 2, *[ctypes.c_void_p] * 2, ctypes.c_int)
 Addresses = Sequence[int]
 RUNNING, DONE, EVENT, STEP_TOO_SMALL, TOO_MANY_STEPS, NOT_FINITE = range(6)
 WAITING, ARMED, UNWATCHED = range(3)
@@ -258,7 +253,7 @@ class NativeRun:
     def _call(self, functions: Functions) -> None:
         self._functions, self._work = functions, work_memory(functions)
         for role, native, work in zip(("rate", "margins", "projection"), functions, self._work, strict=True):
-            setattr(self.state, role, call_struct(native, work.ctypes.data))
+            setattr(self.state, role, call_struct(native, work.__array_interface__["data"][0]))
 
     def run(self, progress: Callable[[float], object] | None) -> bool:
         """Integrate to the end; False if the user interrupted."""

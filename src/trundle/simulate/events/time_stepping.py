@@ -20,7 +20,7 @@ from trundle.simulate.mode import Mode
 
 FIRST_STEP, FINE_STEP, LONGEST_STEP = 1e-6, 1e-4, 1e-2
 """s. Each step is a fourth longer than the one before; beyond `FINE_STEP` as long as nothing changes."""
-_EVEN = 1e-4
+_EVEN = 1e-6
 """Part by which the impulses of the middle may differ from those of the beginning in a longer step."""
 _GROWTH, _SAME, _SHORTER = 1.25, 5, (1.0, 0.1, 0.01, 0.001)
 CLEAR_SLIP = 1e-5

@@ -251,13 +251,18 @@ class NativeRun:
         return addresses
 
     def _call(self, functions: Functions) -> None:
-        self._functions, self._work = functions, work_memory(functions)
-        for role, native, work in zip(("rate", "margins", "projection"), functions, self._work, strict=True):
-            setattr(self.state, role, call_struct(native, work.__array_interface__["data"][0]))
+        """Let the core call these functions, each with work memory of its own."""
+        self._functions, sizes = functions, [sum(one.work_sizes) if one else 0 for one in functions]
+        self._work = np.zeros(sum(sizes))
+        self._interpreted = [one for one in functions if isinstance(one, InterpretedFunction)]
+        address = self._work.__array_interface__["data"][0]
+        for role, one, size in zip(("rate", "margins", "projection"), functions, sizes, strict=True):
+            setattr(self.state, role, call_struct(one, address))
+            address += 8 * size
 
     def run(self, progress: Callable[[float], object] | None) -> bool:
         """Integrate to the end; False if the user interrupted."""
-        if isinstance(self._functions[0], InterpretedFunction):
+        if self._interpreted:
             with held():
                 return self._run(progress)
         return self._run(progress)
@@ -268,10 +273,9 @@ class NativeRun:
             self._core.start(state)
             while self.state.status == RUNNING:
                 self._core.run(state)
-                interpreted = [one for one in self._functions if isinstance(one, InterpretedFunction)]
-                for error in (one.error for one in interpreted if one.error is not None):
+                for error in (one.error for one in self._interpreted if one.error is not None):
                     raise error
-                if interpreted:
+                if self._interpreted:
                     compiled = self._source.counted(self.state.evaluations - counted)
                     counted = self.state.evaluations
                     if compiled is not None:

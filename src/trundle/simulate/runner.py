@@ -41,7 +41,7 @@ _ENDLESS = (Status.NOT_FINITE, Status.STEP_TOO_SMALL, Status.TOO_MANY_STEPS)
 """How an integration ends where forces grow without bound or turn at once."""
 
 MAX_STEPS = 1_000_000
-"""Longest run of steps of one integration, beyond those of a fixed step."""
+"""Most steps of one integration, beyond those of a fixed step, and of each second."""
 
 _ACCURATE = 1e-7
 _AT_SEAM, _NO_LOAD, _SOON = 1e-7, 1e-9, 1e-9
@@ -67,7 +67,7 @@ class Runner:
     ) -> None:
         self.system, self.method, self.policy = system, method, policy
         self.period = np.inf if policy is None else _period(policy)
-        self.samples, self.progress = samples, progress
+        self.samples, self.progress, self._most = samples, progress, MAX_STEPS
         accurate = method.step is None and method.relative_tolerance <= _ACCURATE
         accurate = accurate and method.stabilization == "projection"
         self.log = Log(controlled=policy is not None, accurate=accurate, period=self.period)
@@ -200,6 +200,7 @@ class Runner:
         watch = ContactDetector(self.system, now.mode, now.unarmed)
         needed, signs = watch.needed, self._signs(phase, now)
         armed = self._armed(phase, now)
+        self._most = self.stepping.most(now, MAX_STEPS)
         first_step: float | None = None
         gaps = {f"{self.board.name(i)}.gap" for corners in self.system.patches for i in corners}
         brief = _BRIEF
@@ -318,6 +319,7 @@ class Runner:
         looks: FloatArray | None = None,
     ) -> tuple[Integration, tuple[FloatArray, FloatArray]]:
         """Integrate with the output samples and extra `looks`; return what falls on samples, and on all."""
+        step = self.method.step
         begin = np.searchsorted(self.samples, t0, side="right" if t0 > 0 else "left")
         end = np.searchsorted(self.samples, t1, side="right")
         output = self.samples[begin:end]
@@ -325,12 +327,12 @@ class Runner:
             *(t0, x0, t1, p),
             relative_tolerance=self.method.relative_tolerance,
             absolute_tolerance=self.method.relative_tolerance * 1e-2,
-            step=self.method.step,
-            max_steps=MAX_STEPS + (0 if self.method.step is None else int((t1 - t0) / self.method.step)),
+            step=step,
+            max_steps=int(self._most * max(1.0, t1 - t0)) if step is None else MAX_STEPS + int((t1 - t0) / step),
             sample_times=output if looks is None else np.union1d(output, looks),
             armed=armed,
             watched=phase.watched,
-            first_step=first_step if self.method.step is None else None,
+            first_step=first_step if step is None else None,
             progress=self.progress,
         )
         if looks is None:

@@ -25,12 +25,21 @@ LEAST = 1e-5
 """s, of the shortest such while; the next one is twice as long where it follows at once."""
 
 
+STIFF_STEPS = 100_000
+"""Steps of an integrator in a second at which a slip or a force turns faster than it can follow."""
+
+
 class Stepping:
     """Takes a run over instants that events cannot decide; remembers how long the last while had to be."""
 
     def __init__(self, runner: Runner) -> None:
         self.runner = runner
         self._least, self._until = LEAST, -np.inf
+
+    def most(self, now: HybridState, otherwise: int) -> int:
+        """Return after how many of an integrator's steps in a second this takes over; `otherwise`: it cannot."""
+        touches = any(LAWS[law].touching for law in now.mode.laws)
+        return min(STIFF_STEPS, otherwise) if touches and self.runner.board.steps(now) else otherwise
 
     def over(self, now: HybridState, touched: set[int], duration: float) -> HybridState | Status:
         """Return the state from which events go on, or how the run ended. ``touched``: contacts that touched lately."""

@@ -67,16 +67,20 @@ def pieces_of(A: Shape, form: str, B: Shape | None = None) -> tuple[int | None, 
     """Return the numbers of the pieces with which shape A touches B in a contact of this `form`; None: as a whole."""
     if form == "features":
         most = A.d - 1 if B is None else bent_directions(B)
-        return tuple(i for i, feature in enumerate(A.representations.features) if len(feature.axes) <= most)
+        return tuple(i for i, feature in enumerate(A.representations.features) if feature.dimension <= most)
     count = len(A.representations.pieces) if form == "support" else 0
     return tuple(range(count)) or (None,)
 
 
 def _suits_features(a: Representations, b: Representations) -> bool:
-    """Whether features of a can touch b: it has a level set, and for rounded ones a quadratic one and its distance."""
-    if b.level is None or not a.features[0].rounding:
-        return b.level is not None
-    return b.distance is not None and b.level.bends is not None
+    """Whether features of a can touch b: it has a level set; for rounded ones a quadratic one and its distance.
+
+    Round faces need a ground that is convex in all directions: elsewhere rims touch by the support function.
+    """
+    rounded, bends = a.features[0].rounding > 0, None if b.level is None else b.level.bends
+    if any(feature.radius for feature in a.features):
+        return bends is not None and bool(np.all(bends > 0)) and (b.distance is not None or not rounded)
+    return b.level is not None and (not rounded or (b.distance is not None and bends is not None))
 
 
 def bent_directions(B: Shape) -> int:

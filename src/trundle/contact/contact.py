@@ -189,14 +189,14 @@ def _operator(touch: Touch, T: ca.SX) -> ca.SX:
 def _relative_curvature(tA: Touch, K_B: ca.SX | None, T: ca.SX) -> tuple[Callable[[ca.SX], ca.SX], ca.SX, ca.SX | None]:
     """Return the solver of (K_A + K_B) sigma = rhs, (I + radii_A K_B)^-1, and a scalar > 0 while it is proper.
 
-    Of an edge or a face, straight along F, sigma = F (F'K_B F)^-1 F'rhs.
+    Of an edge or a face, straight along F, sigma = F (F'K_B F)^-1 F'rhs; a rim has a K_A along its tangent.
     With radii of A: sigma = (I + radii_A K_B)^-1 radii_A rhs, so that an edge (a zero radius) is no
     special case and a flat B costs nothing.
     """
     unit = ca.SX.eye(T.shape[1])
     if tA.straight is not None and K_B is not None:
         F = T.T @ tA.straight
-        bend = F.T @ K_B @ F
+        bend = F.T @ (K_B if tA.K is None else K_B + T.T @ tA.K @ T) @ F
         along = F @ inverse(bend) @ F.T
         return (lambda rhs: along @ rhs), unit, smallest_eigenvalue(bend)
     if tA.radii is None:

@@ -1,4 +1,4 @@
-"""Contact of a corner, an edge or a face with a smooth surface: closed form, no coordinates."""
+"""Contact of a corner, an edge, a face or a rim with a smooth surface: closed form, no coordinates."""
 
 from __future__ import annotations
 
@@ -12,25 +12,30 @@ from trundle.contact.motion import Motion
 from trundle.geometry.features import Feature
 from trundle.geometry.level import Level
 from trundle.geometry.patch import Patch
-from trundle.numerics.space import dot, inverse, smallest_eigenvalue
+from trundle.numerics.space import cross, dot, inverse, smallest_eigenvalue
 from trundle.threads import cached_property
 
 _BENT = 1e-6
 """Curvature of the ground along a feature, in 1/sizes of the body, from which the nearest point is one."""
 _NEWTON, _SEEDS = 6, (0.3, 0.6, 0.9)
+_TURNS, _TURN = 8, 0.5
+"""Points of a rim that are tried first, and the largest step (rad) from the best of them."""
 _TINY = 1e-300
 
 
 @dataclass(frozen=True)
 class FeatureContact(Contact):
-    """A corner, edge or face of A on a level set f of B: it touches where f is least on the feature.
+    """A corner, edge, face or rim of A on a level set f of B: it touches where f is least on the feature.
 
     With the feature's points c + R'E'y in B's frame (E the axes), y solves E R f_x = 0: one step of Newton's where f is
     quadratic, some from the best of a few points elsewhere. The gap f/|f_x| is right to first order, and exact at zero.
     A rounded one touches where it is nearest by the signed `distance` of B, which has its least value where f has.
     An edge has a zero radius across and an endless one along: its point moves over it by
 
-        (E K_B E') sigma = E (wrel x n - K_B vrel).
+        (E K_B E') sigma = E (wrel x n - K_B vrel),
+
+    and that of a rim of the radius r and the direction u likewise along its tangent t: t'K_B t - n'u/r is in the place
+    of E K_B E'. It stays finite where the face lies on the ground.
     """
 
     feature: Feature
@@ -51,17 +56,21 @@ class FeatureContact(Contact):
     def touch(self, A: Motion, B: Motion, s: ca.SX) -> tuple[Touch, Touch]:
         """Return the feature's point where f is least, and its foot on B."""
         y, foot, n, T, K, _ = self._at(A, B)
-        E = self._axes
-        x, r = ca.SX(ca.DM(self.feature.at)) + y, self.feature.rounding
+        E, feature = ca.SX(self._axes.T), self.feature
+        x, r = ca.SX(ca.DM(feature.at)) + y, feature.rounding
         turned = A.R.T @ B.R
         n_A, T_A = -(turned @ n), turned @ T
         patch = Patch(x=x, n=n_A, T=T_A, radii=ca.SX(self.d, self.d))
         if r:
-            F = T_A.T @ ca.SX(E.T)
+            F = T_A.T @ E
             patch = Patch(x=x + r * n_A, n=n_A, T=T_A, K=(ca.SX.eye(self.d - 1) - F @ F.T) / r)
+        elif feature.rim:
+            outward, E = y / feature.radius, cross(cross(E[:, 0], E[:, 1]), y) / feature.radius
+            F = T_A.T @ E
+            patch = Patch(x=x, n=n_A, T=T_A, K=F @ F.T * (dot(n_A, outward) / feature.radius))
         tA = side(A, patch, self.center, _nothing, follows=True)
-        if E.shape[0] and not r:
-            tA = replace(tA, straight=A.R @ ca.SX(E.T * np.sqrt(self.feature.size)))
+        if E.shape[1] and not r:
+            tA = replace(tA, straight=A.R @ E * np.sqrt(feature.size))
         return tA, side(B, Patch(x=foot, n=n, T=T, K=K), (), _nothing)
 
     def restore(self, s: ca.SX) -> ca.SX:
@@ -88,14 +97,16 @@ class FeatureContact(Contact):
         level, along = self.level.level(x), R @ ca.SX(E.T)
         hessian, gradient = ca.hessian(level, x)
         slope = ca.Function("slope", [x, R], [along.T @ gradient, along.T @ hessian @ along])
-        q = ca.SX(E.shape[0], 1)
-        if E.shape[0]:
-            quadratic = self.level.bends is not None
-            if not quadratic:
-                q = self._best(level, x, c, along)
+        quadratic = self.level.bends is not None
+        if feature.rim:
+            q = self._around(slope, level, x, R, c, along)
+        elif E.shape[0]:
+            q = ca.SX(E.shape[0], 1) if quadratic else self._best(level, x, c, along)
             for _ in range(1 if quadratic else _NEWTON):
                 g, H = slope.call([c + along @ q, R])
                 q = q - _inverse(H) @ g
+        else:
+            q = ca.SX(0, 1)
         at = c + along @ q
         f, fx = ca.Function("value", [x], [level, gradient]).call([at])
         norm = ca.sqrt(dot(fx, fx) + _TINY)
@@ -106,11 +117,39 @@ class FeatureContact(Contact):
         y = ca.SX(E.T) @ q
         margins = [(dot(ca.SX(ca.DM(g)), y) + h) / feature.size for g, h in feature.inside]
         margins += [dot(fx, R @ ca.SX(ca.DM(g))) / norm for g in feature.cone]
+        if feature.radius and not feature.rim:
+            margins.append((feature.radius - ca.sqrt(dot(q, q) + _TINY)) / feature.size)
         if E.shape[0]:
-            bend = slope.call([at, R])[1] * (feature.size / norm)
-            margins.append(smallest_eigenvalue(bend) - _BENT)
+            g, bend = slope.call([at, R])
+            if feature.rim:
+                outward, t = q / feature.radius, ca.vertcat(-q[1], q[0]) / feature.radius
+                margins.append(-dot(g, outward) / norm)
+                bend = t.T @ bend @ t - dot(g, outward) / feature.radius
+            margins.append(smallest_eigenvalue(bend * (feature.size / norm)) - _BENT)
         least = -ca.mmax(-ca.vertcat(*margins))
         return ca.Function("nearest", [R, c], [y, foot, patch.n, patch.T, given(patch.K, "K"), least])
+
+    def _around(self, slope: ca.Function, level: ca.SX, x: ca.SX, R: ca.SX, c: ca.SX, along: ca.SX) -> ca.SX:
+        """Return the y (2,), in the axes, of the least f on the circle: where f has one bend, straight down from c."""
+        r, height = self.feature.radius, ca.Function("height", [x], [level])
+        g, _ = slope.call([c, R])
+        # Over the ground's highest point every direction is as good: a small one decides.
+        u = -(g + ca.DM([_TINY**0.5, 0.0]))
+        u = u / ca.sqrt(dot(u, u))
+        if self.level.bends is not None and np.ptp(self.level.bends) == 0.0:
+            return r * u
+        lowest = height(c + along @ (r * u))
+        for angle in 2 * np.pi * np.arange(_TURNS) / _TURNS:
+            v = ca.SX(ca.DM([np.cos(angle), np.sin(angle)]))
+            f = height(c + along @ (r * v))
+            u, lowest = ca.if_else(f < lowest, v, u), ca.fmin(f, lowest)
+        for _ in range(_NEWTON):
+            g, H = slope.call([c + along @ (r * u), R])
+            t = ca.vertcat(-u[1], u[0])
+            step = -dot(t, g) / (ca.fabs(r * (t.T @ H @ t) - dot(u, g)) + _TINY)
+            step = ca.fmax(-_TURN, ca.fmin(step, _TURN))
+            u = ca.cos(step) * u + ca.sin(step) * t
+        return r * u
 
     def _best(self, level: ca.SX, x: ca.SX, c: ca.SX, along: ca.SX) -> ca.SX:
         """Return the y (m,), in the axes, of the least f on some points of the feature."""

@@ -39,7 +39,8 @@ class Touch:
         True for a side A without coordinates of its own: its point follows from B's normal, so the
         normals always oppose each other, and what drifts is the tangential part of the gap.
     straight : (d, m) sqrt(m), or None
-        Directions in which the body is straight, of an edge or a face: it has no radius there, and zero ones across.
+        Directions in which an edge, a face or a rim goes on: there it is straight, or as curved as K says, and sharp
+        across.
     """
 
     r: ca.SX

@@ -85,7 +85,8 @@ class Representations:
         Bodies that touch in points and whose convex hull this one is: on a flat they touch in its place, so that it
         rests on lines and faces.
     features : tuple of Feature
-        Of a polytope: its corners, edges and faces, which touch in its place on smooth ground that is not flat.
+        Of a body with corners: its corners, edges, rims and faces, which touch in its place on smooth ground that is
+        not flat.
     """
 
     charts: tuple[Chart, ...] = ()

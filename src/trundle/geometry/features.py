@@ -1,9 +1,9 @@
-"""Features: corners, edges and faces of a polytope, each a flat part that touches a smooth ground in one point."""
+"""Features: corners, edges, faces and rims of a body, each a part that touches a smooth ground in one point."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -16,7 +16,7 @@ _SAME = 1e-9
 
 @dataclass(frozen=True)
 class Feature:
-    """A corner (no axes), an edge (one) or a face (two) of a body: its points are at + y, y in the span of the axes.
+    """A corner (no axes), an edge (one), a face or a rim (two) of a body: its points are at + y, y in the axes' span.
 
     Attributes
     ----------
@@ -34,6 +34,10 @@ class Feature:
         Of the body.
     rounding : float, m
         The body's points are those within so far of the features'.
+    radius : float, m
+        Of a round face, |y| <= radius, or of a rim, |y| = radius; 0: neither.
+    rim : bool
+        Whether it is a rim: a ground that it touches has also n'y <= 0, for the face within it.
     """
 
     at: Vector
@@ -43,6 +47,32 @@ class Feature:
     beside: tuple[int, ...]
     size: float
     rounding: float = 0.0
+    radius: float = 0.0
+    rim: bool = False
+
+    @property
+    def dimension(self) -> int:
+        """0 of a corner, 1 of an edge or a rim, 2 of a face."""
+        return 1 if self.rim else len(self.axes)
+
+
+def round_features(radius: float, half: float) -> tuple[Feature, ...]:
+    """Return the features of a disc about z (half = 0), m, or of a cylinder, whose side is its axis, rounded.
+
+    In order: of a disc rim and face, of a cylinder side, and rim and face of either end.
+    """
+    x, y, z = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    size = max(radius, half)
+    if not half:
+        rim = Feature((0.0, 0.0, 0.0), (x, y), (), (), (1,), size, radius=radius, rim=True)
+        return rim, replace(rim, beside=(0,), rim=False)
+    ends = tuple(((0.0, 0.0, -sign), half) for sign in (-1.0, 1.0))
+    found = [Feature((0.0, 0.0, 0.0), (z,), ends, (), (1, 3), size, rounding=radius)]
+    for k, sign in ((1, -1.0), (3, 1.0)):
+        inwards = ((0.0, 0.0, -sign),)
+        rim = Feature((0.0, 0.0, sign * half), (x, y), (), inwards, (0, k + 1), size, radius=radius, rim=True)
+        found += [rim, replace(rim, cone=inwards, beside=(k,), rim=False)]
+    return tuple(found)
 
 
 def features(vertices: FloatArray) -> tuple[Feature, ...]:

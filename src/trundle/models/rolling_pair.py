@@ -329,7 +329,8 @@ class RollingPair:
             found = nearest(system, start.atlas, start.x, touching)
             refuse_overlap(self, placement.points.center_of_mass, 0.0 if found is None else found.gap)
         else:
-            refuse_locked(self.system, start)
+            touching = lowest(self.system, start.x) if self.contact == "features" else [0]
+            refuse_locked(self.system, start, touching[0])
         return start
 
     def start(self, placement: Placement) -> Start:

@@ -183,9 +183,11 @@ class CompiledMode:
         One that others touch in place of counts as open by how far its point is outside.
         """
         number = [pair.contact for pair in self.system.contact_pairs].index(contact)
+        if number not in self.system.beside:
+            return gap
         together = self.free_features(number)
-        if number not in self.system.beside or number != together[0]:
-            return gap if number not in self.system.beside else None
+        if not together or number != together[0]:
+            return None
         gaps = []
         for i in together:
             constraint, size = self.model.constraints[i], self.system.contact_pairs[i].shape_A.reference_length

@@ -16,7 +16,7 @@ from trundle.checks import array, number
 from trundle.errors import ShapeError
 from trundle.geometry.boundary import Piece, Representations
 from trundle.geometry.chart import TURN, Chart, Range
-from trundle.geometry.features import features
+from trundle.geometry.features import features, round_features
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build
 from trundle.geometry.shapes.corners import FACE_POINTS, FACE_TILT, corners, rim_points
@@ -131,8 +131,8 @@ class Disc(Shape):
     """Coin in the plane z = 0 about its centre: all points within `rounding` of a flat disc.
 
     Rolls on its rim; with ``rounding = 0`` the rim is a sharp edge. On a flat it lands on its face at the tilt `flat`:
-    an impact after which eight points of its edge touch, with the friction of a ring. Elsewhere ``roundness`` ends a
-    simulation there.
+    an impact after which eight points of its edge touch, with the friction of a ring. On a ball or an ellipsoid rim and
+    face take turns in one point. Elsewhere ``roundness`` ends a simulation there.
 
     Parameters
     ----------
@@ -187,6 +187,7 @@ class Disc(Shape):
             distance=build.function("distance", 3, distance),
             roundness=build.function("roundness", 3, lambda n: tilt(n, self.flat)),
             pieces=(Piece(self, (0.0, 0.0, 0.0), tuple(range(1, FACE_POINTS + 1))), *rim_points(r, 0.0, rho)),
+            features=() if rho else round_features(r, 0.0),
         )
 
     @property
@@ -267,7 +268,7 @@ class Cylinder(Shape):
     """Cylinder about the z axis, material inside: endless, or a body about its middle.
 
     On a flat a body of finite length touches with the rims of its ends, and with eight points of its faces: it stands,
-    topples, and rolls on its side.
+    topples, and rolls on its side. On a ball its side, rims and faces take turns in one point.
 
     Parameters
     ----------
@@ -317,6 +318,7 @@ class Cylinder(Shape):
             distance=build.function("distance", 3, distance),
             roundness=build.function("roundness", 3, lambda n: tilt(n, self.flat) * n[2]),
             pieces=pieces,
+            features=round_features(r, half),
         )
 
     @property

@@ -59,6 +59,7 @@ class Rounded(Shape):
         """Return the rounded support, and charts, signed distance and level where the shape has them."""
         base, r, d = self.shape.representations, self.radius, self.d
         distance, level = None, None
+        all_sharp = not any(f.radius for f in base.features)  # a rounded rim is a torus, which features do not know
         if base.distance is not None:
             inner = base.distance
             distance = build.function("distance", d, lambda x: inner(x) - r)
@@ -73,7 +74,7 @@ class Rounded(Shape):
             level=level,
             distance=distance,
             roundness=base.roundness,
-            features=tuple(replace(f, rounding=f.rounding + r) for f in base.features),
+            features=tuple(replace(f, rounding=f.rounding + r) for f in base.features if all_sharp),
             pieces=tuple(Piece(Rounded(p.shape, r), p.at, p.face) for p in base.pieces),  # type: ignore[arg-type]
         )
 

@@ -1,0 +1,121 @@
+"""Coulomb's law at several contacts: the solver against the sets of contacts that part, stick and slide, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.optimize import root
+
+from trundle.simulate.events.coulomb import contact_impulses
+
+Array = NDArray[np.float64]
+SAME = 1e-9
+
+
+def problem(seed: int, d: int) -> tuple[Array, Array, Array]:
+    """J M^-1 J', velocities before (m, d) and friction of a random system with contacts that approach or part.
+
+    A velocity of the bodies gives what the contacts do, so that there is an answer.
+    """
+    random = np.random.default_rng([seed, d])
+    m = int(random.integers(1, 5 if d == 2 else 4))
+    nv = int(random.integers(d * m if random.random() < 0.5 else d, d * m + 4))
+    J, half = random.normal(size=(m * d, nv)), random.normal(size=(nv, nv))
+    D = J @ np.linalg.inv(half @ half.T + 0.1 * np.eye(nv)) @ J.T
+    return D, (J @ random.normal(size=nv)).reshape(m, d), random.uniform(0.0, 1.5, m)
+
+
+def planar_answers(D: Array, before: Array, mu: Array) -> Iterator[tuple[Array, Array]]:
+    """Impulses and velocities of every set: each contact parts, sticks, or slides to either side."""
+    m = len(mu)
+    for laws in product("psrl", repeat=m):
+        rows, sides = np.zeros((2 * m, 4 * m)), np.zeros(2 * m)  # of (L, v)
+        for i, law in enumerate(laws):
+            Ln, Lt, vn, vt = 2 * i, 2 * i + 1, 2 * m + 2 * i, 2 * m + 2 * i + 1
+            rows[Ln, Ln if law == "p" else vn] = 1.0
+            rows[Lt, vt if law == "s" else Lt] = 1.0
+            if law in "rl":
+                rows[Lt, Ln] = mu[i] if law == "r" else -mu[i]
+        A = np.block([[rows], [-D, np.eye(2 * m)]])
+        if np.linalg.cond(A) > 1e9:
+            continue
+        both = np.linalg.solve(A, np.concatenate([sides, before.ravel()]))
+        yield both[: 2 * m].reshape(m, 2), both[2 * m :].reshape(m, 2)
+
+
+def spatial_answers(D: Array, before: Array, mu: Array) -> Iterator[tuple[Array, Array]]:
+    """The same in space: of contacts that slide, the angle of their velocity is found by iteration, from 5 each."""
+    m, random = len(mu), np.random.default_rng(0)
+
+    def moved(laws: tuple[str, ...], angles: Array) -> tuple[Array, Array] | None:
+        push = np.zeros((3 * m, 0))  # impulses of the unknown sizes
+        still: list[int] = []
+        for i, law in enumerate(laws):
+            columns = np.zeros((3 * m, {"p": 0, "s": 3, "r": 1}[law]))
+            if law == "s":
+                columns[3 * i : 3 * i + 3] = np.eye(3)
+                still += range(3 * i, 3 * i + 3)
+            elif law == "r":
+                columns[3 * i : 3 * i + 3, 0] = [1.0, -mu[i] * np.cos(angles[i]), -mu[i] * np.sin(angles[i])]
+                still.append(3 * i)
+            push = np.hstack([push, columns])
+        A = (D @ push)[still]
+        if len(still) and np.linalg.cond(A) > 1e9:
+            return None
+        L = push @ np.linalg.solve(A, -before.ravel()[still]) if still else np.zeros(3 * m)
+        return L.reshape(m, 3), (before.ravel() + D @ L).reshape(m, 3)
+
+    for laws in product("psr", repeat=m):
+        sliding = [i for i, law in enumerate(laws) if law == "r"]
+
+        def across(values: Array, laws: tuple[str, ...] = laws, sliding: list[int] = sliding) -> Array:
+            angles = np.zeros(m)
+            angles[sliding] = values
+            found = moved(laws, angles)
+            if found is None:
+                return np.ones(len(sliding))
+            v = found[1][sliding]
+            return -np.sin(values) * v[:, 1] + np.cos(values) * v[:, 2]
+
+        for _ in range(5 ** len(sliding)):
+            angles = np.zeros(m)
+            if sliding:
+                angles[sliding] = root(across, random.uniform(-np.pi, np.pi, len(sliding)), tol=1e-13).x
+            if (found := moved(laws, angles)) is not None:
+                yield found
+
+
+def obeys(L: Array, v: Array, mu: Array) -> bool:
+    """Whether Coulomb's law holds, to round-off."""
+    sizes = SAME * max(1.0, float(np.abs(v).max())), SAME * max(1.0, float(np.abs(L).max()))
+    for i in range(len(mu)):
+        slip, rub = float(np.linalg.norm(v[i, 1:])), float(np.linalg.norm(L[i, 1:]))
+        if L[i, 0] < -sizes[1] or v[i, 0] < -sizes[0] or min(L[i, 0], v[i, 0]) > max(sizes):
+            return False
+        if rub > mu[i] * L[i, 0] + sizes[1]:
+            return False
+        if slip > sizes[0] and np.linalg.norm(L[i, 1:] + mu[i] * L[i, 0] * v[i, 1:] / slip) > 1e3 * sizes[1]:
+            return False
+    return True
+
+
+@pytest.mark.parametrize(("d", "seeds"), [(2, 150), (3, 40)], ids=["plane", "space"])
+def test_the_answer_is_one_of_the_sets(d: int, seeds: int) -> None:
+    answers, contacts = (planar_answers if d == 2 else spatial_answers), 0
+    for seed in range(seeds):
+        D, before, mu = problem(seed, d)
+        found = contact_impulses(D, before, mu)
+        right = [(L, v) for L, v in answers(D, before, mu) if obeys(L, v, mu)]
+        assert found.exact, f"seed {seed}: {len(right)} sets agree, the solver's residual is {found.residual:.1e}"
+        assert obeys(found.impulses, found.velocities, mu), seed
+        np.testing.assert_allclose((before.ravel() + D @ found.impulses.ravel()), found.velocities.ravel(), atol=1e-10)
+        if np.linalg.matrix_rank(D) < len(D) and not right:
+            continue  # impulses that balance each other: the sets' equations are singular
+        apart = [float(np.abs(v - found.velocities).max() / max(1.0, np.abs(v).max())) for _, v in right]
+        assert min(apart, default=np.inf) < 1e-7, f"seed {seed}: no set has the solver's velocities"
+        contacts += len(mu)
+    assert contacts > seeds

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +14,13 @@ from bench.classics.scene import GRAVITY, Body, Geom, Scene, part, rotation
 RADIUS, MASS = 0.0375, 0.44  # m, kg of the toy
 ACROSS, ALONG = 0.25 * MASS * RADIUS**2, 0.5 * MASS * RADIUS**2
 TILTS = (1.0, 0.1, 0.01, 0.002, 0.001)  # rad
-RESISTING, AIR = 1e-4, 1.78e-5  # m, Pa s
+RESISTING, RUNNING, AIR = 1e-4, 1e-5, 1.78e-5  # m, of rolling friction; m, of contour friction; Pa s
 SCENE_TILT, FLAT = 0.1, 1e-3  # rad; at the second trundle takes it as lying flat
-ENDS = f"flat after, rolling friction {RESISTING:g} m"
+STILL = 1e-3  # rad/s, far below any rate of the disk
+AIR_TILT, AIR_FLAT = 0.03, 5e-3  # rad, where the disk that air alone slows starts and ends
+ROLLING = f"flat after, rolling friction {RESISTING:g} m"
+CONTOUR = f"flat after, contour friction {RUNNING:g} m"
+IN_AIR = f"flat after, air from {AIR_TILT:g} rad"
 
 
 def steady_rate(tilt: float) -> float:
@@ -22,19 +28,36 @@ def steady_rate(tilt: float) -> float:
     return float(np.sqrt(4 * GRAVITY / (RADIUS * np.sin(tilt))))
 
 
-def end_times(tilt: float = SCENE_TILT) -> dict[str, float]:
-    """Return when a disk is flat, s, under three laws of dissipation; its energy at small tilts a is 3/2 m g r a.
+def end_times() -> dict[str, float]:
+    """Return how long a disk takes to be flat, s, under three laws of dissipation; its energy at small tilts a is 3/2 m g r a.
 
-    Rolling friction, a moment mu_r N against the rolling at W a: a^(1/2) falls evenly; the time is until `FLAT`.
-    Contour friction, a force mu_c N / r against the contact that runs round at r W (Leine): a^(3/2) does. Air between
-    disk and table (Moffatt), power pi eta g r^2 / a^2: a^3 does.
+    Flat is the tilt a = `FLAT`. Rolling friction, a moment mu_r N against the rolling at W a: a^(1/2) falls evenly. Contour friction,
+    a force mu_c N / r against the contact that runs round at r W (Leine): a^(3/2) does. Air between disk and table
+    (Moffatt), power pi eta g r^2 / a^2: a^3 does, at the rate k = 2 pi eta r / m; flat is `AIR_FLAT`, before it would
+    leave the table at a^5 = 2 k^2 r / (9 g), 2.4 mrad, where the centre would have to fall faster than a free one.
     """
     r, g = RADIUS, GRAVITY
     return {
-        ENDS: 1.5 * r**1.5 * (np.sqrt(tilt) - np.sqrt(FLAT)) / (RESISTING * np.sqrt(g)),
-        f"flat after, contour friction {RESISTING:g} m": r**1.5 * tilt**1.5 / (2 * RESISTING * np.sqrt(g)),
-        "flat after, air alone": tilt**3 * MASS / (2 * np.pi * AIR * r),
+        ROLLING: 1.5 * r**1.5 * (np.sqrt(SCENE_TILT) - np.sqrt(FLAT)) / (RESISTING * np.sqrt(g)),
+        CONTOUR: r**1.5 * (SCENE_TILT**1.5 - FLAT**1.5) / (2 * RUNNING * np.sqrt(g)),
+        IN_AIR: (AIR_TILT**3 - AIR_FLAT**3) * MASS / (2 * np.pi * AIR * r),
     }
+
+
+def torque(law: str, t: Any, states: Any) -> tuple[np.ndarray, Any]:
+    """Return no force, and the torque of a `Force` against the disk's rotation w that takes a law's power away.
+
+    In steady motion |w| is W sin(a), and N m g.
+    """
+    disk = states["object"]
+    w, axis = disk.angular_velocity, disk.rotation[:, 2]
+    sine = (axis[0] ** 2 + axis[1] ** 2 + FLAT**4) ** 0.5
+    speed = (w[0] ** 2 + w[1] ** 2 + w[2] ** 2 + STILL**2) ** 0.5
+    power = {
+        CONTOUR: RUNNING * MASS * GRAVITY * speed / sine,
+        IN_AIR: np.pi * AIR * GRAVITY * RADIUS**2 / sine**2,
+    }[law]
+    return np.zeros(3), -power * w / speed**2
 
 
 def start(tilt: float) -> tuple[tuple[float, ...], np.ndarray]:
@@ -49,7 +72,7 @@ def name(tilt: float) -> str:
 
 
 def quantities() -> tuple[Quantity, ...]:
-    """Return the steady rates, how far the centre wanders, and the end with rolling friction."""
+    """Return the steady rates, how far the centre wanders, and the ends."""
     return (
         *(Quantity(name(tilt), steady_rate(tilt), "rad/s") for tilt in TILTS),
         Quantity("centre wanders", 0.0, "m", RADIUS),
@@ -102,13 +125,18 @@ def _trundle() -> Answer:
             values[name(tilt)] = rate(run.time, samples)
         seconds += float(run.metadata["wall_time"]["simulate"])
         notes.append(f"{tilt:g} rad: {run.status.label}")
-    body = tr.RigidBody(tr.Disc(RADIUS, flat=FLAT), MASS, moments)
-    pair = tr.RollingPair(body, tr.Ground(tr.Plane()), friction=5.0, rolling_friction=RESISTING, on_slip="slide")
-    q, w = start(SCENE_TILT)
-    end = tr.simulate(pair, pair.place(object_quaternion=q, object_angular_velocity=w), 1.1 * end_times()[ENDS])
-    values[ENDS] = float(end.transitions[-1]["time"])
-    seconds += float(end.metadata["wall_time"]["simulate"])
-    notes.append(f"with rolling friction: {end.status.label}; contour friction and air are no laws of contacts")
+    for law, end in end_times().items():
+        tilt, flat = (AIR_TILT, AIR_FLAT) if law == IN_AIR else (SCENE_TILT, FLAT)
+        body = tr.RigidBody(tr.Disc(RADIUS, flat=flat), MASS, moments)
+        how: dict[str, Any] = {"rolling_friction": RESISTING}
+        if law != ROLLING:
+            how = {"forces": [tr.Force("object", partial(torque, law))]}
+        pair = tr.RollingPair(body, tr.Ground(tr.Plane()), friction=5.0, on_slip="slide", **how)
+        q, w = start(tilt)
+        run = tr.simulate(pair, pair.place(object_quaternion=q, object_angular_velocity=w), 1.1 * end)
+        values[law] = float(run.transitions[0]["time"])
+        seconds += float(run.metadata["wall_time"]["simulate"])
+        notes.append(f"{law}: {run.status.label}")
     return Answer(values, seconds, "; ".join(notes))
 
 

@@ -29,12 +29,13 @@ def steady_rate(tilt: float) -> float:
 
 
 def end_times() -> dict[str, float]:
-    """Return how long a disk takes to be flat, s, under three laws of dissipation; its energy at small tilts a is 3/2 m g r a.
+    """Return how long a disk takes to be flat, s, under three laws of dissipation.
 
-    Flat is the tilt a = `FLAT`. Rolling friction, a moment mu_r N against the rolling at W a: a^(1/2) falls evenly. Contour friction,
-    a force mu_c N / r against the contact that runs round at r W (Leine): a^(3/2) does. Air between disk and table
-    (Moffatt), power pi eta g r^2 / a^2: a^3 does, at the rate k = 2 pi eta r / m; flat is `AIR_FLAT`, before it would
-    leave the table at a^5 = 2 k^2 r / (9 g), 2.4 mrad, where the centre would have to fall faster than a free one.
+    Its energy at small tilts a is 3/2 m g r a; flat is a = `FLAT`. Rolling friction, a moment mu_r N against the
+    rolling at W a: a^(1/2) falls evenly. Contour friction, a force mu_c N / r against the contact that runs round at
+    r W (Leine): a^(3/2) does. Air between disk and table (Moffatt), power pi eta g r^2 / a^2: a^3 does, at the rate
+    k = 2 pi eta r / m; flat is `AIR_FLAT`, before it would leave the table at a^5 = 2 k^2 r / (9 g), 2.4 mrad, where
+    the centre would have to fall faster than a free one.
     """
     r, g = RADIUS, GRAVITY
     return {

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from trundle.contact.laws import StartLaw
-from trundle.models import SURFACE, Hand, RigidBody, RollingPair
+from trundle.models import IMPACT, SURFACE, Hand, RigidBody, RollingPair
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
     Angle,
@@ -122,8 +122,7 @@ class HandTable(table_of(Hand, ["rpy", "extent"], narrower={"extent": Extent})):
     motion: HandMotion = Field(default=CoastTable(type="coast"), description="time derivative of the hand's twist")
 
 
-_BOUNCING = ("restitution", "hypothesis", "bounce_speed")
-CONTACT = ("law", "friction", "torsional_friction", "on_slip", "on_separation", *SURFACE, *_BOUNCING)
+CONTACT = ("law", "friction", "torsional_friction", "on_slip", "on_separation", *SURFACE, *IMPACT)
 
 
 class ContactTable(table_of(RollingPair, CONTACT, narrower={"law": StartLaw})):

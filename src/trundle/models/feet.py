@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from trundle.checks import array, non_negative
-from trundle.contact.laws import law_named
+from trundle.contact.laws import ROLLING, law_named
 from trundle.contact.patch import FlatPatch
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
@@ -63,7 +63,7 @@ class Foot:
         law_named(self.law)
         if isinstance(self.shape, FlatPatch) and self.shape.half_sides is None:
             raise InputError("shape", self.shape, "a rectangle along the foot's axes, where it is a FlatPatch")
-        if isinstance(self.shape, FlatPatch) and self.law != "rolling":
+        if isinstance(self.shape, FlatPatch) and self.law != ROLLING.name:
             raise InputError("law", self.law, "'rolling' for a flat patch: each of its corners is held where it stands")
         if self.friction is not None:
             non_negative("friction", self.friction)

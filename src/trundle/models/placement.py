@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, number, quaternion
 from trundle.contact.contact import kinematics
+from trundle.contact.laws import PURE_ROLLING
 from trundle.contact.proximity import Proximity
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
@@ -144,7 +145,7 @@ def _place_on_hand(
     points = _fit(pair, to_matrix(orientation), R_base, p_base, x_B, n_B)
     normal = R_base @ n_B
     spin = float(normal @ (w - w_base)) if pair.d == 3 else 0.0
-    if pair.law == "pure-rolling" and abs(spin) > _SPIN * (1 + float(np.linalg.norm(w_base))):
+    if pair.law == PURE_ROLLING.name and abs(spin) > _SPIN * (1 + float(np.linalg.norm(w_base))):
         raise InputError(
             "object_angular_velocity",
             list(w),

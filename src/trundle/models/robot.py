@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trundle.checks import array, choice, non_negative, number
-from trundle.contact.laws import Friction, start_laws
+from trundle.contact.laws import ROLLING, Friction, start_laws
 from trundle.contact.restitution import PLASTIC, Hypothesis, Restitution
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
@@ -61,7 +61,7 @@ class Robot:
     """
 
     gravity: ArrayLike = parameter(9.81, "m/s^2, downward")
-    law: str = "rolling"
+    law: str = ROLLING.name
     on_slip: OnSlip = "stop"
     on_separation: OnSeparation = "stop"
     _tree: Tree = field(init=False, repr=False)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from trundle.checks import Converted, array, choice, number
 from trundle.contact.choice import contact_coordinates, contact_form, make_contact, pieces_of
-from trundle.contact.laws import SEPARATED, Friction, Law, law_named, start_laws
+from trundle.contact.laws import PURE_ROLLING, ROLLING, SEPARATED, Friction, Law, law_named, start_laws
 from trundle.contact.proximity import one_contact_only
 from trundle.contact.restitution import PLASTIC, Hypothesis, Restitution
 from trundle.errors import InputError
@@ -150,7 +150,7 @@ class RollingPair:
         wanted = "chart" if self.coordinates == "rolling" and self.contact == "auto" else self.contact
         form = contact_form(self.body.shape, self.base.shape, wanted)
         if self.coordinates == "rolling":
-            choice("law", self.law, ("rolling", "pure-rolling"))
+            choice("law", self.law, (ROLLING.name, PURE_ROLLING.name))
         if self.coordinates == "rolling" and form != "chart":
             raise InputError("contact", self.contact, "'auto' or 'chart' with rolling coordinates")
         object.__setattr__(self, "contact", form)
@@ -181,7 +181,7 @@ class RollingPair:
         InputError
             If rolling or a spin is resisted by a bound: the moment jumps where it turns round.
         """
-        spins = self.d == 3 and self.law != "pure-rolling"
+        spins = self.d == 3 and self.law != PURE_ROLLING.name
         for name in ("rolling_friction", *(("drilling_friction",) if spins else ())):
             if value := getattr(self, name):
                 raise InputError(name, value, "0 for plans and feedback: its moment jumps where the turning ends")
@@ -274,7 +274,7 @@ class RollingPair:
             raise InputError("contacts", contacts, f"as many names as the atlas has charts: {len(atlas)}")
         names, rolling = self.names, None
         if self.coordinates == "rolling":
-            rolling = "pure" if self.law == "pure-rolling" else "rolling"
+            rolling = "pure" if self.law == PURE_ROLLING.name else ROLLING.name
         tree = Tree(self.d, self.gravity, resolve)
         base = tree.prescribed(names[1]) if isinstance(self.base, Hand) else tree.ground(names[1])
         body = tree.free(self.body.mass, self.body.moments, rolling=rolling, name=names[0])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trundle.contact.laws import LAWS
+from trundle.contact.laws import LAWS, SLIDING
 from trundle.simulate.compiled_mode import projected
 from trundle.simulate.events.states import round_on_both_sides, slip_and_spin
 from trundle.simulate.events.transitions import HybridState
@@ -44,9 +44,9 @@ def begun_mode(runner: Runner, now: HybridState) -> HybridState | Status:
         runner.note(now, Status.SLIPPED.label, reason)
         return Status.SLIPPED
     if rule == "slide":
-        runner.note(now, "sliding", reason)
+        runner.note(now, SLIDING.name, reason)
         for i in slipping:
-            now = replace(now, mode=runner.board.with_law(now, i, "sliding"))
+            now = replace(now, mode=runner.board.with_law(now, i, SLIDING.name))
         return now
     # Friction without limit stops the slip at once, as it stops that of an impact.
     runner.note(now, now.mode.label, reason)

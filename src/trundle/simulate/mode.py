@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from trundle.contact.laws import LAWS
+from trundle.contact.laws import LAWS, SEPARATED
 from trundle.models.tree.system import Atlas
 from trundle.parameters import Range, check_parameters, parameter
 
@@ -27,7 +27,7 @@ class Mode:
         if self.rest:
             return "rest"
         touching = [name for name in self.laws if LAWS[name].touching]
-        return " + ".join(touching) if touching else "separated"
+        return " + ".join(touching) if touching else SEPARATED.name
 
 
 @dataclass(frozen=True)

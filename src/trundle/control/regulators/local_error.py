@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, choice
+from trundle.contact.laws import PURE_ROLLING
 from trundle.errors import InputError
 from trundle.models.rigid_body import Hand
 from trundle.models.rolling_pair import RollingPair
@@ -84,7 +85,7 @@ class LocalError:
     @property
     def pure(self) -> bool:
         """Whether the relative angular velocity has no component along the normal."""
-        return self.pair.law == "pure-rolling" and self.d == 3
+        return self.pair.law == PURE_ROLLING.name and self.d == 3
 
     @cached_property
     def twin(self) -> RollingPair:

@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray, integer, positive
-from trundle.contact.laws import ROLLING
+from trundle.contact.laws import ROLLING, SEPARATED
 from trundle.control.regulators.walk_gains import WalkGains, WalkReference, WalkWeights, image, walk_gains
 from trundle.geometry.shapes.surfaces import Ellipsoid, Plane
 from trundle.models.feet import Foot
@@ -203,7 +203,7 @@ def replay_walk(
     first = _landings(walk)[0]
     k = int(np.searchsorted(walk.times, (2 * first[0] + first[1]) / 3))
     policy = WalkTracking(robot, walk, gains, float(walk.times[k]), period)
-    laws = tuple("rolling" if stands else "separated" for stands in walk.standing[k])
+    laws = tuple(ROLLING.name if stands else SEPARATED.name for stands in walk.standing[k])
     start = Start(np.concatenate([walk.q[k], walk.nu[k]]), robot.system.first_atlas, laws)
     cycles = count / len(_landings(walk))
     duration = (cycles + 0.25) * float(walk.times[-1] - walk.times[0])

@@ -13,6 +13,7 @@ from trundle.checks import FloatArray
 from trundle.contact.choice import contact_coordinates
 from trundle.contact.contact import kinematics
 from trundle.contact.contacts import ChartContact, LevelPairContact
+from trundle.contact.laws import PURE_ROLLING
 from trundle.errors import InputError, SimulationError
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.tree.conversion import to_matrix
@@ -198,7 +199,7 @@ class PoseEstimator:
 
         Orientation and angular velocity stay what images made them (up to a spin that pure rolling forbids).
         """
-        constraint, pure = model.constraints[0], self.pair.law == "pure-rolling" and model.d == 3
+        constraint, pure = model.constraints[0], self.pair.law == PURE_ROLLING.name and model.d == 3
         position, spin, velocity = (
             model.layout[f"{self._object}.{part}"] for part in ("position", "angular_velocity", "velocity")
         )

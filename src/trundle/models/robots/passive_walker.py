@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, number
-from trundle.contact.laws import LAWS
+from trundle.contact.laws import ROLLING, SEPARATED
 from trundle.errors import InputError
 from trundle.geometry.shapes.curves import Circle, Line
 from trundle.models.robot import Robot
@@ -118,7 +118,7 @@ class PassiveWalker:
 
     @cached_property
     def _dynamics(self) -> Dynamics:
-        return self._model.dynamics([LAWS["rolling"], LAWS["separated"]])
+        return self._model.dynamics([ROLLING, SEPARATED])
 
     @cached_property
     def y(self) -> ca.SX:
@@ -182,7 +182,7 @@ class PassiveWalker:
         change their names.
         """
         model = self._model
-        terms = model.terms([LAWS["separated"], LAWS["rolling"]])
+        terms = model.terms([SEPARATED, ROLLING])
         M, J, nu = self._of(terms.M, terms.J, model.nu)
         jump, impulse = solve(M, J, ca.SX(model.nv, 1), -J @ nu)
         after = nu + jump
@@ -200,7 +200,7 @@ class PassiveWalker:
         """
         values = self.section(y) if np.size(y) == 3 else array("y", y, (4,))
         x = np.asarray(ca.evalf(ca.substitute(self._x, self.y, ca.SX(ca.DM(values))))).ravel()
-        return Start(x, self.robot.system.first_atlas, ("rolling", "separated"))
+        return Start(x, self.robot.system.first_atlas, (ROLLING.name, SEPARATED.name))
 
     @staticmethod
     def section(state: ArrayLike) -> FloatArray:

@@ -7,6 +7,7 @@ import casadi as ca
 from trundle.checks import choice, integer
 from trundle.contact.contact import Kinematics, kinematics
 from trundle.contact.contacts import ChartContact
+from trundle.contact.laws import PURE_ROLLING, ROLLING, SLIDING
 from trundle.contact.motion import still
 from trundle.errors import InputError
 from trundle.geometry.chart import Chart
@@ -55,16 +56,16 @@ class RollingKinematics(HoldsExpressions):
     DM([0.2, 0])
     """
 
-    def __init__(self, chart_A: Chart, chart_B: Chart, order: int = 1, law: str = "rolling") -> None:
+    def __init__(self, chart_A: Chart, chart_B: Chart, order: int = 1, law: str = ROLLING.name) -> None:
         integer("order", order, minimum=1, maximum=2)
-        choice("law", law, ("rolling", "pure-rolling", "sliding"))
+        choice("law", law, (ROLLING.name, PURE_ROLLING.name, SLIDING.name))
         if chart_A.d != 3 or chart_B.d != 3:
             raise InputError("chart", (chart_A.d, chart_B.d), "two surfaces (d = 3)")
         contact = ChartContact(chart_A, chart_B)
         self.q = ca.SX.sym("q", 5)
-        w_sym = ca.SX.sym("w_rel", 2 if law == "pure-rolling" else 3)
-        v_sym = ca.SX.sym("v_rel", 2 if law == "sliding" else 0)
-        w = ca.vertcat(w_sym, 0) if law == "pure-rolling" else w_sym
+        w_sym = ca.SX.sym("w_rel", 2 if law == PURE_ROLLING.name else 3)
+        v_sym = ca.SX.sym("v_rel", 2 if law == SLIDING.name else 0)
+        w = ca.vertcat(w_sym, 0) if law == PURE_ROLLING.name else w_sym
         v = ca.vertcat(v_sym, ca.SX(3 - v_sym.shape[0], 1))
         joint = RollingJoint(contact, self.q[:4], self.q[4], pure=False)
         k = _kinematics(joint, contact, w, v)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import null_space
 
 from trundle.checks import FloatArray
-from trundle.contact.laws import LAWS
+from trundle.contact.laws import PURE_ROLLING, ROLLING, SEPARATED
 from trundle.models.tree.system import Atlas, ContactSystem
 
 _POINT = 2e-9
@@ -29,8 +29,8 @@ def touch_function(system: ContactSystem, atlas: Atlas, contact: int) -> ca.Func
         model = system.model(atlas)
         joined = model.constraints[contact]
         W = model.to_world
-        law = LAWS["pure-rolling"] if model.d == 3 else LAWS["rolling"]
-        laws = [law if i == contact else LAWS["separated"] for i in range(len(model.constraints))]
+        law = PURE_ROLLING if model.d == 3 else ROLLING
+        laws = [law if i == contact else SEPARATED for i in range(len(model.constraints))]
         terms = model.terms(laws)
         k = terms.kin[contact]
         d = model.d

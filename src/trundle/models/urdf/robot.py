@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from trundle.checks import FloatArray, array, choice, non_negative
+from trundle.contact.laws import ROLLING
 from trundle.contact.patch import FlatPatch
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
@@ -92,7 +93,7 @@ def robot_from_urdf(
     terrain = surface.shape if isinstance(surface, Ground | Hand) else surface
     origins = {spec.name: (0.0,) * 3 for spec in tree.specs if spec.joint.size}
     mu = non_negative("friction", friction)
-    return RollingTree(tree, parts, terrain, mu, "rolling", rules, origins=origins, base=TERRAIN, moving=moving)
+    return RollingTree(tree, parts, terrain, mu, ROLLING.name, rules, origins=origins, base=TERRAIN, moving=moving)
 
 
 def _rules(on_slip: OnSlip, on_separation: OnSeparation) -> Rules:

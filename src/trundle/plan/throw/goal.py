@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.contact.laws import LAWS
+from trundle.contact.laws import LAWS, SEPARATED, SLIDING
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.tree.approach import placed, with_charts
 from trundle.models.tree.closing import nearest
@@ -128,11 +128,11 @@ class ThrowGoal:
 
     def catch(self, log: Log, system: ContactSystem) -> Catch | None:
         """Find the first flight and its landing."""
-        leaving = next((k for k, change in enumerate(log.transitions) if change["to"] == "separated"), None)
+        leaving = next((k for k, change in enumerate(log.transitions) if change["to"] == SEPARATED.name), None)
         if leaving is None or leaving + 1 == len(log.transitions):
             return None
         release, time = log.transitions[leaving]["time"], log.transitions[leaving + 1]["time"]
-        slips = [change["time"] for change in log.transitions[:leaving] if change["to"] == "sliding"]
+        slips = [change["time"] for change in log.transitions[:leaving] if change["to"] == SLIDING.name]
         flown = next(s for s in reversed(log.segments) if s.times[-1] <= time and not touches(s.phase.mode))
         x, atlas = self._touching(system, flown)
         J, v, n, _, _, M, *_ = (np.asarray(value) for value in touch_function(system, atlas, 0)(x))

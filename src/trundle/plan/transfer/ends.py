@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
+from trundle.contact.laws import PURE_ROLLING
 from trundle.models.tree.conversion import to_wxyz
 from trundle.models.tree.tree import TreeModel
 from trundle.plan.transfer.goal import Target, hand_angle, names_of
@@ -44,7 +45,7 @@ class Ends:
         """Return what holds at the end."""
         found = [*self._hand(), *self._contact(), *self._rates()]
         if self.task.goal.release:
-            rows = self.task.d + (1 if self.task.pair.law == "pure-rolling" else 0)
+            rows = self.task.d + (1 if self.task.pair.law == PURE_ROLLING.name else 0)
             found.append(Condition("goal: contact force of a release", self.forces[:rows]))
         return found
 

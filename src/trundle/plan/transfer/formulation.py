@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray, array
-from trundle.contact.laws import law_named
+from trundle.contact.laws import PURE_ROLLING, law_named
 from trundle.errors import InputError
 from trundle.models.rigid_body import Hand
 from trundle.models.tree.conversion import pose_of, rolling_values, to_wxyz
@@ -150,7 +150,7 @@ class Formulation:
             path.append(Condition("friction", ca.vertcat(cone - f_t, cone + f_t), 0.0, np.inf))
         else:
             path.append(Condition("friction", cone**2 - ca.sumsqr(f_t), 0.0, np.inf))
-        if task.pair.law == "pure-rolling" and self.physics["torsional"] > 0:
+        if task.pair.law == PURE_ROLLING.name and self.physics["torsional"] > 0:
             twist = contact.friction_margin * self.physics["torsional"] * f_n
             path.append(Condition("torsion", ca.vertcat(twist - moment, twist + moment), 0.0, np.inf))
         return [*path, *self._pose_limits(), *self._contact_limits()]

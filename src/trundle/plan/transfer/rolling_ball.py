@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, integer, positive, quaternion
-from trundle.contact.laws import RollingLaw, law_named
+from trundle.contact.laws import PURE_ROLLING, RollingLaw, law_named
 from trundle.errors import SimulationError
 from trundle.geometry import Plane, Sphere
 from trundle.models import Robot, RollingTree, Start
@@ -139,7 +139,7 @@ class BallTransfer:
     def _dynamic(self) -> Phase:
         d, x0 = self.dynamics, np.asarray(self.place().x)
         # A ball that may not spin has no velocity about the normal: saying so at the end would say it twice.
-        spins = 2 if self.law == "pure-rolling" else 3
+        spins = 2 if self.law == PURE_ROLLING.name else 3
         rest = d.x[self._where("angular_velocity")][:spins]
         unit = self.mass * self.radius**2
         return Phase(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from trundle.checks import FloatArray
+from trundle.contact.laws import ROLLING, SLIDING
 from trundle.contact.restitution import Hypothesis, Restitution
 from trundle.simulate.events.coulomb import ContactImpulses, contact_impulses
 from trundle.simulate.events.impact import Candidate, Impact
@@ -82,10 +83,10 @@ def bouncing_impact(
     found = bouncing_impulses(J @ spread, before, np.array([c.mu for c in cs]), e, hypothesis)
     close = _AGREES * float(np.abs(before).max())
     laws = {
-        i: "rolling" if float(np.linalg.norm(v[1:])) <= close else "sliding"
+        i: ROLLING.name if float(np.linalg.norm(v[1:])) <= close else SLIDING.name
         for i, v in zip(numbers, found.velocities, strict=True)
         if v[0] <= close
     }
-    laws |= {i: "spinning" for i, law in laws.items() if law == "rolling" and contacts[i].spin_rate != 0.0}
+    laws |= {i: "spinning" for i, law in laws.items() if law == ROLLING.name and contacts[i].spin_rate != 0.0}
     pushes = {i: R.T @ L for i, R, L in zip(numbers, axes, found.impulses, strict=True)}
     return Impact(spread @ found.impulses.ravel(), laws, pushes, found.residual <= _AGREES)

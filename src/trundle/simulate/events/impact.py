@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trundle.checks import FloatArray
+from trundle.contact.laws import ROLLING, SLIDING
 from trundle.simulate.events.coulomb import contact_impulses
 from trundle.simulate.force_distribution import distributed_impulses
 
@@ -126,7 +127,7 @@ def _by_coulomb(M: FloatArray, contacts: dict[int, Candidate]) -> Impact:
     held = [i for i, c in contacts.items() if c.spin is not None]
     while True:
         found = _with_spins(M, contacts, held)
-        slid = [i for i in held if found.laws.get(i) != "rolling"]
+        slid = [i for i in held if found.laws.get(i) != ROLLING.name]
         if not slid and found.decided:
             break
         if not held:
@@ -134,7 +135,7 @@ def _by_coulomb(M: FloatArray, contacts: dict[int, Candidate]) -> Impact:
         held = [i for i in held if i not in slid] if slid else []
     free = [i for i, c in contacts.items() if c.spin is not None and i not in held]
     return replace(
-        found, laws={i: "spinning" if i in free and law == "rolling" else law for i, law in found.laws.items()}
+        found, laws={i: "spinning" if i in free and law == ROLLING.name else law for i, law in found.laws.items()}
     )
 
 
@@ -157,7 +158,7 @@ def _with_spins(M: FloatArray, contacts: dict[int, Candidate], held: Sequence[in
     laws = {}
     for i, push, after in zip(numbers, found.impulses, found.velocities, strict=True):
         if push[0] > 0.0 or after[0] <= _AGREES * scale:
-            laws[i] = "sliding" if float(np.linalg.norm(after[1:])) > _AGREES * scale else "rolling"
+            laws[i] = SLIDING.name if float(np.linalg.norm(after[1:])) > _AGREES * scale else ROLLING.name
     pushes = {i: c.axes.T @ push for i, c, push in zip(numbers, cs, found.impulses, strict=True)}
     return Impact(jump, laws, {i: pushes[i] for i in laws}, found.residual <= _AGREES)
 
@@ -173,7 +174,7 @@ def _together(M: FloatArray, contacts: dict[int, Candidate]) -> Impact:
     pushes = dict(zip(numbers, distributed_impulses(rows, normals, impulse, frictions), strict=True))
     round_off = _AGREES * max(float(np.linalg.norm(impulse)), 1e-12)
     decided = all(_inside(contacts[i], push, round_off) for i, push in pushes.items())
-    return Impact(spread @ impulse, dict.fromkeys(numbers, "rolling"), pushes, decided)
+    return Impact(spread @ impulse, dict.fromkeys(numbers, ROLLING.name), pushes, decided)
 
 
 def _inside(c: Candidate, push: FloatArray, round_off: float) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from trundle.checks import FloatArray
+from trundle.contact.laws import SEPARATED
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import contact_points, face_below, lies_flat, may_touch, touch_function
 from trundle.simulate.mode import Mode
@@ -17,10 +18,10 @@ def landing_with(system: ContactSystem, mode: Mode, x: FloatArray, contact: int)
     """Return the other corners of patches that reach the ground together with the `contact`, itself a corner."""
     if contact in system.rims and lies_flat(system, x, contact):
         face = face_below(system, x, system.rims[contact])
-        return [i for i in face if i != contact and mode.laws[i] == "separated"]
+        return [i for i in face if i != contact and mode.laws[i] == SEPARATED.name]
     if not any(contact in corners for corners in system.patches):
         return []
-    others = [i for corners in system.patches for i in corners if i != contact and mode.laws[i] == "separated"]
+    others = [i for corners in system.patches for i in corners if i != contact and mode.laws[i] == SEPARATED.name]
     found = [contact]
     for i in others:
         beside = any(k in system.beside.get(i, ()) for k in found)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from trundle.checks import FloatArray
-from trundle.contact.laws import LAWS
+from trundle.contact.laws import LAWS, ROLLING
 
 if TYPE_CHECKING:
     from trundle.simulate.events.transitions import EventHandler, HybridState
@@ -61,7 +61,7 @@ def can_rest(holds: list[Hold]) -> bool:
 def resting(board: EventHandler, now: HybridState) -> HybridState:
     """Two contacts lock a planar body: on a base that stays still it rests for good if its forces fit the cones."""
     touching = [i for i, law in enumerate(now.mode.laws) if LAWS[law].touching]
-    locked = len(touching) > 1 and all(now.mode.laws[i] == "rolling" for i in touching)
+    locked = len(touching) > 1 and all(now.mode.laws[i] == ROLLING.name for i in touching)
     if board.system.d != 2 or not locked or not _base_is_still(board, now):
         return now
     if board.system.model(now.mode.atlas).nv > 3:

@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 
 from trundle.checks import FloatArray
+from trundle.contact.laws import SLIDING
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem
 from trundle.models.tree.touching import free_directions, touch_function
 from trundle.simulate.events.bouncing import bouncing_impact
@@ -82,7 +83,7 @@ def slip_directions(impact: Impact, system: ContactSystem, atlas: Atlas, x: Floa
     """Return the unit vectors (contacts, d) against the tangential impulses of the contacts that slide on."""
     onsets = np.zeros((len(system.contact_pairs), system.d))
     for i, law in impact.laws.items():
-        if law == "sliding":
+        if law == SLIDING.name:
             push, normal = impact.impulses[i], slip_and_spin(system, atlas, x, i)[0]
             tangential = push - normal * float(normal @ push)
             onsets[i] = -tangential / max(float(np.linalg.norm(tangential)), 1e-300)

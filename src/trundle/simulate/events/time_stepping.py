@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.contact.laws import LAWS, Sticking
+from trundle.contact.laws import LAWS, PURE_ROLLING, ROLLING, SEPARATED, SLIDING, Sticking
 from trundle.models.tree.multibody import rates_of
 from trundle.models.tree.touching import velocities_changed
 from trundle.simulate.compiled_mode import CompiledMode, projected
@@ -83,7 +83,7 @@ class TimeStepping:
         frictions = [joined.friction for joined in self.phase.model.constraints]
         self.friction = np.array([np.inf if sticky else frictions[i].mu for i in self.contacts])
         self.pure = np.array([spins_not(self.system, i) and frictions[i].torsional == 0.0 for i in self.contacts])
-        self.spins = self.pure & np.array([now.mode.laws[i] == "pure-rolling" for i in self.contacts])
+        self.spins = self.pure & np.array([now.mode.laws[i] == PURE_ROLLING.name for i in self.contacts])
         self.h, self.same, self.begin = FIRST_STEP, 0, now.t
         self.slowest = np.inf
         self._forces: FloatArray | None = None
@@ -172,7 +172,7 @@ class TimeStepping:
 
     def _read(self, found: ContactImpulses, opens: FloatArray) -> tuple[Mode, float]:
         """Return what the contacts did in a step as a mode, and the slowest slip, m/s."""
-        laws = ["separated"] * len(self.now.mode.laws)
+        laws = [SEPARATED.name] * len(self.now.mode.laws)
         largest = float(np.abs(found.impulses).max(initial=0.0))
         slips = np.linalg.norm(found.velocities[:, 1:], axis=1)
         for k, i in enumerate(self.contacts):
@@ -180,9 +180,9 @@ class TimeStepping:
                 continue
             sliding = slips[k] > _SLIPS and np.isfinite(self.friction[k])
             self.spins[k] = self.pure[k] and not sliding
-            laws[i] = "sliding" if sliding else "pure-rolling" if self.pure[k] else "rolling"
+            laws[i] = SLIDING.name if sliding else PURE_ROLLING.name if self.pure[k] else ROLLING.name
         mode = replace(self.now.mode, laws=self.system.with_stops(tuple(laws)), rest=False)
-        sliding = (slips[k] for k, i in enumerate(self.contacts) if laws[i] == "sliding")
+        sliding = (slips[k] for k, i in enumerate(self.contacts) if laws[i] == SLIDING.name)
         return mode, float(min(sliding, default=np.inf))
 
     def settled(self, least: float) -> HybridState | None:
@@ -223,8 +223,7 @@ def _functions(phase: CompiledMode, contacts: Sequence[int]) -> dict[str, ca.Fun
     """(t, x, p) -> terms, and (t, x, p) -> x' at constant velocities."""
     model, d = phase.model, phase.model.d
     laws = [
-        _Touching("touching", holds_spin=True) if i in contacts else LAWS["separated"]
-        for i in range(len(model.constraints))
+        _Touching("touching", holds_spin=True) if i in contacts else SEPARATED for i in range(len(model.constraints))
     ]
     terms = model.terms(laws)
     rows: list[list[ca.SX]] = [[], [], [], [], [], [], []]

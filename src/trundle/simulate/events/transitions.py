@@ -9,19 +9,14 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.law import Ending
-from trundle.contact.laws import LAWS, is_own
+from trundle.contact.laws import LAWS, ROLLING, SEPARATED, SLIDING, is_own
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import face_below, free_directions, open_gap, touch_function, velocities_changed
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.chart_transition import has_neighbour, neighbouring_chart, neighbouring_feature
 from trundle.simulate.events.patches import landing_with
 from trundle.simulate.events.rest import resting
-from trundle.simulate.events.states import (
-    cone_margin,
-    impact_at,
-    slip_and_spin,
-    slip_directions,
-)
+from trundle.simulate.events.states import cone_margin, impact_at, slip_and_spin, slip_directions
 from trundle.simulate.events.turning import held_laws, roll, spin, stop_turning, without
 from trundle.simulate.mode import Mode
 from trundle.status import Status
@@ -34,7 +29,7 @@ _SOON, _CLOSES = 1e-4, 1e-9
 """A contact that comes apart has a gap that grows as t^3; one that jams loses more than this (m) within _SOON (s)."""
 _NEWTON = 4
 """Steps that turn a tilt of 0.1 rad to round-off."""
-_BORN_ZERO = {"separated": "gap", "sliding": "slip_speed"}
+_BORN_ZERO = {SEPARATED.name: "gap", SLIDING.name: "slip_speed"}
 
 
 @dataclass(frozen=True)
@@ -147,7 +142,7 @@ class EventHandler:
         n'D (n - mu e) < 0 with D = J M^-1 J' (Painleve): where sliding has a force, other motions agree, too.
         """
         touching = [i for i, law in enumerate(now.mode.laws) if LAWS[law].touching]
-        if len(touching) != 1 or now.mode.laws[touching[0]] != "sliding" or not self.steps(now):
+        if len(touching) != 1 or now.mode.laws[touching[0]] != SLIDING.name or not self.steps(now):
             return False
         i, atlas = touching[0], now.mode.atlas
         J, v, n, _, _, M, *_ = (np.asarray(a) for a in touch_function(self.system, atlas, i)(now.x))
@@ -188,14 +183,14 @@ def _separate(board: EventHandler, now: HybridState, event: Event, phase: Compil
         return Status.SEPARATED
     if any(event.contact in corners for corners in board.system.patches) and board.steps(now):
         return Undecided(Status.SECOND_CONTACT)  # of a patch several corners let go at once
-    mode = board.with_law(now, event.contact, "separated")
+    mode = board.with_law(now, event.contact, SEPARATED.name)
     gap = f"{board.name(event.contact)}.gap"
     after = HybridState(now.t, now.x, mode, now.onsets, frozenset({gap}))
     if not _falls_in(board, after, gap):
         # Corners of a patch that come apart at one instant all have gaps that are still zero.
         others = {name for name in now.unarmed if name.endswith(".gap") and not _falls_in(board, after, name)}
         return replace(after, unarmed=after.unarmed | others)
-    if board.system.rules.on_slip == "slide" and now.mode.laws[event.contact] != "sliding":
+    if board.system.rules.on_slip == "slide" and now.mode.laws[event.contact] != SLIDING.name:
         return _start_sliding(board, now, event.contact, phase)
     return Undecided(Status.JAMMED, PAINLEVE)
 
@@ -235,7 +230,7 @@ def _start_sliding(board: EventHandler, now: HybridState, contact: int, phase: C
         size = float(np.linalg.norm(tangential))
         if size > 0:
             onsets[i] = -tangential / size
-        mode = board.with_law(replace(now, mode=mode), i, "sliding")
+        mode = board.with_law(replace(now, mode=mode), i, SLIDING.name)
     after = HybridState(now.t, now.x, mode, onsets)
     unarmed = _still_starting(board, after, now.unarmed) | {f"{board.name(i)}.slip_speed" for i in starting}
     return replace(after, unarmed=unarmed)
@@ -248,7 +243,7 @@ def _still_starting(board: EventHandler, now: HybridState, unarmed: frozenset[st
     turn the slip of an earlier one, which is then decided again.
     """
     sliding = [
-        i for i, law in enumerate(now.mode.laws) if law == "sliding" and f"{board.name(i)}.slip_speed" in unarmed
+        i for i, law in enumerate(now.mode.laws) if law == SLIDING.name and f"{board.name(i)}.slip_speed" in unarmed
     ]
     if not sliding:
         return frozenset()
@@ -280,7 +275,7 @@ def _law_after_slip(system: ContactSystem, now: HybridState, contact: int) -> st
     chosen = system.touching_law(contact).name
     _, _, spin = slip_and_spin(system, now.mode.atlas, now.x, contact)
     bounded = system.model(now.mode.atlas).constraints[contact].friction.spin_bound > 0
-    return "rolling" if bounded and abs(spin) > _NO_SPIN else chosen
+    return ROLLING.name if bounded and abs(spin) > _NO_SPIN else chosen
 
 
 def _land(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
@@ -295,7 +290,7 @@ def _land(board: EventHandler, now: HybridState, event: Event, phase: CompiledMo
     after = _landed(board, now, event)
     if not isinstance(after, HybridState):
         return after
-    opened = [i for i, law in enumerate(now.mode.laws) if LAWS[law].touching and after.mode.laws[i] == "separated"]
+    opened = [i for i, law in enumerate(now.mode.laws) if LAWS[law].touching and after.mode.laws[i] == SEPARATED.name]
     if any(_falls_in(board, after, f"{board.name(i)}.gap") for i in opened):
         after = _landed(board, now, event, held=True)
     return resting(board, after) if isinstance(after, HybridState) else after
@@ -306,9 +301,9 @@ def _onto_face(board: EventHandler, now: HybridState, event: Event, phase: Compi
     if event.contact not in board.system.faces or board.system.touching_law(event.contact).distant:
         return Status.NOT_A_POINT_CONTACT
     face = face_below(board.system, now.x, event.contact)
-    apart = replace(now, mode=board.with_law(now, event.contact, "separated"))
+    apart = replace(now, mode=board.with_law(now, event.contact, SEPARATED.name))
     after = _land(board, apart, Event(face[0], "gap"), phase)
-    if isinstance(after, HybridState) and any(after.mode.laws[i] == "separated" for i in face):
+    if isinstance(after, HybridState) and any(after.mode.laws[i] == SEPARATED.name for i in face):
         after = _landed(board, apart, Event(face[0], "gap"), held=True)  # what still runs round its rim ends here
     if not isinstance(after, HybridState):
         return after
@@ -332,17 +327,19 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
     impact = impact_at(system, atlas, x, contact, closed, sticky=rule == "ignore", held=held)
     if not impact.decided:
         return Undecided(Status.SECOND_CONTACT if closed else Status.JAMMED)
-    if rule == "stop" and "sliding" in impact.laws.values():
+    if rule == "stop" and SLIDING.name in impact.laws.values():
         return Status.SLIPPED
     if rule == "ignore" and not impact.rests:
         board.ignored(f"{board.name(contact)}.friction", cone_margin(impact.impulses, system, atlas, x))
     x = velocities_changed(system, atlas, x, impact.jump)
-    laws = tuple(impact.laws.get(i, law if LAWS[law].distant else "separated") for i, law in enumerate(now.mode.laws))
-    named = (system.touching_law(i).name if law == "rolling" else law for i, law in enumerate(laws))
-    mode = Mode(system.with_stops(tuple("rolling" if law == "spinning" else law for law in named)), atlas)
+    laws = tuple(
+        impact.laws.get(i, law if LAWS[law].distant else SEPARATED.name) for i, law in enumerate(now.mode.laws)
+    )
+    named = (system.touching_law(i).name if law == ROLLING.name else law for i, law in enumerate(laws))
+    mode = Mode(system.with_stops(tuple(ROLLING.name if law == "spinning" else law for law in named)), atlas)
     names = [joined.name for joined in system.model(atlas).constraints]
     # What reaches the ground in flight at this very instant lands next: its gap stays armed.
-    moved = [law in _BORN_ZERO and (law != "separated" or i in (contact, *closed)) for i, law in enumerate(laws)]
+    moved = [law in _BORN_ZERO and (law != SEPARATED.name or i in (contact, *closed)) for i, law in enumerate(laws)]
     unarmed = {f"{name}.{_BORN_ZERO[law]}" for name, law, new in zip(names, laws, moved, strict=True) if new}
     return HybridState(now.t, x, mode, slip_directions(impact, system, atlas, x), frozenset(unarmed))
 
@@ -367,7 +364,7 @@ def _onto_feature(board: EventHandler, now: HybridState, event: Event, phase: Co
     if after is None:
         return Undecided(Status.NOT_A_POINT_CONTACT)  # it touches along a line, where the ground is straight
     laws, onsets = list(now.mode.laws), np.array(now.onsets)
-    laws[after], laws[contact] = laws[contact], "separated"
+    laws[after], laws[contact] = laws[contact], SEPARATED.name
     onsets[after], onsets[contact] = onsets[contact], 0.0
     return replace(now, mode=replace(now.mode, laws=tuple(laws)), onsets=onsets)
 

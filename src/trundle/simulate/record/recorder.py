@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trundle import __version__
-from trundle.contact.laws import LAWS, SLIDING
+from trundle.contact.laws import LAWS, SEPARATED, SLIDING
 from trundle.models.tree.system import ContactSystem
 from trundle.records import PAIR, Trajectory, make_dataset, tree_view
 from trundle.simulate.record.contacts import OF_CONTACT, Recorded, nearest_in_flight, orientation, without_a_point
@@ -201,5 +201,5 @@ def _widened(name: str, values: np.ndarray, slots: int) -> np.ndarray:
     if name in ("force", "moment"):
         last = np.zeros_like(last)
     elif name == "mode":
-        last = np.full_like(last, "separated", dtype="<U16")
+        last = np.full_like(last, SEPARATED.name, dtype="<U16")
     return np.concatenate([values, last], axis=1)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trundle.contact.laws import SEPARATED
 from trundle.control.inverse_dynamics.signals import SecondOrder, signal
 from trundle.errors import InputError
 from trundle.numerics.rotations import rotation_plane
@@ -89,7 +90,7 @@ def _served(run: Trajectory, task: Mapping[str, Any]) -> NDArray[np.bool_]:
         return np.ones(len(run), dtype=bool)
     body_of, bodies = run.metadata["contacts"], task.get("contacts")
     slots = [k for k, name in enumerate(run["contact"]) if bodies is None or body_of[str(name)] in bodies]
-    touching = np.any(run["mode"][:, slots] != "separated", axis=1)
+    touching = np.any(run["mode"][:, slots] != SEPARATED.name, axis=1)
     return touching if active == "touching" else ~touching
 
 

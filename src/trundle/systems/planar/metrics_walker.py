@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from trundle.contact.laws import SEPARATED
 from trundle.errors import InputError
 from trundle.numerics.singular import refused
 from trundle.records import Trajectory
@@ -39,7 +40,7 @@ def landings(run: Trajectory) -> tuple[Array, Array]:
     walk = run.metadata["walk"]
     unit = float(walk["cycle"]["unit"])
     angle, rate = run["body_angle"], run["body_angular_velocity"]
-    stance = 0 if run["mode"][0, 0] != "separated" else 1
+    stance = 0 if run["mode"][0, 0] != SEPARATED.name else 1
     times, states = [float(run.time[0])], [np.array([angle[0, stance], rate[0, stance], rate[0, 1 - stance]])]
     for change in run.transitions:
         found = np.flatnonzero(run.time == change["time"])

@@ -13,6 +13,7 @@ from scipy.optimize import bisect
 
 from trundle import geometry
 from trundle.contact import FlatPatch
+from trundle.contact.laws import SEPARATED
 from trundle.contact.restitution import Restitution
 from trundle.errors import InputError
 from trundle.interrupts import held
@@ -285,5 +286,5 @@ def _heights(robot: RollingTree, base: str, pose: np.ndarray, angles: Mapping[st
 def _phases(run: Trajectory) -> list[str]:
     """Return which contacts touch at every sample."""
     names = np.array([str(name) for name in run["contact"]])
-    touching = run["mode"] != "separated"
+    touching = run["mode"] != SEPARATED.name
     return [" + ".join(names[row]) or "flight" for row in touching]

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from trundle.contact.laws import PURE_ROLLING
 from trundle.plan.transfer.rolling_ball import BallTransfer
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
@@ -96,7 +97,7 @@ class WalkingTransfer(ScenarioTable):
     simulation: BallSimulationTable = BallSimulationTable()
 
     def _check(self) -> None:
-        if self.plan.model == "kinematic" and self.contact.law != "pure-rolling":
+        if self.plan.model == "kinematic" and self.contact.law != PURE_ROLLING.name:
             raise fault("contact.law", "must be 'pure-rolling' where plan.model is 'kinematic': there is no spin")
         if self.goal.position == self.initial.position and self.goal.quaternion is None:
             raise fault("goal.position", "must differ from initial.position, or goal.quaternion be given")

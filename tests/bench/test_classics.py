@@ -160,16 +160,17 @@ def test_a_coaster_s_ball_leaves_where_nothing_pushes() -> None:
 
 def test_laws_of_dissipation_end_a_disk_as_their_equations_do() -> None:
     """a' of each law, integrated to where the disk is taken as flat."""
-    r, tilt = disk.RADIUS, disk.SCENE_TILT
+    r = disk.RADIUS
     ends = list(disk.end_times().values())
     power = (
         lambda a: disk.RESISTING * disk.MASS * G * np.sqrt(4 * G / (r * a)) * a,
-        lambda a: disk.RESISTING * disk.MASS * G * np.sqrt(4 * G / (r * a)),
+        lambda a: disk.RUNNING * disk.MASS * G * np.sqrt(4 * G / (r * a)),
         lambda a: np.pi * disk.AIR * G * r**2 / a**2,
     )
+    tilts = (disk.SCENE_TILT, disk.FLAT), (disk.SCENE_TILT, disk.FLAT), (disk.AIR_TILT, disk.AIR_FLAT)
     from scipy.integrate import quad
 
-    for exact, loss, flat in zip(ends, power, (disk.FLAT, 0.0, 0.0), strict=True):
+    for exact, loss, (tilt, flat) in zip(ends, power, tilts, strict=True):
         time, _ = quad(lambda a, loss=loss: 1.5 * disk.MASS * G * r / loss(a), flat, tilt, epsabs=0, epsrel=1e-10)
         assert time == pytest.approx(exact, rel=1e-8)
 

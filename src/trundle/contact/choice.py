@@ -91,6 +91,12 @@ def bent_directions(B: Shape) -> int:
     return min(int(np.sum(level.bends > 1e-9 * np.abs(level.bends).max())), B.d - 1)
 
 
+def bumpy(B: Shape) -> bool:
+    """Whether a surface is a level set that is not quadratic: one feature may be near it in several points."""
+    level = B.representations.level
+    return level is not None and level.bends is None
+
+
 def make_contact(
     A: Shape,
     B: Shape,

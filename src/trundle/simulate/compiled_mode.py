@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
+from trundle.contact.choice import bumpy
 from trundle.contact.laws import LAWS, SLIP_END, Law, Sliding, Sticking, normal_and_tangential
 from trundle.geometry.chart import Range
 from trundle.geometry.shape import Shape
@@ -31,6 +32,9 @@ _INSIDE = 1e-9
 
 _POINT = 1e-9
 """Roundness at which a run stops: at zero, the contact point is one of many."""
+
+_BEYOND = 1e-7
+"""Margin of a feature beside one that touches, from which it is across a hollow and not next to its point."""
 
 _MANY = 200
 """Samples from which the quantities of a record are worth compiling, where that is quick."""
@@ -192,15 +196,24 @@ class CompiledMode:
         for i in together:
             constraint, size = self.model.constraints[i], self.system.contact_pairs[i].shape_A.reference_length
             margin = constraint.contact.limits(constraint.A, constraint.B, constraint.s)["feature"]
-            gaps.append(ca.fmax(named[f"{constraint.name}.gap"], -margin * size))
+            gaps.append(ca.fmax(named[f"{constraint.name}.gap"], (self.least_inside(i) - margin) * size))
         return ca.mmin(ca.vertcat(*gaps))
 
     def free_features(self, contact: int) -> list[int]:
-        """Return the contacts of the same shape that may close; their gaps are watched as that of the first."""
-        on = [LAWS[law].touching for law in self.mode.laws]
-        beside = self.system.beside
-        free = (i for i in self.system.pair_of(contact) if not on[i])
-        return [i for i in free if not any(on[k] for k in beside.get(i, ()))]
+        """Return the contacts of the same shape that may close; their gaps are watched as that of the first.
+
+        On ground that is not quadratic also a corner of an edge that touches may, beyond a hollow.
+        """
+        free = [i for i in self.system.pair_of(contact) if not LAWS[self.mode.laws[i]].touching]
+        ground = self.system.contact_pairs[contact].shape_B
+        return free if bumpy(ground) else [i for i in free if not self._touches_beside(i)]
+
+    def least_inside(self, contact: int) -> float:
+        """Return the margin from which a feature may close: more where the contact is about to pass onto it."""
+        return _BEYOND if self._touches_beside(contact) else 0.0
+
+    def _touches_beside(self, contact: int) -> bool:
+        return any(LAWS[self.mode.laws[k]].touching for k in self.system.beside.get(contact, ()))
 
     def armed(self, unarmed: frozenset[str]) -> np.ndarray:
         """Return which margins (m,) may end the mode at once: not those of the names that are `unarmed`."""

@@ -121,12 +121,16 @@ def gap_of(system: ContactSystem, x: FloatArray, contact: int) -> float:
     return float(normal @ (p + R @ on_A - on_B))
 
 
-def open_gap(system: ContactSystem, x: FloatArray, contact: int) -> float:
-    """Return the gap of a contact without coordinates, m; where others touch in its place, how far it is from that."""
+def open_gap(system: ContactSystem, x: FloatArray, contact: int, least: float = 0.0) -> float:
+    """Return the gap of a contact without coordinates, m; where others touch in its place, how far it is from that.
+
+    It touches from the margin `least` of its feature on.
+    """
     gap = gap_of(system, x, contact)
     if contact not in system.beside:
         return gap
-    return max(gap, -feature_margin(system, x, contact) * system.contact_pairs[contact].shape_A.reference_length)
+    size = system.contact_pairs[contact].shape_A.reference_length
+    return max(gap, (least - feature_margin(system, x, contact)) * size)
 
 
 def lowest(system: ContactSystem, x: FloatArray, contacts: Sequence[int] | None = None) -> list[int]:

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 
 from trundle.checks import FloatArray
+from trundle.contact.choice import bumpy
 from trundle.contact.laws import LAWS
 from trundle.models.tree.approach import Approach, approach_at, placed, refined, with_charts
 from trundle.models.tree.system import ContactSystem
@@ -104,9 +105,8 @@ class PairDetector:
         self._armed = bool(self.touching) and not left
         self._number, pair = numbers[0], system.contact_pairs[numbers[0]]
         shape = pair.shape_B
-        level = shape.representations.level
         # A feature knows one of its points: on ground that is not quadratic several may be nearest.
-        self.bumpy = pair.form == "features" and level is not None and level.bends is None
+        self.bumpy = pair.form == "features" and bumpy(shape)
         self._data = system.kept(("data", shape), lambda: data_ranges(shape))
         self._proximity = system.proximity(numbers[0])
 

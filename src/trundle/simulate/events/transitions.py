@@ -286,7 +286,7 @@ def _land(board: EventHandler, now: HybridState, event: Event, phase: CompiledMo
     """
     if event.contact in board.system.beside:
         free = phase.free_features(event.contact)
-        event = replace(event, contact=min(free, key=lambda i: open_gap(board.system, now.x, i)))
+        event = replace(event, contact=min(free, key=lambda i: open_gap(board.system, now.x, i, phase.least_inside(i))))
     after = _landed(board, now, event)
     if not isinstance(after, HybridState):
         return after
@@ -364,8 +364,9 @@ def _onto_feature(board: EventHandler, now: HybridState, event: Event, phase: Co
     if after is None:
         return Undecided(Status.NOT_A_POINT_CONTACT)  # it touches along a line, where the ground is straight
     laws, onsets = list(now.mode.laws), np.array(now.onsets)
-    laws[after], laws[contact] = laws[contact], SEPARATED.name
-    onsets[after], onsets[contact] = onsets[contact], 0.0
+    if not LAWS[laws[after]].touching:
+        laws[after], onsets[after] = laws[contact], onsets[contact]
+    laws[contact], onsets[contact] = SEPARATED.name, 0.0
     return replace(now, mode=replace(now.mode, laws=tuple(laws)), onsets=onsets)
 
 

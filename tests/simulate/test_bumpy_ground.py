@@ -36,6 +36,30 @@ def test_corners_and_edges_touch_at_once_on_waves(seed: int, waves: tuple[float,
     """What touches is checked by the distance of points all along the body's outline, which no contact knows."""
     run, shape, ground = dropped(seed, waves)
     assert run.status is Status.SUCCESS
+    stays_outside(run, shape, ground)
+
+
+@pytest.mark.parametrize("x", [0.1, 0.15])
+def test_a_plank_falls_onto_a_ridge_and_from_it_onto_its_end(x: float) -> None:
+    plank, ground = tr.Box([0.5, 0.05]), tr.Sinusoid(0.05, 0.6)
+    robot = tr.Robot(gravity=[0, -9.81], on_slip="slide", on_separation="fly")
+    robot.free(1.0, "solid", shape=plank, name="body")
+    robot.terrain(ground, 1.0)
+    model = robot.finish()
+    run = tr.simulate(model, model.place(contacts=[], body=(x, 0.3, 0.0)), duration=1.0)
+    assert run.status is Status.SUCCESS
+    stays_outside(run, plank, ground)
+
+
+def test_an_edge_that_meets_a_second_ridge_is_named() -> None:
+    run, shape, ground = dropped(23, SHORT)
+    assert run.status is Status.SECOND_CONTACT
+    assert run.transitions[-1]["reason"] == "a third point touched"
+    stays_outside(run, shape, ground)
+
+
+def stays_outside(run: tr.Trajectory, shape: tr.Shape, ground: tr.Shape) -> None:
+    """Check that the energy never grows and no point of the outline enters the ground."""
     made = run["energy"] - np.minimum.accumulate(run["energy"])
     assert float(made.max()) < 1e-6 * float(np.abs(run["energy"]).max())
     corners = np.array([f.at for f in shape.representations.features if not f.axes])

@@ -140,13 +140,6 @@ def test_a_body_that_falls_never_sinks_in_and_gains_no_energy(shape: tr.Shape, f
     assert creates(run) < 1e-6
 
 
-def test_an_edge_that_meets_a_second_ridge_is_named() -> None:
-    tree = on(tr.Sinusoid(0.05, 0.6), tr.Box([0.5, 0.05]), 1.0)
-    run = tr.simulate(tree, tree.place(contacts=[], body=(0.1, 0.3, 0.0)), duration=1.0)
-    assert run.status is tr.Status.SECOND_CONTACT
-    assert run.transitions[-1]["reason"] == "a third point touched"
-
-
 @pytest.mark.parametrize(("base", "top"), [(tr.Plane(), 0.0), (tr.Sphere(1.0), 1.0)])
 def test_a_block_in_the_air_may_not_start_inside_the_ground(base: tr.Shape, top: float) -> None:
     pair = tr.RollingPair(tr.RigidBody(tr.Box([0.1, 0.1, 0.1]), 1.0, "solid"), tr.Hand(base), friction=0.5)

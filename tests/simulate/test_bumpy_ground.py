@@ -39,8 +39,8 @@ def test_corners_and_edges_touch_at_once_on_waves(seed: int, waves: tuple[float,
     stays_outside(run, shape, ground)
 
 
-@pytest.mark.parametrize("x", [0.1, 0.15])
-def test_a_plank_falls_onto_a_ridge_and_from_it_onto_its_end(x: float) -> None:
+@pytest.mark.parametrize("x", [0.1, 0.15, -0.15])
+def test_a_plank_falls_onto_a_ridge_and_its_end_or_onto_two(x: float) -> None:
     plank, ground = tr.Box([0.5, 0.05]), tr.Sinusoid(0.05, 0.6)
     robot = tr.Robot(gravity=[0, -9.81], on_slip="slide", on_separation="fly")
     robot.free(1.0, "solid", shape=plank, name="body")

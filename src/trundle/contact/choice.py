@@ -18,6 +18,7 @@ from trundle.contact.contacts import (
 from trundle.contact.feature import FeatureContact
 from trundle.errors import InputError
 from trundle.geometry.boundary import Representations
+from trundle.geometry.features import Feature, divided
 from trundle.geometry.shape import Shape
 
 FORMS = ("auto", "support", "features", "pair", "level", "level-pair", "chart", "support-chart")
@@ -67,9 +68,15 @@ def pieces_of(A: Shape, form: str, B: Shape | None = None) -> tuple[int | None, 
     """Return the numbers of the pieces with which shape A touches B in a contact of this `form`; None: as a whole."""
     if form == "features":
         most = A.d - 1 if B is None else bent_directions(B)
-        return tuple(i for i, feature in enumerate(A.representations.features) if feature.dimension <= most)
+        return tuple(i for i, feature in enumerate(features_on(A, B)) if feature.dimension <= most)
     count = len(A.representations.pieces) if form == "support" else 0
     return tuple(range(count)) or (None,)
+
+
+def features_on(A: Shape, B: Shape | None) -> tuple[Feature, ...]:
+    """Return the features with which shape A touches B: on waves, edges that may meet two crests are in parts."""
+    found = A.representations.features
+    return divided(found, B.reference_length) if B is not None and bumpy(B) else found
 
 
 def _suits_features(a: Representations, b: Representations) -> bool:
@@ -111,7 +118,7 @@ def make_contact(
     """
     level = B.representations.level
     if form == "features" and level is not None:
-        return FeatureContact(A.representations.features[piece or 0], level, center_A, B.representations.distance)
+        return FeatureContact(features_on(A, B)[piece or 0], level, center_A, B.representations.distance)
     if piece is not None:
         part = A.representations.pieces[piece]
         a, at = part.shape.representations, tuple(c + x for c, x in zip(center_A, part.at, strict=True))

@@ -11,6 +11,7 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray, integer
+from trundle.contact.choice import features_on
 from trundle.contact.laws import LAWS, ROLLING, SEPARATED, STOPPED, Law
 from trundle.contact.proximity import Proximity
 from trundle.contact.restitution import PLASTIC, Restitution
@@ -242,7 +243,7 @@ class ContactSystem:
     @cached_property
     def faces(self) -> Mapping[int, tuple[int, ...]]:
         """Contacts of rims that may come to lie on a face -> contacts of that face's points."""
-        found = self._of_pieces("support", lambda shape, piece: shape.representations.pieces[piece].face)
+        found = self._of_pieces("support", lambda pair, piece: pair.shape_A.representations.pieces[piece].face)
         return MappingProxyType({rim: face for rim, face in found.items() if face})
 
     @cached_property
@@ -253,10 +254,10 @@ class ContactSystem:
     @cached_property
     def beside(self) -> Mapping[int, tuple[int, ...]]:
         """Contacts of features (corners, edges, faces) -> contacts of those they are parts of or consist of."""
-        found = self._of_pieces("features", lambda shape, piece: shape.representations.features[piece].beside)
+        found = self._of_pieces("features", lambda pair, piece: features_on(pair.shape_A, pair.shape_B)[piece].beside)
         return MappingProxyType(found)
 
-    def _of_pieces(self, form: str, others: Callable[[Shape, int], Sequence[int]]) -> dict[int, tuple[int, ...]]:
+    def _of_pieces(self, form: str, others: Callable[[ContactPair, int], Sequence[int]]) -> dict[int, tuple[int, ...]]:
         """Return contacts of pieces, of a form -> those of the pieces of the same shape that `others` names."""
         found: dict[int, tuple[int, ...]] = {}
         for numbers in self.pairs:
@@ -264,7 +265,7 @@ class ContactSystem:
             for piece, i in pieces.items():
                 pair = self.contact_pairs[i]
                 if piece is not None and pair.form == form:
-                    found[i] = tuple(pieces[k] for k in others(pair.shape_A, piece) if k in pieces)
+                    found[i] = tuple(pieces[k] for k in others(pair, piece) if k in pieces)
         return found
 
     def proximity(self, contact: int) -> Proximity:

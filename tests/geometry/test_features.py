@@ -1,10 +1,12 @@
 """Corners, edges and faces of polytopes: Euler's formula, and that together they are the body."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 import trundle as tr
-from trundle.geometry.features import features
+from trundle.geometry.features import divided, features
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -30,3 +32,28 @@ def test_sides_of_a_polygon_have_two_ends() -> None:
     assert [len(f.inside) for f in found] == [0, 0, 0, 2, 2, 2]
     assert [len(f.cone) for f in found] == [2, 2, 2, 0, 0, 0]
     assert found[0].beside == tuple(k for k in (3, 4, 5) if 0 in found[k].beside)
+
+
+@pytest.mark.parametrize("half", [[0.5, 0.05], [0.5, 0.1, 0.3]])
+def test_parts_of_an_edge_cover_it_and_two_crests_never_meet_neighbours(half: list[float]) -> None:
+    length = 0.45
+    whole = tr.Box(half).representations.features
+    found = divided(whole, length)
+    assert all(k in found[i].beside for k, one in enumerate(found) for i in one.beside)
+    for number, edge in enumerate(whole):
+        if len(edge.axes) != 1:
+            assert found[number].at == edge.at
+            continue
+        axis, start, ends = np.array(edge.axes[0]), np.array(edge.at), [h for _, h in edge.inside]
+        parts = {k: part for k, part in enumerate(found) if part.axes == edge.axes}
+        apart = {k: np.array(part.at) - start for k, part in parts.items()}
+        parts = {k: part for k, part in parts.items() if np.allclose(apart[k], axis @ apart[k] * axis)}
+        along = {k: float(axis @ apart[k]) for k in parts}
+        reach = {k: part.inside[0][1] for k, part in parts.items()}
+        row = sorted(parts, key=lambda k: along[k])
+        assert along[row[0]] - reach[row[0]] == pytest.approx(-ends[1])
+        assert along[row[-1]] + reach[row[-1]] == pytest.approx(ends[0])
+        for a, b in pairwise(row):
+            assert along[b] - reach[b] < along[a] + reach[a] - 0.01 * length
+            assert along[b] + reach[b] - (along[a] - reach[a]) < length
+            assert b in parts[a].beside

@@ -39,14 +39,14 @@ def test_corners_and_edges_touch_at_once_on_waves(seed: int, waves: tuple[float,
     stays_outside(run, shape, ground)
 
 
-@pytest.mark.parametrize("x", [0.1, 0.15, -0.15])
-def test_a_plank_falls_onto_a_ridge_and_its_end_or_onto_two(x: float) -> None:
+@pytest.mark.parametrize(("x", "angle"), [(0.1, 0.0), (0.15, 0.0), (-0.15, 0.0), (0.0, -0.4), (0.225, 0.1)])
+def test_a_plank_falls_onto_a_ridge_and_its_end_or_onto_two(x: float, angle: float) -> None:
     plank, ground = tr.Box([0.5, 0.05]), tr.Sinusoid(0.05, 0.6)
     robot = tr.Robot(gravity=[0, -9.81], on_slip="slide", on_separation="fly")
     robot.free(1.0, "solid", shape=plank, name="body")
     robot.terrain(ground, 1.0)
     model = robot.finish()
-    run = tr.simulate(model, model.place(contacts=[], body=(x, 0.3, 0.0)), duration=1.0)
+    run = tr.simulate(model, model.place(contacts=[], body=(x, 0.5, angle)), duration=1.2)
     assert run.status is Status.SUCCESS
     stays_outside(run, plank, ground)
 

@@ -79,24 +79,26 @@ def round_features(radius: float, half: float) -> tuple[Feature, ...]:
 def divided(found: tuple[Feature, ...], length: float) -> tuple[Feature, ...]:
     """Return features whose edges longer than `length`, m, are parts of at most half of it, one beside the next.
 
-    So two crests that are `length` apart meet two parts. The first part has the edge's number, the others come last.
+    So two crests that are `length` apart meet two parts that are not beside each other. Parts overlap by a tenth: a
+    point that passes from one onto the next is well within it. The first part has the edge's number, the others come
+    last.
     """
     parts = list(found)
     for number, edge in enumerate(found):
         long = sum(h for _, h in edge.inside)
         if len(edge.axes) != 1 or long <= length:
             continue
-        count = math.ceil(2 * long / length)
-        axis, half = np.array(edge.axes[0]), long / (2 * count)
+        count = math.ceil(2.2 * long / length)
+        axis, half = np.array(edge.axes[0]), 1.1 * long / (2 * count)
         numbers = [number, *range(len(parts), len(parts) + count - 1)]
         ends = sorted((k for k in edge.beside if not found[k].axes), key=lambda k: float(axis @ np.array(found[k].at)))
         faces = tuple(k for k in edge.beside if found[k].axes)
         row = [ends[0], *numbers, ends[1]]
         inside = ((_vector(axis), half), (_vector(-axis), half))
         for k, one in enumerate(numbers):
-            at = _vector(np.array(edge.at) + (2 * k + 1 - count) * half * axis)
+            at = _vector(np.array(edge.at) + (2 * k / (count - 1) - 1) * (long / 2 - half) * axis)
             part = replace(edge, at=at, inside=inside, beside=(row[k], row[k + 2], *faces))
-            parts[one:] = [part, *parts[one + 1 :]]
+            parts[one : one + 1] = [part]
         last = parts[ends[1]]
         parts[ends[1]] = replace(last, beside=tuple(numbers[-1] if k == number else k for k in last.beside))
         for k in faces:

@@ -200,20 +200,18 @@ class CompiledMode:
         return ca.mmin(ca.vertcat(*gaps))
 
     def free_features(self, contact: int) -> list[int]:
-        """Return the contacts of the same shape that may close; their gaps are watched as that of the first.
-
-        On ground that is not quadratic also a corner of an edge that touches may, beyond a hollow.
-        """
+        """Return the contacts of the same shape that may close, watched as the first: on waves also across a hollow."""
         free = [i for i in self.system.pair_of(contact) if not LAWS[self.mode.laws[i]].touching]
-        ground = self.system.contact_pairs[contact].shape_B
-        return free if bumpy(ground) else [i for i in free if not self._touches_beside(i)]
+        waves = bumpy(self.system.contact_pairs[contact].shape_B)
+        taken = self.system.parts_beside if waves else self.system.beside
+        return [i for i in free if not self._touches(taken.get(i, ()))]
 
     def least_inside(self, contact: int) -> float:
         """Return the margin from which a feature may close: more where the contact is about to pass onto it."""
-        return _BEYOND if self._touches_beside(contact) else 0.0
+        return _BEYOND if self._touches(self.system.beside.get(contact, ())) else 0.0
 
-    def _touches_beside(self, contact: int) -> bool:
-        return any(LAWS[self.mode.laws[k]].touching for k in self.system.beside.get(contact, ()))
+    def _touches(self, contacts: Sequence[int]) -> bool:
+        return any(LAWS[self.mode.laws[k]].touching for k in contacts)
 
     def armed(self, unarmed: frozenset[str]) -> np.ndarray:
         """Return which margins (m,) may end the mode at once: not those of the names that are `unarmed`."""

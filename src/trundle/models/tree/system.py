@@ -257,6 +257,16 @@ class ContactSystem:
         found = self._of_pieces("features", lambda pair, piece: features_on(pair.shape_A, pair.shape_B)[piece].beside)
         return MappingProxyType(found)
 
+    @cached_property
+    def parts_beside(self) -> Mapping[int, tuple[int, ...]]:
+        """Contacts of parts of an edge -> those of the parts next to it."""
+
+        def parts(pair: ContactPair, piece: int) -> list[int]:
+            found = features_on(pair.shape_A, pair.shape_B)
+            return [k for k in found[piece].beside if found[k].dimension == found[piece].dimension]
+
+        return MappingProxyType(self._of_pieces("features", parts))
+
     def _of_pieces(self, form: str, others: Callable[[ContactPair, int], Sequence[int]]) -> dict[int, tuple[int, ...]]:
         """Return contacts of pieces, of a form -> those of the pieces of the same shape that `others` names."""
         found: dict[int, tuple[int, ...]] = {}

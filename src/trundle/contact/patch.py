@@ -117,13 +117,15 @@ class FlatPatch:
         """Whether it is a point."""
         return len(self.vertices) == 1
 
-    @property
+    @cached_property
     def generators(self) -> FloatArray:
         """Wrenches (6, 4 k) whose non-negative sums are all that `rows` allows: rho at each corner v, moment v x rho.
 
         rho = (+-mu', +-mu', 1).
         """
-        return _generators(self.vertices, self._mu * _INNER)
+        found = _generators(self.vertices, self._mu * _INNER)
+        found.setflags(write=False)
+        return found
 
     def friction_use(self, wrench: FloatArray) -> float:
         """Return |f_t| / (mu fz) of Coulomb's round cone: at most 1 where it does not slip; inf where it pulls."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from tests.oracles import preview as oracle
@@ -321,9 +323,40 @@ def test_least_normal_forces_are_kept() -> None:
 
 def test_borders_move_onto_changes() -> None:
     grid = np.array([0.0, 0.1, 0.2, 0.4, 0.6])
-    np.testing.assert_allclose(aligned(grid, np.array([0.17, 0.52]), 0.03), [0, 0.1, 0.17, 0.4, 0.6])
-    np.testing.assert_allclose(aligned(grid, np.array([0.02, 0.35]), 0.03), [0, 0.1, 0.2, 0.35, 0.6])
+    np.testing.assert_allclose(aligned(grid, np.array([0.17, 0.39]), 0.03), [0, 0.1, 0.17, 0.39, 0.6])
+    np.testing.assert_allclose(aligned(grid, np.array([0.002, 0.52]), 0.001), [0, 0.002, 0.2, 0.52, 0.6])
     np.testing.assert_allclose(aligned(grid, np.array([0.17, 0.19]), 0.03), [0, 0.1, 0.17, 0.4, 0.6])
+    np.testing.assert_allclose(aligned(grid, np.array([0.01, 0.02, 0.03]), 0.001), [0, 0.01, 0.02, 0.03, 0.6])
+
+
+@given(st.lists(st.floats(0.02, 0.3), min_size=2, max_size=30), st.lists(st.floats(-0.1, 6.0), max_size=8))
+def test_every_change_is_a_border_while_there_are_any(durations: list[float], changes: list[float]) -> None:
+    grid, least = np.concatenate(([0.0], np.cumsum(durations))), 1e-3
+    borders = aligned(grid, np.unique(changes), least)
+    assert (borders[0], borders[-1]) == (grid[0], grid[-1])
+    assert np.diff(borders).min() >= least / 2
+    inside = [c for c in np.unique(changes) if least <= c <= grid[-1] - least]
+    apart = not len(inside) or np.diff(inside).min(initial=1.0) >= least
+    if apart and len(inside) < len(durations):
+        assert set(inside) <= set(borders)
+
+
+@pytest.mark.parametrize("align", [True, False])
+def test_no_contact_serves_before_it_starts_or_after_it_ends(align: bool) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        grid, (left, right) = np.full(8, rng.uniform(0.05, 0.3)), rng.uniform(0.0, 1.0, 2)
+        spans = (-np.inf, left + 1.0), (min(right, left + 0.4), np.inf), (left + 1.2, np.inf)
+        forecast = Forecast([Held(c, *span) for c, span in zip((LEFT, RIGHT, LEFT), spans, strict=True)])
+        plan = Preview(Centroidal(MASS), grid, align=align)(0.0, REST, forecast, STANDING)
+        assert plan.status is Status.SUCCESS
+        serves = np.abs(plan.wrenches[..., 5]) > 1e-6 * MASS
+        start, end = (forecast.spans[:, i] for i in (0, 1))
+        early = np.maximum(start - plan.times[:-1, None], plan.times[1:, None] - end)
+        alone = plan.window.held.sum(axis=1) == 1
+        assert early[serves & ~alone[:, None]].max(initial=0.0) <= 0.02 * grid[0]
+        if align:
+            assert early[serves].max(initial=0.0) <= 0.02 * grid[0]
 
 
 @pytest.mark.parametrize(

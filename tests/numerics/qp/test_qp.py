@@ -18,10 +18,7 @@ from trundle.numerics.qp.judging import residuals, violations
 from trundle.numerics.qp.qp import QpError, QpSolver, QuadraticProgram, WarmStart, solve_qp
 from trundle.status import Status
 
-CLARABEL = pytest.param(
-    "clarabel", marks=pytest.mark.skipif(importlib.util.find_spec("clarabel") is None, reason="needs the extra 'dev'")
-)
-SOLVERS = ("daqp", "piqp", "proxqp", "osqp", CLARABEL)
+SOLVERS = ("daqp", "piqp", "proxqp", "osqp", "clarabel")
 INF = np.inf
 
 

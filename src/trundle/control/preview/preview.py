@@ -76,7 +76,7 @@ class Preview:
     accuracy, max_iterations
         Of the solver, in scaled unknowns.
     check : str, optional
-        A second solver, such as "clarabel" (extra `dev`), that solves every program again: see `PreviewPlan.checked`.
+        A second solver, such as "clarabel", that solves every program again: see `PreviewPlan.checked`.
         For tests and measurements: it costs more than the plan.
 
     Examples
@@ -104,7 +104,7 @@ class Preview:
         least_normal_force: float = 0.0,
         pull: float = 6.0,
         align: bool = True,
-        accuracy: float = 1e-7,
+        accuracy: float = 1e-8,
         max_iterations: int = 60,
         check: str | None = None,
     ) -> None:
@@ -122,6 +122,7 @@ class Preview:
         self.accuracy = positive("accuracy", accuracy)
         self.max_iterations = integer("max_iterations", max_iterations, minimum=1)
         self._second = None if check is None else QpSolver(check)
+        self._fallback = QpSolver("clarabel")
         self._W = projection_frame(self.axis)
         self._grid = np.concatenate(([0.0], np.cumsum(self.durations)))
         self._scales = Scales.of(model.mass, float(np.linalg.norm(model.gravity)))
@@ -151,10 +152,11 @@ class Preview:
             wrong = ("state", state, "a CentroidalState") if isinstance(forecast, Forecast) else None
             raise InputError(*(wrong or ("forecast", forecast, "a Forecast")))
         borders = number("time", time, unit="s") + self._grid
+        within = _SHORTEST * float(self.durations.min())
         if self.align:
-            borders = aligned(borders, self._look(forecast).changes, 0.3 * float(self.durations.min()))
+            borders = aligned(borders, self._look(forecast).changes, within)
         first = (self.model.mass, self._W)
-        return make_window(borders, state, forecast, path, first, self.model.gravity, self.pull)
+        return make_window(borders, state, forecast, path, first, self.model.gravity, self.pull, within)
 
     @property
     def _programs(self) -> dict[Layout, PreviewProgram]:
@@ -167,25 +169,14 @@ class Preview:
         return memory.known
 
     def _solved(self, window: Window, known: _Known, slots: _Slots) -> tuple[QpSolution, PreviewProgram]:
-        """Solve with the prescribed force as an equation; where that fails, or failed last time, at a price."""
-        turning, memory = bool(window.turns.any()), self._memory()
-        if not memory.softened:
-            solution, program = self._attempt(
-                Layout(len(self.durations), known.slots, turning, False), window, known, slots
-            )
-            if solution.status in (Status.SUCCESS, Status.NOT_FINITE):
-                return solution, program
-        solution, program = self._attempt(Layout(len(self.durations), known.slots, turning, True), window, known, slots)
-        memory.softened = not float(np.abs(program.slacks(solution.x)[:, 0]).max()) <= _MET
-        return solution, program
-
-    def _attempt(
-        self, layout: Layout, window: Window, known: _Known, slots: _Slots
-    ) -> tuple[QpSolution, PreviewProgram]:
-        program = self._program(layout, window)
+        """Solve with the prescribed force, or the nearest that contacts bear, by PIQP; where it fails by Clarabel."""
+        program = self._program(Layout(len(self.durations), known.slots, bool(window.turns.any())), window)
         program.cones(slots.index, known.tables)
-        program.write(window, slots.index, slots.inputs, slots.rotations)
-        return program.qp.solve(), program
+        program.write(window, slots.index, slots.inputs, slots.rotations, known.bearable(window))
+        solution = program.qp.solve()
+        if solution.status in (Status.SUCCESS, Status.NOT_FINITE):
+            return solution, program
+        return program.qp.solved_by(self._fallback), program
 
     def _program(self, layout: Layout, window: Window) -> PreviewProgram:
         programs, masses = self._programs, window.samples.masses
@@ -195,7 +186,7 @@ class Preview:
         if program.weighed_for is None or not np.array_equal(program.weighed_for, masses):
             w = self.weights
             state = np.array([w.position, w.velocity, w.position, w.velocity, w.angular_momentum, w.angular_momentum])
-            program.weigh(state, np.array([w.moment] * 3 + [w.force] * 3), _SLACK, masses)
+            program.weigh(state, np.array([w.moment] * 3 + [w.force] * 3), masses)
         return program
 
     def _planned(
@@ -242,8 +233,10 @@ class Preview:
 
 _MET = 1e-5
 """A prescribed value is met within this part of the weight, or this many m and m/s."""
-_SLACK = 1e5
-"""Price of the squared slack, scaled."""
+_SHORTEST = 0.02
+"""Changes so near to another, in shortest samples of the grid, are one."""
+_INSIDE = 1e-4
+"""A force that contacts cannot bear is moved this part of the weight into what they can: a cone's tip is no place."""
 
 
 class _Memory:
@@ -252,7 +245,6 @@ class _Memory:
     def __init__(self) -> None:
         self.programs: dict[Layout, PreviewProgram] = {}
         self.known: _Known | None = None
-        self.softened = False
 
 
 class _Slots:
@@ -267,7 +259,7 @@ class _Known:
     """A forecast as arrays, with what a program needs of its contacts: made once a forecast."""
 
     def __init__(self, forecast: Forecast, scales: Scales, least: float) -> None:
-        self.forecast, self.changes = forecast, forecast.changes
+        self.forecast, self.changes, self.scales, self.least = forecast, forecast.changes, scales, least
         self.contacts: tuple[PlacedPatch, ...] = tuple(item.contact for item in forecast.contacts)
         self.rows = []
         for contact in self.contacts:
@@ -286,6 +278,8 @@ class _Known:
         # The last entry, reached by the index -1, stands for an empty slot.
         self.positions = np.concatenate((forecast.positions, np.zeros((1, 3))))
         self.rotations = np.concatenate((forecast.rotations, np.eye(3)[None]))
+        rays = [contact.patch.generators[3:, :4] for contact in self.contacts]
+        self._rays = np.array([c.R_world_patch @ ray / ray[2] for c, ray in zip(self.contacts, rays, strict=True)])
         self._held: NDArray[np.bool_] | None = None
         self._index: NDArray[np.intp] | None = None
 
@@ -294,6 +288,21 @@ class _Known:
         if self._held is None or self._index is None or not np.array_equal(held, self._held):
             self._held, self._index = held, slots_of(held, self.kinds, self.slot_kinds)
         return self._index
+
+    def bearable(self, window: Window) -> FloatArray:
+        """Return the force (K,), N, along the privileged axis: what is prescribed, or the nearest that contacts bear.
+
+        Cones have no end, so the contacts of a sample bear all forces above a least, below a largest, or all there are.
+        """
+        wanted, held = window.samples.privileged_force, window.held
+        if not len(self._rays):
+            return wanted
+        along = np.einsum("ki,nij->knj", window.samples.W[:, 2], self._rays)
+        ends = along.min(axis=2), along.max(axis=2)
+        low = np.where(held, np.where(ends[0] < 0, -np.inf, self.least * ends[0]), 0.0).sum(axis=1)
+        high = np.where(held, np.where(ends[1] > 0, np.inf, self.least * ends[1]), 0.0).sum(axis=1)
+        into = _INSIDE * self.scales.weight
+        return np.where(wanted < low, low + into, np.where(wanted > high, high - into, wanted))
 
     def _table(self, height: int, width: int, least: float) -> tuple[Slot, FloatArray, FloatArray]:
         """Return the slot of cones of this shape, with coefficients and lower bounds of each contact and of none.

@@ -37,6 +37,10 @@ _REACHED[:, 3:] = True
 _REACHED[4:, :3] = True
 
 
+_SLACK = 1e5
+"""Price of the squared slack, scaled."""
+
+
 class Slot(NamedTuple):
     """Room for a contact: 6 columns (a patch) or 3 (a point), the rows of its cone, and where these are not zero."""
 
@@ -57,19 +61,16 @@ class Layout:
     turning : bool
         Whether the privileged axis changes inside the window: fuller blocks, and two rows a sample that want the state
         where it changes to meet what is prescribed afterwards.
-    soft : bool
-        Whether the force along the privileged axis may miss its value, at a price.
     """
 
     count: int
     slots: tuple[Slot, ...]
     turning: bool
-    soft: bool
 
     @property
     def slack(self) -> int:
         """Slack unknowns of a sample."""
-        return int(self.soft) + 2 * int(self.turning)
+        return 2 * int(self.turning)
 
     @property
     def inputs(self) -> int:
@@ -174,13 +175,10 @@ class PreviewProgram:
             rows.append(np.broadcast_to(k * per + STATES, (K, 3)))
             columns.append(k * nz + start + width - 3 + np.arange(3))
             start += width
-        if layout.soft:
-            rows.append(k * per + STATES)
-            columns.append(k * nz + start)
         if layout.turning:
             for pair in (0, 1):
                 rows.append(k * per + 7 + pair)
-                columns.append(k * nz + start + int(layout.soft) + pair)
+                columns.append(k * nz + start + pair)
                 rows.append(np.broadcast_to(k[1:] * per + 7 + pair, (K - 1, 2)))
                 columns.append(k[:-1] * nz + state + self._reset_rows[pair])
         return np.concatenate([part.ravel() for part in rows]), np.concatenate([part.ravel() for part in columns])
@@ -197,23 +195,25 @@ class PreviewProgram:
             row, start = row + height, start + width
         return np.concatenate(rows), np.concatenate(columns)
 
-    def weigh(self, state: FloatArray, wrench: FloatArray, slack: float, masses: FloatArray) -> None:
-        """Write the diagonal: weights of r, v and L (6,), of a wrench (6,), of slack; states hold m r and m v."""
+    def weigh(self, state: FloatArray, wrench: FloatArray, masses: FloatArray) -> None:
+        """Write the diagonal: weights of r, v and L (6,), of a wrench (6,); states hold m r and m v."""
         layout, sx, su = self.layout, self.scales.state, self.scales.wrench
         h = np.zeros((layout.count, layout.width))
         h[:, : layout.inputs] = (wrench * su**2)[self._columns]
-        h[:, layout.inputs : layout.inputs + layout.slack] = slack
+        h[:, layout.inputs : layout.inputs + layout.slack] = _SLACK
         per = np.ones((layout.count, STATES))
         per[:, :4] = 1.0 / masses[:, None]
         h[:, -STATES:] = state * (per * sx) ** 2
         self.qp.write_weights(h.ravel())
         self.weighed_for = np.array(masses)
 
-    def write(self, window: Window, index: NDArray[np.intp], inputs: FloatArray, rotations: FloatArray) -> None:
+    def write(
+        self, window: Window, index: NDArray[np.intp], inputs: FloatArray, rotations: FloatArray, force: FloatArray
+    ) -> None:
         """Write the numbers of a window.
 
         `index` (K, S) says which contact fills each slot, `inputs` (K, S, 6, 6) what its wrench does (`Stages.inputs`),
-        `rotations` (K, S, 3, 3) how it lies.
+        `rotations` (K, S, 3, 3) how it lies, `force` (K,) what all bear along the privileged axis, N.
         """
         layout, sx, su = self.layout, self.scales.state, self.scales.wrench
         K, samples, stages = layout.count, window.samples, window.stages
@@ -235,9 +235,7 @@ class PreviewProgram:
         e = np.zeros((K, 7 + 2 * layout.turning))
         e[:, :STATES] = C
         e[0, :STATES] += A[0] @ (window.start / sx)
-        e[:, 6] = np.where(empty.all(axis=1), 0.0, samples.privileged_force / self.scales.weight)
-        if layout.soft:
-            values.append(np.full(K, -1.0))
+        e[:, 6] = np.where(empty.all(axis=1), 0.0, force / self.scales.weight)
         if layout.turning:
             self._turn(window, values, e)
         self.qp.write_equations(np.concatenate(values))

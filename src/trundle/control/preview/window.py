@@ -98,15 +98,17 @@ def make_window(
     first: tuple[float, FloatArray],
     gravity: FloatArray,
     pull: float,
+    within: float,
 ) -> Window:
     """Return the window of `borders` from the measured `state`; `first` = (mass, projection frame) before any change.
 
     The height along the privileged axis follows the path's velocity, and a difference at the start dies out like
-    (e + (e' + pull e) t) exp(-pull t); without any contact it falls. Both sides of the prescription, r3 and
+    (e + (e' + pull e) t) exp(-pull t); without any contact it falls. Changes up to `within` (s) from a border count as
+    there. Both sides of the prescription, r3 and
     F3 = m (r3'' - g3) - fe3, then agree exactly.
     """
     middles = (borders[:-1] + borders[1:]) / 2
-    held = forecast.held(middles)
+    held = forecast.held_throughout(borders, within)
     masses, W = forecast.mass_at(middles, first[0]), forecast.frames_at(middles, first[1])
     force, pointed, moment = forecast.known_forces(middles)
     origin = state.position

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -176,6 +177,16 @@ class Forecast:
         t = times[:, None]
         return (self.spans[:, 0] <= t) & (t < self.spans[:, 1])
 
+    def held_throughout(self, borders: FloatArray, within: float) -> NDArray[np.bool_]:
+        """Return which contacts hold in the samples between `borders` (K + 1,), s: (K, n) of bool.
+
+        Those that hold all through one, but for `within` (s) of its ends; those of its middle where none does.
+        """
+        start, end = borders[:-1, None] + within, borders[1:, None] - within
+        held = (self.spans[:, 0] <= start) & (end <= self.spans[:, 1])
+        middle = self.held((borders[:-1] + borders[1:]) / 2)
+        return np.where(held.any(axis=1, keepdims=True), held & middle, middle)
+
     def known_forces(self, times: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return force, pointed force and moment (K, 3) of `Samples` at the times (K,)."""
         result = np.zeros((3, len(times), 3))
@@ -196,19 +207,31 @@ class Forecast:
 
 
 def aligned(grid: FloatArray, changes: FloatArray, least: float) -> FloatArray:
-    """Return the borders `grid` (K + 1,) with those nearest to `changes` moved onto them.
+    """Return the borders `grid` (K + 1,) with the nearest of them moved onto `changes`, in order.
 
-    Then no sample mixes two stances. A change that would leave a sample shorter than `least` (s), or that falls
-    nearest to the first or last border, moves nothing.
+    Then no sample mixes two stances. Borders beside a moved one make room where samples would be shorter than a third
+    of theirs. A change less than `least` (s) from an end or from the one before moves nothing, nor do those at the end
+    that are more than there are borders.
     """
-    borders, moved = np.array(grid), set()
-    for change in changes[(changes > grid[0]) & (changes < grid[-1])]:
-        i = int(np.argmin(np.abs(grid - change)))
-        if i in (0, len(grid) - 1) or i in moved:
-            continue
-        if change - borders[i - 1] >= least and grid[i + 1] - change >= least:
-            borders[i] = change
-            moved.add(i)
+    count = len(grid) - 1
+    kept: list[float] = []
+    for change in changes[(changes >= grid[0] + least) & (changes <= grid[-1] - least)].tolist():
+        if len(kept) < count - 1 and (not kept or change - kept[-1] >= least):
+            kept.append(change)
+    if not kept:
+        return np.array(grid)
+    order = np.arange(len(kept))
+    nearest = np.abs(grid[:, None] - np.array(kept)).argmin(axis=0)
+    at = np.maximum.accumulate(np.maximum(nearest, 1) - order) + order  # each a border of its own
+    at = np.minimum(at, count - len(kept) + order)
+    borders = np.array(grid)
+    borders[at] = kept
+    if not np.any(3 * np.diff(borders) < np.diff(grid)):
+        return borders
+    for i, k in pairwise([0, *at.tolist(), count]):
+        run, own = borders[i : k + 1], grid[i : k + 1]
+        if np.any(3 * np.diff(run) < np.diff(own)):
+            run[1:-1] = run[0] + (run[-1] - run[0]) * (own[1:-1] - own[0]) / (own[-1] - own[0])
     return borders
 
 

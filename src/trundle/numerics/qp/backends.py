@@ -102,8 +102,6 @@ def backend(name: str, max_iterations: int | None = None) -> Backend:
     if name == "proxqp" and importlib.util.find_spec("proxsuite") is not None:
         return partial(_proxqp, max_iterations)
     if name == "clarabel":
-        if importlib.util.find_spec("clarabel") is None:
-            raise MissingExtraError("clarabel", "dev")
         return partial(_clarabel, max_iterations)
     if name in _CASADI:
         return _Conic(name, max_iterations)
@@ -216,7 +214,7 @@ def _clarabel(
     max_iterations: int | None, H: Matrix, g: FloatArray, A: Matrix, limits: ProgramBounds, start: WarmStart | None
 ) -> RawSolution:
     """Clarabel, an interior-point solver with a homogeneous embedding (Goulart, Chen 2024): one-sided rows E x <= f."""
-    import clarabel  # pyright: ignore[reportMissingImports]
+    import clarabel
     from scipy import sparse
 
     n, settings = len(g), clarabel.DefaultSettings()

@@ -43,6 +43,7 @@ class PreviewWeights(Checked):
     position: NonNegative = parameter(30.0, "weight, 1/m^2")
     velocity: NonNegative = parameter(3.0, "weight, s^2/m^2")
     angular_momentum: NonNegative = parameter(1.0, "weight, 1/(kg m^2/s)^2")
+    third: NonNegative = parameter(0.0, "weight, 1/(kg m^2/s)^2, of its component along the privileged axis")
     force: Positive = parameter(1e-7, "weight, 1/N^2")
     moment: Positive = parameter(1e-5, "weight, 1/(N m)^2")
 
@@ -170,9 +171,12 @@ class Preview:
 
     def _solved(self, window: Window, known: _Known, slots: _Slots) -> tuple[QpSolution, PreviewProgram]:
         """Solve with the prescribed force, or the nearest that contacts bear, by PIQP; where it fails by Clarabel."""
-        program = self._program(Layout(len(self.durations), known.slots, bool(window.turns.any())), window)
+        turning = bool(window.turns.any())
+        third = self.weights.third > 0.0 and not turning
+        program = self._program(Layout(len(self.durations), known.slots, turning, third), window)
         program.cones(slots.index, known.tables)
-        program.write(window, slots.index, slots.inputs, slots.rotations, known.bearable(window))
+        placed = slots.positions, slots.rotations
+        program.write(window, slots.index, slots.inputs, placed, known.bearable(window))
         solution = program.qp.solve()
         if solution.status in (Status.SUCCESS, Status.NOT_FINITE):
             return solution, program
@@ -186,7 +190,7 @@ class Preview:
         if program.weighed_for is None or not np.array_equal(program.weighed_for, masses):
             w = self.weights
             state = np.array([w.position, w.velocity, w.position, w.velocity, w.angular_momentum, w.angular_momentum])
-            program.weigh(state, np.array([w.moment] * 3 + [w.force] * 3), masses)
+            program.weigh(state, np.array([w.moment] * 3 + [w.force] * 3), w.third, masses)
         return program
 
     def _planned(

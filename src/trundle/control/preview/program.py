@@ -61,11 +61,14 @@ class Layout:
     turning : bool
         Whether the privileged axis changes inside the window: fuller blocks, and two rows a sample that want the state
         where it changes to meet what is prescribed afterwards.
+    third : bool
+        Whether the angular momentum along the privileged axis is an unknown too, linear about the path.
     """
 
     count: int
     slots: tuple[Slot, ...]
     turning: bool
+    third: bool
 
     @property
     def slack(self) -> int:
@@ -79,8 +82,13 @@ class Layout:
 
     @property
     def width(self) -> int:
-        """Unknowns of a sample: wrenches, slack, the state at its end."""
-        return self.inputs + self.slack + STATES
+        """Unknowns of a sample: wrenches, slack, the third angular momentum, the state at its end."""
+        return self.inputs + self.slack + int(self.third) + STATES
+
+    @property
+    def rows(self) -> int:
+        """Equations of a sample."""
+        return 7 + self.slack + int(self.third)
 
 
 @dataclass(frozen=True)
@@ -140,7 +148,7 @@ class PreviewProgram:
         K, nz = layout.count, layout.width
         self._dense = _TURNED if layout.turning else _PLAIN
         self._reset_rows = np.array([[0, 2], [1, 3]])
-        E = Entries(*self._equation_places(), ((7 + 2 * layout.turning) * K, K * nz))
+        E = Entries(*self._equation_places(), (layout.rows * K, K * nz))
         C = Entries(*self._cone_places(), (K * sum(slot.rows for slot in layout.slots), K * nz))
         self.qp = PersistentQp(
             K * nz, E, C, max_iterations=max_iterations, layout="sparse_ldlt_ineq_cond", accuracy=accuracy
@@ -157,8 +165,8 @@ class PreviewProgram:
     def _equation_places(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Places of E in the order in which `write` gives the values."""
         layout = self.layout
-        K, nz, per = layout.count, layout.width, 7 + 2 * layout.turning
-        k, state = np.arange(K)[:, None], layout.inputs + layout.slack
+        K, nz, per = layout.count, layout.width, layout.rows
+        k, state = np.arange(K)[:, None], nz - STATES
         rows: list[NDArray[np.intp]] = [k * per + np.arange(STATES)]
         columns: list[NDArray[np.intp]] = [k * nz + state + np.arange(STATES)]
         i, j = np.nonzero(self._dense)
@@ -181,6 +189,11 @@ class PreviewProgram:
                 columns.append(k * nz + start + pair)
                 rows.append(np.broadcast_to(k[1:] * per + 7 + pair, (K - 1, 2)))
                 columns.append(k[:-1] * nz + state + self._reset_rows[pair])
+        if layout.third:
+            own, row = state - 1, per - 1
+            inputs = np.arange(layout.inputs)
+            rows += [k * per + row, k[1:] * per + row, np.broadcast_to(k * per + row, (K, layout.inputs))]
+            columns += [k * nz + own, k[:-1] * nz + own, k * nz + inputs]
         return np.concatenate([part.ravel() for part in rows]), np.concatenate([part.ravel() for part in columns])
 
     def _cone_places(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -195,12 +208,14 @@ class PreviewProgram:
             row, start = row + height, start + width
         return np.concatenate(rows), np.concatenate(columns)
 
-    def weigh(self, state: FloatArray, wrench: FloatArray, masses: FloatArray) -> None:
-        """Write the diagonal: weights of r, v and L (6,), of a wrench (6,); states hold m r and m v."""
+    def weigh(self, state: FloatArray, wrench: FloatArray, third: float, masses: FloatArray) -> None:
+        """Write the diagonal: weights of r, v and L (6,), of a wrench (6,), of L3; states hold m r and m v."""
         layout, sx, su = self.layout, self.scales.state, self.scales.wrench
         h = np.zeros((layout.count, layout.width))
         h[:, : layout.inputs] = (wrench * su**2)[self._columns]
         h[:, layout.inputs : layout.inputs + layout.slack] = _SLACK
+        if layout.third:
+            h[:, -STATES - 1] = third * sx[4] ** 2
         per = np.ones((layout.count, STATES))
         per[:, :4] = 1.0 / masses[:, None]
         h[:, -STATES:] = state * (per * sx) ** 2
@@ -208,13 +223,20 @@ class PreviewProgram:
         self.weighed_for = np.array(masses)
 
     def write(
-        self, window: Window, index: NDArray[np.intp], inputs: FloatArray, rotations: FloatArray, force: FloatArray
+        self,
+        window: Window,
+        index: NDArray[np.intp],
+        inputs: FloatArray,
+        placed: tuple[FloatArray, FloatArray],
+        force: FloatArray,
     ) -> None:
         """Write the numbers of a window.
 
         `index` (K, S) says which contact fills each slot, `inputs` (K, S, 6, 6) what its wrench does (`Stages.inputs`),
-        `rotations` (K, S, 3, 3) how it lies, `force` (K,) what all bear along the privileged axis, N.
+        `placed` where it is (K, S, 3) and how it lies (K, S, 3, 3), `force` (K,) what all bear along the privileged
+        axis, N.
         """
+        positions, rotations = placed
         layout, sx, su = self.layout, self.scales.state, self.scales.wrench
         K, samples, stages = layout.count, window.samples, window.stages
         empty = index < 0
@@ -232,16 +254,44 @@ class PreviewProgram:
             for slot, pattern in enumerate(self._patterns):
                 values.append(-B[:, slot, :, 6 - pattern.shape[1] :][:, pattern].ravel())
         values += [along[:, slot].ravel() for slot in range(len(layout.slots))]
-        e = np.zeros((K, 7 + 2 * layout.turning))
+        e = np.zeros((K, layout.rows))
         e[:, :STATES] = C
         e[0, :STATES] += A[0] @ (window.start / sx)
         e[:, 6] = np.where(empty.all(axis=1), 0.0, force / self.scales.weight)
         if layout.turning:
             self._turn(window, values, e)
+        if layout.third:
+            self._third(window, empty, along, (positions, rotations), values, e)
         self.qp.write_equations(np.concatenate(values))
         self.qp.e[:] = e.ravel()
         g = self.qp.g.reshape(K, layout.width)
         g[:, -STATES:] = -self.qp.h.reshape(K, layout.width)[:, -STATES:] * (window.reference / sx)
+
+    def _third(
+        self,
+        window: Window,
+        empty: NDArray[np.bool_],
+        along: FloatArray,
+        placed: tuple[FloatArray, FloatArray],
+        values: list[FloatArray],
+        e: FloatArray,
+    ) -> None:
+        """Rows of L3' = w3.(n - r x pointed + sum_i (p_i - r) x R_i f_i + R_i m_i), r that of the path."""
+        s, K, unit = window.samples, self.layout.count, self.scales.state[4]
+        w3, T, (positions, rotations) = s.W[:, 2], s.durations, placed
+        values += [np.ones(K), -np.ones(K - 1)]
+        if self.layout.slots:
+            arms = np.cross(w3[:, None], positions - window.middles[:, None])
+            turned = (arms[:, :, None] @ rotations)[:, :, 0]
+            gains = (
+                np.where(empty[..., None], 0.0, np.concatenate((along, turned), axis=2))
+                * (self.scales.wrench / unit)
+                * T[:, None, None]
+            )
+            values.append(-gains[:, self._slot, self._columns].ravel())
+        known = s.moment - np.cross(window.middles, s.pointed)
+        e[:, -1] = T * np.sum(w3 * known, axis=1) / unit
+        e[0, -1] += float(w3[0] @ window.spin) / unit
 
     def _turn(self, window: Window, values: list[FloatArray], e: FloatArray) -> None:
         """Rows that want position and velocity along the new axis to be what is prescribed there."""

@@ -69,6 +69,10 @@ class Window:
         x_0.
     reference : (K, 6)
         Wanted x at the END of each sample.
+    middles : (K, 3) m
+        Where the path is in the middle of each, from the origin.
+    spin : (3,) kg m2/s
+        Angular momentum at the start, world.
     """
 
     origin: FloatArray
@@ -83,6 +87,8 @@ class Window:
     turns: NDArray[np.bool_]
     start: FloatArray
     reference: FloatArray
+    middles: FloatArray
+    spin: FloatArray
 
     @property
     def samples(self) -> Samples:
@@ -136,7 +142,8 @@ def make_window(
     v0, L0 = W[0] @ state.velocity, W[0] @ state.angular_momentum
     start = np.array([0.0, masses[0] * v0[0], 0.0, masses[0] * v0[1], L0[0], L0[1]])
     resets = np.flatnonzero(turns | changed)
-    return Window(origin, borders, held, stages, E, e, joining, axis_changes, resets, turns, start, reference)
+    known = stages, E, e, joining, axis_changes, resets, turns, start, reference
+    return Window(origin, borders, held, *known, (points[:-1] + points[1:]) / 2, state.angular_momentum)
 
 
 def slots_of(held: NDArray[np.bool_], kinds: NDArray[np.intp], slots: tuple[int, ...]) -> NDArray[np.intp]:

@@ -9,7 +9,8 @@ from trundle.control.whole_body.collision import CollisionRows
 from trundle.control.whole_body.handling import HANDS, PHASES, Durations, Grip, Handling, ObjectPose, PickAndPlace
 from trundle.control.whole_body.load import Load
 from trundle.control.whole_body.nominal import NominalPath, gross_path, nominal_path
-from trundle.control.whole_body.policy import ControlPeriods, Gating, HumanoidPolicy
+from trundle.control.whole_body.policy import ControlPeriods, HumanoidPolicy
+from trundle.control.whole_body.progress import Gating
 from trundle.control.whole_body.stepping import (
     Footsteps,
     Move,

@@ -16,24 +16,14 @@ from trundle.control.inverse_dynamics import Command
 from trundle.control.preview import Preview, PreviewPlan, ReferencePath
 from trundle.control.whole_body.base_estimator import AttitudeFilter, LegOdometry, Measurement, shifted
 from trundle.control.whole_body.handling import Handling
+from trundle.control.whole_body.progress import Gating, Progress
 from trundle.control.whole_body.stepping import Footsteps, SwingMotion
-from trundle.control.whole_body.target import BalanceTarget
 from trundle.control.whole_body.whole_body import WholeBodyController, WholeBodyTarget
 from trundle.models.centroidal.centroidal import CentroidalState
 from trundle.models.urdf.articulated import ArticulatedTerms, Momentum
 from trundle.numerics.rotations import quaternion_of, rotation_by, rotation_z
-from trundle.parameters import Checked, NonNegative, Period, parameter
+from trundle.parameters import Checked, Period, parameter
 from trundle.status import Status
-
-
-@dataclass(frozen=True)
-class Gating(Checked):
-    """When a foot counts as landed."""
-
-    force: NonNegative = parameter(8.0, "N, of the ground along the foothold's normal")
-    descent: NonNegative = parameter(0.1, "m/s, of a sole whose ground is late")
-    patience: NonNegative = parameter(0.25, "s, after which it counts as landed anyway")
-    early: NonNegative = parameter(0.7, "share of the way after which a force ends it")
 
 
 @dataclass(frozen=True)
@@ -149,12 +139,9 @@ class HumanoidPolicy:
         if self.handling:
             self.handling.reset()
         self._previewed = False
-        self._clock, self._next, self._late, self._lift = 0.0, 0.0, 0.0, 0.0
-        self._left: dict[str, tuple[FloatArray, FloatArray]] = {}
-        self._landed: set[SwingMotion] = set()
+        self._next, self._lift = 0.0, 0.0
+        self.progress = Progress(self.steps, self.path, self.gating, self.periods.control)
         self._last = np.zeros(self._n)
-        self._places = self.steps.standing(0.0)
-        self._standing = tuple(sorted(self._places))
 
     def measurement(self, state: FloatArray) -> Measurement:
         """Return a measurement of `trundle.simulate.mujoco.humanoid` by its parts."""
@@ -170,7 +157,7 @@ class HumanoidPolicy:
         begin, self._previewed = clock.thread_time(), False
         measured = self.measurement(state)
         q, nu, terms, ends = self._estimate(measured)
-        travels = self._advance_clock(measured, ends)
+        travels = self._go_on(measured, ends)
         load = self.handling.load(ends) if self.handling else None
         momentum = terms.momentum
         if momentum is None:
@@ -178,24 +165,26 @@ class HumanoidPolicy:
         if load:
             momentum = load.combined_momentum(momentum, self.controller.humanoid.robot.mass)
         com, rate, acceleration = self._com_reference(momentum)
-        aims = {t.name: self._swing_target(t, ends[t.name]) for t in travels}
-        yaw, turning = self.steps.heading(self._clock)
+        progress = self.progress
+        aims = {t.name: progress.target(t, self._radii.get(t.name, 0.0)) for t in travels}
+        yaw, turning = progress.steps.heading(progress.clock)
         if self.handling:
             aims |= self.handling.hand_targets(ends)
             load = self.handling.load_target(load, com, rate, yaw, turning) if load else None
         aim = WholeBodyTarget(
             com,
             rotation_z(yaw),
-            self._standing,
+            progress.standing,
             aims,
             rate,
             acceleration + np.array([0.0, 0.0, self._height_correction(momentum)]),
             load=load,
             turning=turning,
-            surfaces={name: self._places[name].R_world_patch for name in self._standing},
+            surfaces={name: progress.places[name].R_world_patch for name in progress.standing},
         )
         if self._posture is not None:
-            now, ahead = (self._posture(self._clock + late) for late in (0.0, self.periods.control))
+            times = (min(progress.clock + late, progress.stopped_at) for late in (0.0, self.periods.control))
+            now, ahead = (self._posture(time) for time in times)
             aim = replace(aim, posture=now, posture_rate=(ahead - now) / self.periods.control)
         command = self.command = self.controller(q, nu, aim, (terms, ends))
         self.statuses[command.status] += 1
@@ -203,7 +192,7 @@ class HumanoidPolicy:
             self._last = command.u
         i = self.diagnostics
         i.com, i.com_rate, i.momentum, i.aim = momentum.com, momentum.com_rate, momentum.angular, com
-        i.base, i.plan_time, i.standing = q[:3], self._clock, self._standing
+        i.base, i.plan_time, i.standing, i.begun = q[:3], progress.clock, progress.standing, progress.begun
         i.torque_use = max(i.torque_use, float(np.max(np.abs(self._last) / self._limit)))
         taken = clock.thread_time() - begin
         i.spent += taken
@@ -212,17 +201,17 @@ class HumanoidPolicy:
 
     @property
     def landed(self) -> int:
-        """How many travels have ended."""
-        return len(self._landed)
+        """How many travels have ended at their place."""
+        return self.progress.landed
 
     def planned(self) -> tuple[FloatArray, dict[str, tuple[PlacedPatch, FloatArray]]]:
         """Return the position (3,) that the plan in force has now, and its contacts with their wrenches (6,) by end."""
         if self.plan is None:
             return self.diagnostics.aim, {}
         last = len(self.plan.times) - 2
-        k = int(np.clip(np.searchsorted(self.plan.times, self._clock, side="right") - 1, 0, last))
+        k = int(np.clip(np.searchsorted(self.plan.times, self.progress.clock, side="right") - 1, 0, last))
         placed = zip(self.plan.contacts, self.plan.wrenches[k], self.plan.window.held[k], strict=True)
-        return self.plan.at(self._clock)[0], {contact.name: (contact, w) for contact, w, here in placed if here}
+        return self.plan.at(self.progress.clock)[0], {contact.name: (contact, w) for contact, w, here in placed if here}
 
     def predicted(self, ahead: float = 0.0) -> FloatArray:
         """Return the angular momentum (3,) that the plan in force has `ahead` (s) of now, from where it was made.
@@ -232,7 +221,7 @@ class HumanoidPolicy:
         """
         if self.plan is None:
             return self.diagnostics.momentum
-        return self.diagnostics.started + self.plan.at(self._clock + ahead)[3] - self.plan.angular_momentum[0]
+        return self.diagnostics.started + self.plan.at(self.progress.clock + ahead)[3] - self.plan.angular_momentum[0]
 
     # parts of a tick ------------------------------------------------------------------------------------
 
@@ -243,72 +232,40 @@ class HumanoidPolicy:
         q, nu = np.zeros(7 + n), np.zeros(6 + n)
         q[3:7], q[7:], nu[:3], nu[6:] = quaternion_of(measured.R), measured.joints, measured.omega, measured.rates
         terms, ends = self.controller.terms(q, nu)
-        feet = tuple(name for name in self._standing if name.endswith("_foot"))
+        feet = tuple(name for name in self.progress.standing if name.endswith("_foot"))
         q[:3], nu[3:6] = self.odometry(ends, measured.forces, feet, self.periods.control)
         terms, ends = shifted(terms, ends, q[:3], nu[3:6])
         return q, nu, terms, ends
 
-    def _advance_clock(self, measured: Measurement, ends: dict[str, FrameMotion]) -> tuple[SwingMotion, ...]:
-        """Advance the plan's clock unless the ground is late; return what travels."""
-        period, gate = self.periods.control, self.gating
-        ahead = self._clock + period
-        waiting = []
-        for travel in self.steps.travels:
-            if travel in self._landed or travel.start > ahead:
-                continue
-            if travel.name not in self._left:
-                self.diagnostics.begun += 1
-                self._left[travel.name] = (ends[travel.name].p.copy(), ends[travel.name].R.copy())
-            touching = float(measured.forces[travel.name] @ travel.target.R_world_patch[:, 2]) > gate.force
-            share = (ahead - travel.start) / (travel.end - travel.start)
-            if (touching and share > gate.early) or (share >= 1.0 and self._late > gate.patience):
-                self._landed.add(travel)
-                del self._left[travel.name]
-                continue
-            waiting.append(travel)
-        late = [travel for travel in waiting if travel.end <= ahead]
-        self._late = self._late + period if late else 0.0
+    def _go_on(self, measured: Measurement, ends: dict[str, FrameMotion]) -> tuple[SwingMotion, ...]:
+        """Advance the clock of the steps unless the ground, or the object, is late; return what travels."""
+        period, progress = self.periods.control, self.progress
+        planned = {name: float(wrench[5]) for name, (_, wrench) in self.planned()[1].items()}
+        waiting = bool(self.handling) and self.handling.must_wait(progress.clock + period, measured.forces, period)
+        travels = progress.advance(measured.forces, ends, planned, self._radii, waiting)
         if self.handling:
-            if not late and not self.handling.must_wait(ahead, measured.forces, period):
-                self._clock = ahead
-            self.handling.update(self._clock, ends)
-        elif not late:
-            self._clock = ahead
-        away = {travel.name for travel in waiting}
-        self._places = self.steps.standing(self._clock)
-        self._places |= {t.name: t.target for t in self._landed if t.end > self._clock}
-        self._standing = tuple(sorted(set(self._places) - away))
-        for name in self._standing:
+            self.handling.update(progress.clock, ends)
+        for name in progress.standing:
             if name.endswith("_foot"):
-                self.odometry.settle(name, float(self._places[name].position[2]), 0.01)
-        return tuple(waiting)
-
-    def _swing_target(self, travel: SwingMotion, end: FrameMotion) -> BalanceTarget:
-        p, R = self._left[travel.name]
-        rise = self._radii.get(travel.name, 0.0) * travel.target.R_world_patch[:, 2]  # of a ball's centre
-        aim = travel.reference(self._clock, p - rise, R)
-        aim = replace(aim, position=aim.position + rise)
-        if self._late > 0.0 and travel.end <= self._clock + self.periods.control:
-            down = self.gating.descent * travel.target.R_world_patch[:, 2]
-            return replace(aim, position=aim.position - self._late * down, velocity=-down)
-        return aim
+                self.odometry.settle(name, float(progress.places[name].position[2]), 0.01)
+        return travels
 
     def _com_reference(self, momentum: Momentum) -> tuple[FloatArray, FloatArray, FloatArray]:
-        now = self._clock
+        now = self.progress.clock
         if self.preview is None:
-            p, v = self.path(np.array([now]))
+            p, v = self.progress.path(np.array([now]))
             return p[0], v[0], np.zeros(3)
         if now >= self._next - 1e-9 or self.plan is None:
             begin = clock.thread_time()
             state = CentroidalState(momentum.com, momentum.com_rate)
-            plan = self.preview(now, state, self.steps.forecast, self.path)
+            plan = self.preview(now, state, self.progress.forecast, self.progress.path)
             self._next = now + self.periods.preview
             self.previews[plan.status] += 1
             if plan.usable:
                 self.plan, self.diagnostics.started = plan, momentum.angular
             self.diagnostics.preview_time, self._previewed = clock.thread_time() - begin, True
         if self.plan is None:
-            p, v = self.path(np.array([now]))
+            p, v = self.progress.path(np.array([now]))
             return p[0], v[0], np.zeros(3)
         position, velocity, acceleration, _, _ = self.plan.at(now)
         return position, velocity, acceleration
@@ -317,7 +274,7 @@ class HumanoidPolicy:
         g = self.controller.gains
         if g.height == 0.0:
             return 0.0
-        error = float(self.path(np.array([self._clock]))[0][0, 2]) - momentum.com[2]
+        error = float(self.progress.path(np.array([self.progress.clock]))[0][0, 2]) - momentum.com[2]
         change = g.height * self.periods.control * error
         self._lift = float(np.clip(self._lift + change, -g.height_most, g.height_most))
         return self._lift

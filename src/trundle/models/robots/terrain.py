@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import ArrayField, FloatArray, array
 from trundle.errors import InputError
@@ -89,6 +90,19 @@ class Terrain:
                 return block
         names = ", ".join(repr(block.name) for block in self.blocks if block.name)
         raise InputError("block", name, f"one of the named blocks: {names}" if names else "the name of a block")
+
+    def moved(self, offsets: Mapping[str, ArrayLike]) -> Terrain:
+        """Return the terrain with named blocks elsewhere, by offsets (3,) m, world.
+
+        Raises
+        ------
+        InputError
+            For a name that no block has.
+        """
+        found = {self.block(name).name: array(name, offset, (3,), unit="m") for name, offset in offsets.items()}
+        return replace(
+            self, blocks=[replace(b, center=b.center + found[b.name]) if b.name in found else b for b in self.blocks]
+        )
 
     def ground(self, x: float, y: float, only: str = "") -> tuple[FloatArray, FloatArray]:
         """Return the highest point (3,) m over (x, y), and the axes (3, 3) of a foothold there, its x ahead.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time as clock
 from collections import deque
@@ -208,6 +209,7 @@ class MujocoPlant:
         record: Mapping[str, Sampled] | None = None,
         output_step: float = 0.01,
         progress: Callable[[float], object] | None = None,
+        extended: Callable[[], float] | None = None,
     ) -> PlantRun:
         """Run the controlled plant and return what was recorded.
 
@@ -226,6 +228,8 @@ class MujocoPlant:
         output_step : float, s
         progress : callable, optional
             Called now and then with the simulated time (s).
+        extended : callable, optional
+            Asked at the end for a longer duration (s), until it gives none: of a policy that had to wait.
 
         Raises
         ------
@@ -234,7 +238,8 @@ class MujocoPlant:
         """
         run = _Run(self, policy, sensors, dict(record or {}), pushes, sorted(actions, key=lambda action: action.time))
         with held_alone(policy):
-            return run.to(positive("duration", duration, "s"), positive("output_step", output_step, "s"), progress)
+            step = positive("output_step", output_step, "s")
+            return run.to(positive("duration", duration, "s"), step, progress, extended)
 
 
 class _Run:
@@ -263,14 +268,22 @@ class _Run:
         self.rows: dict[str, list[FloatArray]] = {name: [] for name in record}
         self.times: list[float] = []
 
-    def to(self, duration: float, output_step: float, progress: Callable[[float], object] | None) -> PlantRun:
-        """Run for `duration` (s) and return what was recorded every `output_step` (s)."""
+    def to(
+        self,
+        duration: float,
+        output_step: float,
+        progress: Callable[[float], object] | None,
+        extended: Callable[[], float] | None,
+    ) -> PlantRun:
+        """Run for `duration` (s), or as long as `extended` says; return what was recorded every `output_step` (s)."""
         begin = clock.perf_counter()
         stride = _multiple("output_step", output_step, self.step)
         self.policy.reset()
         count = round(duration / self.step)
         status, reason = Status.SUCCESS, ""
-        for i in range(count + 1):
+        for i in itertools.count():
+            if i == count and extended:
+                count = max(count, round(extended() / self.step))
             status, reason = self._tick(i, i % stride == 0 or i == count)
             if status is not Status.SUCCESS or i == count:
                 break

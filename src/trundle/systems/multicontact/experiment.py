@@ -272,9 +272,11 @@ class MulticontactExperiment(ABC):
     def make_plant(self, trial: Trial) -> HumanoidPlant:
         """Return the simulated robot of a trial."""
         humanoid = self.controller.humanoid
+        with error_context("plant", self.scenario, {"block": "plant.moved"}):
+            terrain = self.terrain.moved(self.tables.plant.moved)
         return HumanoidPlant(
             humanoid,
-            self.terrain,
+            terrain,
             mass_factor=trial.mass_factor,
             obstacles=read_obstacles(self.scenario, self.tables, humanoid),
             avoidance_pairs=read_avoidance_pairs(self.scenario, self.tables, humanoid),

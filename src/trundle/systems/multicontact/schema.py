@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from trundle.control.preview.preview import PreviewWeights
-from trundle.control.whole_body.policy import ControlPeriods, Gating
+from trundle.control.whole_body.policy import ControlPeriods
+from trundle.control.whole_body.progress import Gating
 from trundle.control.whole_body.whole_body import WholeBodyGains
 from trundle.parameters import parameters_of
 from trundle.plan.stances.stances import TimingRule
@@ -50,6 +51,7 @@ Impulses = Annotated[
 ]
 Joints = Annotated[dict[str, Angle], Field(max_length=100), Allowed("a table of at most 100 angles (rad)")]
 Leans = Annotated[dict[str, Length], Field(max_length=10), Allowed("a table of at most 10 lengths from -2 to 2 (m)")]
+Offsets = Annotated[dict[str, Place3], Field(max_length=100), Allowed("a table of at most 100 places (m)")]
 Axis = Literal["fore-aft", "lateral"]
 Axes = Annotated[
     tuple[Axis, ...],
@@ -137,6 +139,9 @@ class ControllerTable(table_of(ControlPeriods, {"period": "control"})):
 class PlantTable(table_of(HumanoidPlant, ["friction", "step", "sole_part"])):
     """The simulated robot; masses are those of the trials."""
 
+    moved: Offsets = Field(
+        default={}, description="m, by which blocks of the terrain lie elsewhere than the controller is told, by name"
+    )
     fallen_height: PositiveFraction = Field(
         default=0.6, description="of the base's height at the start: below, it has fallen"
     )

@@ -81,6 +81,7 @@ def run_trial(experiment: MulticontactExperiment, trial: Trial) -> Outcome:
         pushes=pushes,
         record=_records(experiment, plant, policy),
         output_step=tables.simulation.output_step,
+        extended=lambda: experiment.duration + policy.progress.waited,
     )
     result = _with_lean(_result(experiment, trial, run, policy), experiment, trial, run)
     return Outcome(run, with_obstacles(result, plant, run.records))
@@ -149,6 +150,7 @@ def _result(experiment: MulticontactExperiment, trial: Trial, run: PlantRun, pol
     shift = _sole_shift(records["truth"], list(experiment.controller.humanoid.ends))
     stood, went = bool(experiment.steps.travels) or shift <= _SHIFTED, landed == len(experiment.steps.travels)
     failings = {
+        policy.progress.stopped: not policy.progress.stopped,
         f"a sole slid or stepped {shift:.3f} m": stood,
         f"{landed} of {len(experiment.steps.travels)} travels ended": went,
         f"it moves with {speed:.2f} m/s at the end": speed < _STILL,

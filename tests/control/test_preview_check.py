@@ -17,7 +17,7 @@ from bench import windows
 from tests.oracles import preview as oracle
 from trundle.contact.patch import FlatPatch, PlacedPatch
 from trundle.control.preview.plan import PreviewPlan
-from trundle.control.preview.preview import Preview
+from trundle.control.preview.preview import Preview, PreviewWeights
 from trundle.errors import InputError
 from trundle.models.centroidal.centroidal import Centroidal, CentroidalState, Push
 from trundle.models.centroidal.forecast import Forecast, Held, MassChange, Pushed
@@ -44,7 +44,9 @@ class Case:
         return self.preview(time, self.state, self.forecast, self.path)
 
 
-def case(seed: int, contacts: int, check: str | None = "clarabel", drop: float = 0.0) -> Case:
+def case(
+    seed: int, contacts: int, check: str | None = "clarabel", drop: float = 0.0, third: float | None = None
+) -> Case:
     rng = np.random.default_rng([seed, contacts])
     mass, held = rng.uniform(LIGHTEST, 90.0), []
     for i in range(contacts):
@@ -69,7 +71,8 @@ def case(seed: int, contacts: int, check: str | None = "clarabel", drop: float =
     state = CentroidalState(centre + rng.uniform(-0.02, 0.02, 3), rng.uniform(-0.1, 0.1, 3), rng.uniform(-0.3, 0.3, 3))
     path = PointPath([0.0, 0.8, 1.6], centre + rng.uniform(-0.04, 0.04, (3, 3)) - [0.0, 0.0, drop], "smooth")
     axis = (0.0, 0.0, 1.0) if rng.random() < 0.5 else rng.uniform(-0.4, 0.4, 3) + np.array([0.0, 0.0, 1.0])
-    preview = Preview(Centroidal(mass), grid, axis=axis, accuracy=GAP, check=check)
+    weights = PreviewWeights(third=float(seed % 2) if third is None else third)
+    preview = Preview(Centroidal(mass), grid, axis=axis, weights=weights, accuracy=GAP, check=check)
     return Case(preview, state, Forecast(held, pushes, masses), path)
 
 
@@ -89,7 +92,7 @@ def test_the_optimum_is_clarabels(contacts: int) -> None:
 @pytest.mark.parametrize("contacts", [1, 2, 3, 4])
 def test_the_condensed_optimum_is_the_same(contacts: int) -> None:
     for seed in range(6):
-        one = case(seed, contacts)
+        one = case(seed, contacts, third=0.0)
         plan = one.plan()
         assert plan.checked is not None
         assert plan.checked.state < STATE

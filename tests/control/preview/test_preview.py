@@ -99,7 +99,8 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_the_sparse_optimum_is_the_condensed_one(name: str) -> None:
     forecast, state, options = CASES[name]
-    preview = Preview(Centroidal(MASS), [0.05] * 4 + [0.15] * 3, accuracy=1e-11, **options)
+    paper = PreviewWeights(third=0.0)
+    preview = Preview(Centroidal(MASS), [0.05] * 4 + [0.15] * 3, weights=paper, accuracy=1e-11, **options)
     window = preview.window(0.0, state, forecast, SWAY)
     plan = preview(0.0, state, forecast, SWAY)
     contacts = plan.contacts
@@ -286,6 +287,19 @@ def test_an_announced_pull_is_leaned_against() -> None:
     at = int(np.argmin(np.abs(told.times - 1.0)))
     assert told.velocity[at, 1] < -1e-3  # moves against the pull before it comes
     assert abs(untold.velocity[at, 1]) < 1e-6
+
+
+def test_the_third_angular_momentum_is_steered_too() -> None:
+    path = PointPath([0.0, 1.0, 3.0], [(0, 0, 0.7), (0.02, 0.03, 0.7), (0.04, -0.03, 0.7)])
+    state = CentroidalState((0.005, -0.01, 0.7), (0.05, 0.1, 0.0), (0.1, 0.0, 0.6))
+    forecast = Forecast([Held(LEFT), Held(RIGHT, end=0.8), Held(RIGHT, 1.4), Held(HAND, 0.3)])
+    most = {}
+    for third in (0.0, 1.0):
+        plan = Preview(Centroidal(MASS), weights=PreviewWeights(third=third))(0.0, state, forecast, path)
+        check(plan, forecast, state)
+        most[third] = np.abs(plan.third[5:]).max()  # exact, whatever the program believes
+        assert plan.third[0] == pytest.approx(0.6)
+    assert most[1.0] < 0.1 < most[0.0]
 
 
 def test_a_path_to_follow_is_followed() -> None:

@@ -43,7 +43,7 @@ class PreviewWeights(Checked):
     position: NonNegative = parameter(30.0, "weight, 1/m^2")
     velocity: NonNegative = parameter(3.0, "weight, s^2/m^2")
     angular_momentum: NonNegative = parameter(1.0, "weight, 1/(kg m^2/s)^2")
-    third: NonNegative = parameter(0.0, "weight, 1/(kg m^2/s)^2, of its component along the privileged axis")
+    third: NonNegative = parameter(1.0, "weight, 1/(kg m^2/s)^2, of its component along the privileged axis")
     force: Positive = parameter(1e-7, "weight, 1/N^2")
     moment: Positive = parameter(1e-5, "weight, 1/(N m)^2")
 
@@ -301,7 +301,7 @@ class _Known:
         wanted, held = window.samples.privileged_force, window.held
         if not len(self._rays):
             return wanted
-        along = np.einsum("ki,nij->knj", window.samples.W[:, 2], self._rays)
+        along = np.tensordot(window.samples.W[:, 2], self._rays, (1, 1))
         ends = along.min(axis=2), along.max(axis=2)
         low = np.where(held, np.where(ends[0] < 0, -np.inf, self.least * ends[0]), 0.0).sum(axis=1)
         high = np.where(held, np.where(ends[1] > 0, np.inf, self.least * ends[1]), 0.0).sum(axis=1)

@@ -281,15 +281,14 @@ class PreviewProgram:
         w3, T, (positions, rotations) = s.W[:, 2], s.durations, placed
         values += [np.ones(K), -np.ones(K - 1)]
         if self.layout.slots:
-            arms = np.cross(w3[:, None], positions - window.middles[:, None])
-            turned = (arms[:, :, None] @ rotations)[:, :, 0]
-            gains = (
-                np.where(empty[..., None], 0.0, np.concatenate((along, turned), axis=2))
-                * (self.scales.wrench / unit)
-                * T[:, None, None]
-            )
+            x, y, z = np.moveaxis(positions - window.middles[:, None], -1, 0)
+            a, b, c = (w3[:, i, None] for i in range(3))  # written out: numpy's cross is slow on small arrays
+            arms = np.stack((b * z - c * y, c * x - a * z, a * y - b * x), axis=-1)
+            gains = np.concatenate((along, (arms[:, :, None] @ rotations)[:, :, 0]), axis=2)
+            gains[empty] = 0.0
+            gains *= (self.scales.wrench / unit) * T[:, None, None]
             values.append(-gains[:, self._slot, self._columns].ravel())
-        known = s.moment - np.cross(window.middles, s.pointed)
+        known = s.moment - (np.cross(window.middles, s.pointed) if s.pointed.any() else 0.0)
         e[:, -1] = T * np.sum(w3 * known, axis=1) / unit
         e[0, -1] += float(w3[0] @ window.spin) / unit
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from trundle.checks import FloatArray
+from trundle.checks import FloatArray, number
 from trundle.contact.packed import FrameMotion
 from trundle.contact.patch import PlacedPatch
 from trundle.control.inverse_dynamics import Command
@@ -80,7 +80,7 @@ class HumanoidPolicy:
     """Policy of a robot that walks, or stands, on given footholds (final).
 
     Every tick: odometry, then the clock of the plan, which waits while a foot looks for ground that is late; every
-    `periods.preview` a plan of the centre of mass from its MEASURED state with the angular momentum taken as zero; then
+    `periods.preview` a plan of the centre of mass from its MEASURED state with a share of its angular momentum; then
     whole-body control.
 
     Parameters
@@ -99,6 +99,10 @@ class HumanoidPolicy:
         From the time (s) of the plan to joints (n,) rad; the robot's posture unless given.
     handling : Handling, optional
         What the hands do besides: an object to pick up, carry and set down.
+    momentum_share : float
+        Share of the estimated angular momentum with which plans begin. Most of it is that of legs that swing, which
+        ends by itself: with all of it plans move the centre of mass against it (10 cm in a walk), with none a robot
+        that stands bears weaker pushes.
     """
 
     def __init__(
@@ -113,7 +117,9 @@ class HumanoidPolicy:
         periods: ControlPeriods | None = None,
         posture: Callable[[float], FloatArray] | None = None,
         handling: Handling | None = None,
+        momentum_share: float = 0.3,
     ) -> None:
+        self._share = number("momentum_share", momentum_share, minimum=0.0, maximum=1.0)
         self.controller, self.steps, self.path, self.preview = controller, steps, path, preview
         self.gating, self.periods = gating or Gating(), periods or ControlPeriods()
         self._start, self._posture, self.handling = np.array(q), posture, handling
@@ -257,7 +263,7 @@ class HumanoidPolicy:
             return p[0], v[0], np.zeros(3)
         if now >= self._next - 1e-9 or self.plan is None:
             begin = clock.thread_time()
-            state = CentroidalState(momentum.com, momentum.com_rate)
+            state = CentroidalState(momentum.com, momentum.com_rate, self._share * momentum.angular)
             plan = self.preview(now, state, self.progress.forecast, self.progress.path)
             self._next = now + self.periods.preview
             self.previews[plan.status] += 1

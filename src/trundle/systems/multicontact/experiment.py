@@ -267,6 +267,7 @@ class MulticontactExperiment(ABC):
             periods=ControlPeriods(table.period, table.preview.period),
             posture=posture,
             handling=handling,
+            momentum_share=table.preview.momentum_share,
         )
 
     def make_plant(self, trial: Trial) -> HumanoidPlant:

@@ -18,6 +18,7 @@ from trundle.scenarios.schema import (
     Angle,
     Array,
     DataFile,
+    Fraction,
     Period,
     Place3,
     Positive,
@@ -117,6 +118,9 @@ class PreviewTable(table_of(ControlPeriods, {"period": "preview"}, base=table_of
         "for task carry, whose path keeps back by itself",
     )
     friction: Positive = Field(default=0.54, description="coefficient of friction in plans")
+    momentum_share: Fraction = Field(
+        default=0.3, description="of the estimated angular momentum with which plans begin"
+    )
 
 
 class GatingTable(table_of(Gating)):

@@ -14,6 +14,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from bench import windows
+from bench.preview import MASS, walking
 from tests.oracles import preview as oracle
 from trundle.contact.patch import FlatPatch, PlacedPatch
 from trundle.control.preview.plan import PreviewPlan
@@ -174,3 +175,26 @@ def test_no_window_is_lost_that_clarabel_solves(number: int) -> None:
 def test_ten_thousand_windows_are_not_lost() -> None:
     other = QpSolver("clarabel")
     assert [n for n in range(10_000) if windows.found(n, other).lost] == []
+
+
+@pytest.mark.parametrize("start", [2.0, 2.2, 2.4, 2.6])
+@pytest.mark.parametrize("push", [(20.0, 0.0, 0.0), (-20.0, 0.0, 0.0), (0.0, 20.0, 0.0), (0.0, -20.0, 0.0)])
+def test_a_walk_is_planned_on_after_a_push_of_20_newton_seconds(push: tuple[float, ...], start: float) -> None:
+    """The whole centroidal model walks, is pushed after a second, and is planned anew every 40 ms for three more."""
+    forecast, path = walking()
+    preview, model = Preview(Centroidal(MASS)), Centroidal(MASS)
+    position, velocity = (value[0] for value in path(np.array([start])))
+    state = CentroidalState(position, velocity)
+    for tick in range(100):
+        time = start + 0.04 * tick
+        if tick == 25:
+            moved = state.velocity + np.array(push) / MASS
+            state = CentroidalState(state.position, moved, state.angular_momentum)
+        plan = preview(time, state, forecast, path)
+        assert plan.status is Status.SUCCESS
+        for k in np.flatnonzero(plan.times[:-1] < time + 0.04 - 1e-9):
+            lasts = min(plan.times[k + 1], time + 0.04) - plan.times[k]
+            state = model.advance(state, plan.contacts, plan.wrenches[k], lasts)
+    off = state.position - path(np.array([start + 4.0]))[0][0]
+    assert np.abs(off).max() < 0.1
+    assert np.abs(state.angular_momentum).max() < 0.1

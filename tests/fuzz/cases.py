@@ -473,10 +473,10 @@ HUMANOID: dict[str, dict[str, Any]] = {
     },
     "controller.preview": {
         "use": True, "period": 0.04, "sole_part": 0.75, "friction": 0.54, "position": 30, "velocity": 3,
-        "angular_momentum": 1, "force": 1e-7, "moment": 1e-5,
+        "angular_momentum": 1, "third": 1, "force": 1e-7, "moment": 1e-5, "momentum_share": 0.3,
     },
-    "controller.gating": {"force": 8, "descent": 0.1, "patience": 0.25, "early": 0.7},
-    "plant": {"friction": 0.8, "step": 0.001, "sole_part": 1, "fallen_height": 0.6, "fallen_tilt": 1.05},
+    "controller.gating": {"force": 8, "descent": 0.4, "patience": 0.4, "early": 0.7},
+    "plant": {"friction": 0.8, "step": 0.001, "sole_part": 1, "moved": {}, "fallen_height": 0.6, "fallen_tilt": 1.05},
     "noise": {"position": 1e-4, "rate": 0.01, "attitude": 0.002, "gyro": 0.01, "force": 1, "delay": 0.002},
     "simulation": {"output_step": 0.01, "settle": 1.5},
     "pushes": {

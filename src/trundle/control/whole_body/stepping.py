@@ -271,18 +271,18 @@ def steps_ahead(
     and the last one at the end. Times in s, lengths in m; soles pass each other `aside` further out. Without a ground
     the footholds keep their heights.
     """
-    moves, places = [], dict(start)
+    moves, nominal = [], {name: (place.position, place.R_world_patch) for name, place in start.items()}
     if not {"left_foot", "right_foot"} <= set(start):
         raise InputError("start", sorted(start), "the places of 'left_foot' and 'right_foot'")
     for i in range(integer("steps", steps, minimum=0, maximum=_MOST)):
         name, out = (("right_foot", -1.0), ("left_foot", 1.0))[i % 2]
         stride = length + stagger if i in (0, steps - 1) else 2 * length
-        old = places[name]
-        at, R = old.position + np.array([stride, 0.0, 0.0]), old.R_world_patch
+        at, R = nominal[name][0] + np.array([stride, 0.0, 0.0]), nominal[name][1]
+        nominal[name] = at, R
         if ground is not None:
             at, R = ground(float(at[0]), float(at[1]))
-        places[name] = PlacedPatch(name, old.patch, at, R)
-        moves.append(Move(places[name], single, double, lift, np.array([0.0, out * aside, 0.0])))
+        place = PlacedPatch(name, start[name].patch, at, R)
+        moves.append(Move(place, single, double, lift, np.array([0.0, out * aside, 0.0])))
     return moves
 
 

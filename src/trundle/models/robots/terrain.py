@@ -10,12 +10,16 @@ from numpy.typing import ArrayLike
 
 from trundle.checks import ArrayField, FloatArray, array
 from trundle.errors import InputError
-from trundle.numerics.rotations import rotation_rpy
+from trundle.numerics.rotations import rotation_rpy, rotation_z
 from trundle.threads import cached_property
 
 _UP = np.array([0.0, 0.0, 1.0])
 _FLAT = 0.5
 """Least height of the normal of something that can be stood on."""
+_EDGE, _LEVEL = 1e-9, 1e-3
+"""What is on a face, m: so far beyond its edge, and so far above or below its plane."""
+_GRID, _SAMPLES = 0.01, 7
+"""Places at which a sole is tried, m, and points of it, along each side, that must lie on the face."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +129,48 @@ class Terrain:
         ahead = ahead / float(np.linalg.norm(ahead))
         R: FloatArray = np.array([ahead, np.cross(normal, ahead), normal]).T
         return np.array([x, y, z]), R
+
+    def heights(self, points: FloatArray) -> FloatArray:
+        """Return the height (n,), m, of the highest ground over places (n, 2); -inf where there is nothing."""
+        found = np.full(len(points), 0.0 if self.floor else -np.inf)
+        for block in self.blocks:
+            normal = block.R[:, 2]
+            if normal[2] >= _FLAT:
+                face = block.center + block.half_size[2] * normal
+                z = face[2] - (points - face[:2]) @ normal[:2] / normal[2]
+                own = (np.column_stack((points, z)) - face) @ block.R[:, :2]
+                inside = np.all(np.abs(own) <= block.half_size[:2] + _EDGE, axis=1)
+                found = np.where(inside, np.maximum(found, z), found)
+        return found
+
+    def foothold(
+        self, x: float, y: float, half_size: ArrayLike, shift: float = 0.1, yaw: float = 0.0
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return `ground` at the place nearest to (x, y), at most `shift` (m) off, where a whole sole lies on one face.
+
+        The sole's long side is turned by `yaw` (rad) from the x axis; the axes of the foothold are not.
+
+        Raises
+        ------
+        InputError
+            If there is none (key "place").
+        """
+        half, reach = array("half_size", half_size, (2,), above=0.0, unit="m"), round(shift / _GRID)
+        steps = _GRID * np.arange(-reach, reach + 1)
+        offsets = np.stack(np.meshgrid(steps, steps, indexing="ij"), axis=-1).reshape(-1, 2)
+        away = np.hypot(*offsets.T)
+        sides = np.linspace(-1.0, 1.0, _SAMPLES)
+        sole = np.stack(np.meshgrid(sides, sides), axis=-1).reshape(-1, 2) * half @ rotation_z(yaw)[:2, :2].T
+        for k in np.argsort(away, kind="stable"):
+            place = np.array([x, y]) + offsets[k]
+            if away[k] > shift + 1e-12 or not np.isfinite(self.heights(place[None])[0]):
+                continue
+            point, R = self.ground(float(place[0]), float(place[1]))
+            points = point + sole @ R[:, :2].T
+            if np.all(np.abs(self.heights(points[:, :2]) - points[:, 2]) <= _LEVEL):
+                return point, R
+        room = " x ".join(f"{2 * side:.3g}" for side in half)
+        raise InputError("place", (round(x, 6), round(y, 6)), f"within {shift:g} m of a face with room for {room} m")
 
     def breadth(self, x: float, y: float, most: float = 4.0) -> float:
         """Return how broad (m), at most `most`, the level ground along y is of which (x, y) is the middle.

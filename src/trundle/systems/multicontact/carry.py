@@ -96,7 +96,7 @@ class CarryExperiment(MulticontactExperiment):
             for name in ("right_foot", "left_foot"):
                 old = places[name]
                 with error_context("route", self.scenario, {"place": "route.ways"}):
-                    point, R = self.terrain.ground(float(old.position[0]) + way, float(old.position[1]))
+                    point, R = self.foothold(float(old.position[0]) + way, float(old.position[1]))
                 places[name] = PlacedPatch(name, old.patch, point, R)
                 uneven = abs(point[2] - old.position[2]) > 1e-3
                 moves.append(Move(places[name], t.single, t.double, t.lift_uneven if uneven else t.lift))

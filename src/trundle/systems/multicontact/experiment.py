@@ -191,13 +191,20 @@ class MulticontactExperiment(ABC):
             return humanoid.loadable(foot, table.friction, table.sole_part, self.tables.controller.gains.torque_part)
         return humanoid.feet[foot].patch(table.friction, table.sole_part)
 
+    def foothold(self, x: float, y: float, shift: float = 0.1, yaw: float = 0.0) -> tuple[FloatArray, FloatArray]:
+        """Return where all of a sole that may carry lies on one face, at most `shift` (m) from (x, y)."""
+        soles, part = self.controller.humanoid.feet.values(), self.tables.controller.gains.sole_part
+        half = 0.5 * part * np.max([[sole.length, sole.width] for sole in soles], axis=0)
+        return self.terrain.foothold(x, y, half, shift, yaw)
+
     def soles_below(self, q: FloatArray) -> dict[str, PlacedPatch]:
         """Return where the soles of the robot in state `q` stand on the ground."""
         humanoid, found = self.controller.humanoid, {}
         _, ends = self.controller.terms(q, np.zeros(humanoid.robot.nv))
         for name in (f"{foot}_foot" for foot in humanoid.feet):
             with error_context("terrain", self.scenario, {"place": "terrain.floor"}):
-                point, R = self.terrain.ground(float(ends[name].p[0]), float(ends[name].p[1]))
+                (x, y), ahead = ends[name].p[:2].tolist(), ends[name].R[:, 0]
+                point, R = self.foothold(x, y, 0.0, float(np.arctan2(ahead[1], ahead[0])))
             found[name] = PlacedPatch(name, self.sole(name), point, R)
         return found
 

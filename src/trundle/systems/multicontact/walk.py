@@ -92,7 +92,7 @@ class WalkExperiment(MulticontactExperiment):
             if name not in humanoid.ends:
                 raise InputError(f"lean.{name}", t.lean[name], "of one of " + ", ".join(humanoid.ends))
         kinds = {"single": t.single, "double": t.double, "lift": t.lift, "aside": t.aside, "stagger": t.stagger}
-        moves = steps_ahead(start, t.count, t.length, ground=self.terrain.ground, **kinds)
+        moves = steps_ahead(start, t.count, t.length, ground=self.foothold, **kinds)
         if tables.hand is not None:
             with error_context("hand", self.scenario):
                 holds = holds_of(tables.hand, humanoid, t.length)

@@ -483,7 +483,7 @@ HUMANOID: dict[str, dict[str, Any]] = {
         "fore_aft": [8], "lateral": [15], "axes": ["fore-aft", "lateral"], "start": 1, "duration": 0.1,
     },
     "steps": {"count": 20, "length": 0.14, "first": 1, "single": 0.6, "double": 0.2, "lift": 0.06, "sway": 0.6,
-              "lean": {}, "width": None, "stagger": 0, "aside": 0, "rest": False, "fit": False},
+              "lean": {}, "width": None, "stagger": 0, "aside": 0, "search": False, "rest": False, "fit": False},
     "terrain": {"floor": True, "blocks": []},
     "hand": {"end": "left_hand", "support": "beam", "across": 0.5, "out": 0.5, "down": 0.7, "ahead": 0, "every": 2,
              "duration": 0.6, "pause": 0.2, "lift": 0.05},

@@ -162,11 +162,11 @@ class Terrain:
         sides = np.linspace(-1.0, 1.0, _SAMPLES)
         sole = np.stack(np.meshgrid(sides, sides), axis=-1).reshape(-1, 2) * half @ rotation_z(yaw)[:2, :2].T
         for k in np.argsort(away, kind="stable"):
-            place = np.array([x, y]) + offsets[k]
+            place: FloatArray = offsets[k].astype(np.float64) + np.array([x, y])
             if away[k] > shift + 1e-12 or not np.isfinite(self.heights(place[None])[0]):
                 continue
             point, R = self.ground(float(place[0]), float(place[1]))
-            points = point + sole @ R[:, :2].T
+            points: FloatArray = point + sole @ R[:, :2].T
             if np.all(np.abs(self.heights(points[:, :2]) - points[:, 2]) <= _LEVEL):
                 return point, R
         room = " x ".join(f"{2 * side:.3g}" for side in half)

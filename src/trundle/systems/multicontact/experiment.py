@@ -45,6 +45,10 @@ if TYPE_CHECKING:
     from trundle.systems.multicontact.schema import MulticontactTables
 
 
+_BESIDE = 0.005
+"""Room, m, between a sole and the edge of what it stands on: feet land by so much off."""
+
+
 def _shared(share: PartProgress, begun: int, count: int, most: int, done: float) -> None:
     """Report the share of all trials that are done while a wave of `count` of them runs."""
     share(min((begun + done * count) / most, 1.0))
@@ -192,9 +196,12 @@ class MulticontactExperiment(ABC):
         return humanoid.feet[foot].patch(table.friction, table.sole_part)
 
     def foothold(self, x: float, y: float, shift: float = 0.1, yaw: float = 0.0) -> tuple[FloatArray, FloatArray]:
-        """Return where all of a sole that may carry lies on one face, at most `shift` (m) from (x, y)."""
-        soles, part = self.controller.humanoid.feet.values(), self.tables.controller.gains.sole_part
-        half = 0.5 * part * np.max([[sole.length, sole.width] for sole in soles], axis=0)
+        """Return where all of a sole that touches lies on one face, at most `shift` (m) from (x, y).
+
+        Its corners carry: with one beyond an edge the robot falls, whatever plans load.
+        """
+        soles, part = self.controller.humanoid.feet.values(), self.tables.plant.sole_part
+        half = 0.5 * part * np.max([[sole.length, sole.width] for sole in soles], axis=0) + _BESIDE
         return self.terrain.foothold(x, y, half, shift, yaw)
 
     def soles_below(self, q: FloatArray) -> dict[str, PlacedPatch]:

@@ -214,6 +214,11 @@ class StepsTable(Table):
     timing: TimingTable | None = Field(
         default=None, description="the paper's rule, in place of single, double and the hand's duration and pause"
     )
+    search: bool = Field(
+        default=False,
+        description="whether footholds are searched for over the ground (A*), to count lengths ahead; else they are "
+        "these lengths apart, moved by at most 10 cm",
+    )
     rest: bool = Field(default=False, description="whether the robot must be able to rest at every stance")
     fit: bool = Field(
         default=False,
@@ -224,6 +229,8 @@ class StepsTable(Table):
     def _check(self) -> None:
         if self.fit and self.width is None:
             raise fault("fit", "must be false without a width")
+        if self.search and (self.stagger or self.length <= 0.0):
+            raise fault("search", "must be false with a stagger, or without a length ahead")
 
 
 class HandTable(Table):

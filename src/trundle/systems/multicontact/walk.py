@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import ClassVar, final
 
 import numpy as np
@@ -11,10 +12,11 @@ from trundle.checks import FloatArray
 from trundle.contact.patch import PlacedPatch
 from trundle.control.whole_body.nominal import gross_path
 from trundle.control.whole_body.policy import HumanoidPolicy
-from trundle.control.whole_body.stepping import Footsteps, in_turn, steps_ahead, timed
+from trundle.control.whole_body.stepping import Footsteps, Move, in_turn, steps_ahead, timed
 from trundle.control.whole_body.whole_body import WholeBodyController
 from trundle.errors import InputError
 from trundle.models.robots.humanoid import HUMANOIDS
+from trundle.plan.stances.footsteps import footsteps
 from trundle.plan.stances.pose import StanceError, find_pose
 from trundle.plan.stances.stances import StancePlan, rests
 from trundle.problems.paths import PointPath
@@ -92,7 +94,9 @@ class WalkExperiment(MulticontactExperiment):
             if name not in humanoid.ends:
                 raise InputError(f"lean.{name}", t.lean[name], "of one of " + ", ".join(humanoid.ends))
         kinds = {"single": t.single, "double": t.double, "lift": t.lift, "aside": t.aside, "stagger": t.stagger}
-        moves = steps_ahead(start, t.count, t.length, ground=self.foothold, **kinds)
+        moves = (
+            self._searched(start) if t.search else steps_ahead(start, t.count, t.length, ground=self.foothold, **kinds)
+        )
         if tables.hand is not None:
             with error_context("hand", self.scenario):
                 holds = holds_of(tables.hand, humanoid, t.length)
@@ -105,6 +109,16 @@ class WalkExperiment(MulticontactExperiment):
             }
             moves = timed(start, moves, t.timing.make().duration, ways, away)
         return in_turn(start, moves, t.first)
+
+    def _searched(self, start: Mapping[str, PlacedPatch]) -> list[Move]:
+        """Return steps on footholds that are searched for."""
+        t, places = self.walk, {name: (sole.position, sole.R_world_patch) for name, sole in start.items()}
+        found = footsteps(places, t.count * t.length, partial(self.foothold, shift=0.0), t.length)
+        moves = []
+        for name, (point, R) in found:
+            aside = np.array([0.0, t.aside if name == "left_foot" else -t.aside, 0.0])
+            moves.append(Move(PlacedPatch(name, start[name].patch, point, R), t.single, t.double, t.lift, aside))
+        return moves
 
     def _ways(self, steps: Footsteps) -> FloatArray:
         """Path length (m) of the centre of mass from each step to the next; 0 after the last."""

@@ -18,6 +18,8 @@ _FLAT = 0.5
 """Least height of the normal of something that can be stood on."""
 _EDGE, _LEVEL = 1e-9, 1e-3
 """What is on a face, m: so far beyond its edge, and so far above or below its plane."""
+_ROOM = 0.3
+"""What is farther above a foothold, m, is not in a sole's way."""
 _GRID, _SAMPLES = 0.01, 7
 """Places at which a sole is tried, m, and points of it, along each side, that must lie on the face."""
 
@@ -130,8 +132,8 @@ class Terrain:
         R: FloatArray = np.array([ahead, np.cross(normal, ahead), normal]).T
         return np.array([x, y, z]), R
 
-    def heights(self, points: FloatArray) -> FloatArray:
-        """Return the height (n,), m, of the highest ground over places (n, 2); -inf where there is nothing."""
+    def heights(self, points: FloatArray, ceiling: float = np.inf) -> FloatArray:
+        """Return the height (n,), m, of the highest ground at places (n, 2) below `ceiling` (m); -inf where none is."""
         found = np.full(len(points), 0.0 if self.floor else -np.inf)
         for block in self.blocks:
             normal = block.R[:, 2]
@@ -139,7 +141,7 @@ class Terrain:
                 face = block.center + block.half_size[2] * normal
                 z = face[2] - (points - face[:2]) @ normal[:2] / normal[2]
                 own = (np.column_stack((points, z)) - face) @ block.R[:, :2]
-                inside = np.all(np.abs(own) <= block.half_size[:2] + _EDGE, axis=1)
+                inside = np.all(np.abs(own) <= block.half_size[:2] + _EDGE, axis=1) & (z < ceiling)
                 found = np.where(inside, np.maximum(found, z), found)
         return found
 
@@ -167,7 +169,7 @@ class Terrain:
                 continue
             point, R = self.ground(float(place[0]), float(place[1]))
             points: FloatArray = point + sole @ R[:, :2].T
-            if np.all(np.abs(self.heights(points[:, :2]) - points[:, 2]) <= _LEVEL):
+            if np.all(np.abs(self.heights(points[:, :2], float(point[2]) + _ROOM) - points[:, 2]) <= _LEVEL):
                 return point, R
         room = " x ".join(f"{2 * side:.3g}" for side in half)
         raise InputError("place", (round(x, 6), round(y, 6)), f"within {shift:g} m of a face with room for {room} m")

@@ -35,9 +35,9 @@ class PreviewPlan:
     starts : (K, 6)
         The same at the start of each sample, after resets.
     angular_momentum : (K + 1, 3) kg m2/s
-        About the centre of mass, world; also what the program does not see of it, the component along the privileged
-        axis: computed exactly from the plan (paper 3, figure 5), across changes of the axis and of the mass too. At a
-        border it is that before such a change.
+        About the centre of mass, world; also the component along the privileged axis, which the program sees about the
+        path only: computed exactly from the plan (paper 3, figure 5), across changes of the axis and of the mass too.
+        At a border it is that before such a change.
     gains : (K, 3) kg m2/s
         What it gains in each sample, world.
     status : Status

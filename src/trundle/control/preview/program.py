@@ -236,7 +236,7 @@ class PreviewProgram:
         `placed` where it is (K, S, 3) and how it lies (K, S, 3, 3), `force` (K,) what all bear along the privileged
         axis, N.
         """
-        positions, rotations = placed
+        _, rotations = placed
         layout, sx, su = self.layout, self.scales.state, self.scales.wrench
         K, samples, stages = layout.count, window.samples, window.stages
         empty = index < 0
@@ -261,7 +261,7 @@ class PreviewProgram:
         if layout.turning:
             self._turn(window, values, e)
         if layout.third:
-            self._third(window, empty, along, (positions, rotations), values, e)
+            self._third(window, empty, along, placed, values, e)
         self.qp.write_equations(np.concatenate(values))
         self.qp.e[:] = e.ravel()
         g = self.qp.g.reshape(K, layout.width)

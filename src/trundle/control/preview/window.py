@@ -109,9 +109,8 @@ def make_window(
     """Return the window of `borders` from the measured `state`; `first` = (mass, projection frame) before any change.
 
     The height along the privileged axis follows the path's velocity, and a difference at the start dies out like
-    (e + (e' + pull e) t) exp(-pull t); without any contact it falls. Changes up to `within` (s) from a border count as
-    there. Both sides of the prescription, r3 and
-    F3 = m (r3'' - g3) - fe3, then agree exactly.
+    (e + (e' + pull e) t) exp(-pull t); without any contact it falls. Both sides of the prescription, r3 and
+    F3 = m (r3'' - g3) - fe3, then agree exactly. Changes up to `within` (s) from a border count as on it.
     """
     middles = (borders[:-1] + borders[1:]) / 2
     held = forecast.held_throughout(borders, within)

@@ -222,8 +222,8 @@ class HumanoidPolicy:
     def predicted(self, ahead: float = 0.0) -> FloatArray:
         """Return the angular momentum (3,) that the plan in force has `ahead` (s) of now, from where it was made.
 
-        It begins with what was estimated there and gains what the plan's wrenches add, the component that previews drop
-        too; plans themselves begin with none. Without a plan: what is estimated now.
+        It begins with what was estimated there and gains what the plan's wrenches add, also about z;
+        plans themselves begin with a share of it. Without a plan: what is estimated now.
         """
         if self.plan is None:
             return self.diagnostics.momentum

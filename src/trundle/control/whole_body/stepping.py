@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -271,18 +271,32 @@ def steps_ahead(
     and the last one at the end. Times in s, lengths in m; soles pass each other `aside` further out. Without a ground
     the footholds keep their heights.
     """
-    moves, nominal = [], {name: (place.position, place.R_world_patch) for name, place in start.items()}
+    found, nominal = [], {name: (place.position, place.R_world_patch) for name, place in start.items()}
     if not {"left_foot", "right_foot"} <= set(start):
         raise InputError("start", sorted(start), "the places of 'left_foot' and 'right_foot'")
     for i in range(integer("steps", steps, minimum=0, maximum=_MOST)):
-        name, out = (("right_foot", -1.0), ("left_foot", 1.0))[i % 2]
+        name = ("right_foot", "left_foot")[i % 2]
         stride = length + stagger if i in (0, steps - 1) else 2 * length
         at, R = nominal[name][0] + np.array([stride, 0.0, 0.0]), nominal[name][1]
         nominal[name] = at, R
-        if ground is not None:
-            at, R = ground(float(at[0]), float(at[1]))
-        place = PlacedPatch(name, start[name].patch, at, R)
-        moves.append(Move(place, single, double, lift, np.array([0.0, out * aside, 0.0])))
+        found.append((name, (at, R) if ground is None else ground(float(at[0]), float(at[1]))))
+    return steps_to(start, found, single=single, double=double, lift=lift, aside=aside)
+
+
+def steps_to(
+    start: Mapping[str, PlacedPatch],
+    footholds: Iterable[tuple[str, tuple[FloatArray, FloatArray]]],
+    *,
+    single: float = 0.6,
+    double: float = 0.2,
+    lift: float = 0.06,
+    aside: float = 0.0,
+) -> list[Move]:
+    """Return steps to footholds (foot, (point (3,) m, axes (3, 3))) in turn, with the soles of `start`; s and m."""
+    moves = []
+    for name, (point, R) in footholds:
+        out = np.array([0.0, aside if name == "left_foot" else -aside, 0.0])
+        moves.append(Move(PlacedPatch(name, start[name].patch, point, R), single, double, lift, out))
     return moves
 
 

@@ -58,15 +58,20 @@ class Block:
         signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=np.float64)
         return self.center + (signs * self.half_size) @ self.R.T
 
-    def top(self, x: float, y: float) -> float | None:
-        """Return the height of the face along its own z axis above (x, y), m; None beside it."""
+    def heights(self, points: FloatArray) -> FloatArray:
+        """Return the height (n,), m, of the face along its own z axis at places (n, 2); -inf beside it."""
         normal = self.R[:, 2]
         if normal[2] < _FLAT:
-            return None
+            return np.full(len(points), -np.inf)
         face = self.center + self.half_size[2] * normal
-        z = face[2] - float(normal[:2] @ (np.array([x, y]) - face[:2])) / normal[2]
-        inside = np.abs(self.R[:, :2].T @ (np.array([x, y, z]) - face)) <= self.half_size[:2]
-        return float(z) if bool(inside.all()) else None
+        z = face[2] - (points - face[:2]) @ normal[:2] / normal[2]
+        own = (np.column_stack((points, z)) - face) @ self.R[:, :2]
+        return np.where(np.all(np.abs(own) <= self.half_size[:2] + _EDGE, axis=1), z, -np.inf)
+
+    def top(self, x: float, y: float) -> float | None:
+        """Return the height of that face above (x, y), m; None beside it."""
+        z = float(self.heights(np.array([[x, y]]))[0])
+        return z if np.isfinite(z) else None
 
 
 @dataclass(frozen=True)
@@ -136,13 +141,8 @@ class Terrain:
         """Return the height (n,), m, of the highest ground at places (n, 2) below `ceiling` (m); -inf where none is."""
         found = np.full(len(points), 0.0 if self.floor else -np.inf)
         for block in self.blocks:
-            normal = block.R[:, 2]
-            if normal[2] >= _FLAT:
-                face = block.center + block.half_size[2] * normal
-                z = face[2] - (points - face[:2]) @ normal[:2] / normal[2]
-                own = (np.column_stack((points, z)) - face) @ block.R[:, :2]
-                inside = np.all(np.abs(own) <= block.half_size[:2] + _EDGE, axis=1) & (z < ceiling)
-                found = np.where(inside, np.maximum(found, z), found)
+            z = block.heights(points)
+            found = np.where(z < ceiling, np.maximum(found, z), found)
         return found
 
     def foothold(

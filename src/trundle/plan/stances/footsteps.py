@@ -18,6 +18,7 @@ Place: TypeAlias = "tuple[FloatArray, FloatArray]"
 Foothold = Callable[[float, float], Place]
 """From (x, y) m to the point (3,) m and the axes (3, 3) of a foothold; raises `InputError` where there is none."""
 _SIDES = {"left_foot": 1.0, "right_foot": -1.0}
+_OTHER = {"left_foot": "right_foot", "right_foot": "left_foot"}
 _EXACT = 4.0
 """Price of a length: with less, steps longer than asked for would be cheaper, since they are fewer."""
 _Cell: TypeAlias = "tuple[int, int]"
@@ -150,6 +151,3 @@ class _Search:
             except InputError:
                 self.places[cell] = None
         return self.places[cell]
-
-
-_OTHER = {"left_foot": "right_foot", "right_foot": "left_foot"}

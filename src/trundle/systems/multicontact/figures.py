@@ -133,7 +133,7 @@ def angular_momentum(run: Trajectory, ax: Axes) -> None:
             label=f"{name}, body",
         )
         planned = run["angular_momentum_planned"][:, i]
-        label = f"{name}, plans" + (" (not steered)" if name == "z" else "")
+        label = f"{name}, plans"
         ax.plot(run.time, planned, "--", color=colour, linewidth=1.3, label=label)
     style.dress(
         ax, "Angular momentum about the centre of mass", "time (s)", "angular momentum (kg m²/s)", run, columns=3

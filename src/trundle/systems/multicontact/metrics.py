@@ -18,8 +18,9 @@ def general(run: Trajectory) -> dict[str, float]:
 
     `cone_margin` is that of all contacts of all plans (`PreviewPlan.cone_margin`): friction, centre of pressure and
     yaw; `previews_relaxed` and `previews_unsolved` count plans that gave up what was prescribed, and those not found.
-    `dropped_momentum_error` is the farthest that a plan in force was off the angular momentum about z, which it does
-    not steer, begun at what was estimated where it was made; `dropped_momentum_error_ahead` that of 0.6 s ahead.
+    `dropped_momentum_error` is the farthest that a plan in force was off the angular momentum about z, which it sees
+    about the path only, begun at what was estimated where it was made; `dropped_momentum_error_ahead` that of 0.6 s
+    ahead.
     """
     trials = results(run)
     held = _survivors(trials)

@@ -82,7 +82,7 @@ class TrialResult:
     previews_relaxed: Annotated[int, column("1", "plans that gave up what was prescribed")]
     previews_unsolved: Annotated[int, column("1", "plans that were not found")]
     cone_margin: Annotated[float, column("N", "least margin of all contacts of all plans to their cones")]
-    dropped_error: Annotated[float, column("kg m2/s", "largest error in force of the momentum that plans drop")] = nan
+    dropped_error: Annotated[float, column("kg m2/s", "largest error in force of what plans have of it about z")] = nan
     dropped_error_ahead: Annotated[float, column("kg m2/s", "largest error of the same, 0.6 s ahead")] = nan
     placements: Annotated[int | None, column("1", "times that the hand was placed and loaded")] = None
     hand_load_share: Annotated[float, column("1", "mean share of the weight on the hand while it is placed")] = nan

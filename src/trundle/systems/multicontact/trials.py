@@ -184,7 +184,7 @@ def _result(experiment: MulticontactExperiment, trial: Trial, run: PlantRun, pol
 
 
 def _dropped_errors(run: PlantRun) -> tuple[float, float]:
-    """Largest errors of the angular momentum about z, which plans do not steer, against the estimate at that time.
+    """Largest errors of the angular momentum about z, which plans see about the path only, against the estimate then.
 
     Of the current plan, and of its prediction at the end of `_AHEAD`.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import ClassVar, final
 
@@ -12,7 +12,7 @@ from trundle.checks import FloatArray
 from trundle.contact.patch import PlacedPatch
 from trundle.control.whole_body.nominal import gross_path
 from trundle.control.whole_body.policy import HumanoidPolicy
-from trundle.control.whole_body.stepping import Footsteps, Move, in_turn, steps_ahead, timed
+from trundle.control.whole_body.stepping import Footsteps, in_turn, steps_ahead, steps_to, timed
 from trundle.control.whole_body.whole_body import WholeBodyController
 from trundle.errors import InputError
 from trundle.models.robots.humanoid import HUMANOIDS
@@ -93,10 +93,13 @@ class WalkExperiment(MulticontactExperiment):
         for name in t.lean:
             if name not in humanoid.ends:
                 raise InputError(f"lean.{name}", t.lean[name], "of one of " + ", ".join(humanoid.ends))
-        kinds = {"single": t.single, "double": t.double, "lift": t.lift, "aside": t.aside, "stagger": t.stagger}
-        moves = (
-            self._searched(start) if t.search else steps_ahead(start, t.count, t.length, ground=self.foothold, **kinds)
-        )
+        kinds = {"single": t.single, "double": t.double, "lift": t.lift, "aside": t.aside}
+        if t.search:
+            places = {name: (sole.position, sole.R_world_patch) for name, sole in start.items()}
+            found = footsteps(places, t.count * t.length, partial(self.foothold, shift=0.0), t.length)
+            moves = steps_to(start, found, **kinds)
+        else:
+            moves = steps_ahead(start, t.count, t.length, stagger=t.stagger, ground=self.foothold, **kinds)
         if tables.hand is not None:
             with error_context("hand", self.scenario):
                 holds = holds_of(tables.hand, humanoid, t.length)
@@ -109,16 +112,6 @@ class WalkExperiment(MulticontactExperiment):
             }
             moves = timed(start, moves, t.timing.make().duration, ways, away)
         return in_turn(start, moves, t.first)
-
-    def _searched(self, start: Mapping[str, PlacedPatch]) -> list[Move]:
-        """Return steps on footholds that are searched for."""
-        t, places = self.walk, {name: (sole.position, sole.R_world_patch) for name, sole in start.items()}
-        found = footsteps(places, t.count * t.length, partial(self.foothold, shift=0.0), t.length)
-        moves = []
-        for name, (point, R) in found:
-            aside = np.array([0.0, t.aside if name == "left_foot" else -t.aside, 0.0])
-            moves.append(Move(PlacedPatch(name, start[name].patch, point, R), t.single, t.double, t.lift, aside))
-        return moves
 
     def _ways(self, steps: Footsteps) -> FloatArray:
         """Path length (m) of the centre of mass from each step to the next; 0 after the last."""

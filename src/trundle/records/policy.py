@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time as clock
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Protocol, runtime_checkable
@@ -48,6 +49,49 @@ class ContactSensing(Protocol):
     def sense_contacts(self, time: float, touching: tuple[bool, ...]) -> None:
         """Take note of which contacts touch (rolling or sliding) at `time` (s), in the order of the model's."""
         ...
+
+
+@runtime_checkable
+class Idling(Protocol):
+    """A policy some of whose calls decide nothing: what they return was decided before."""
+
+    @property
+    def idle(self) -> bool:
+        """Whether the last call decided nothing."""
+        ...
+
+
+class TimedPolicy:
+    """A policy whose calls are timed, those that decide something.
+
+    A call in which any `Idling` policy inside idles does not count: its time says nothing about a controller.
+
+    Parameters
+    ----------
+    policy : Policy
+
+    Attributes
+    ----------
+    calls : list of float
+        Times of the calls that decided, s.
+    period : float
+        Between two decisions, s: the longest of the periods of the policy and of those inside it.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy, inside = policy, list(_within(policy, {}).values())
+        self._idling = [one for one in inside if isinstance(one, Idling)]
+        self.period = max((one.period for one in inside if one.period is not None), default=np.inf)
+        self.calls: list[float] = []
+
+    def __call__(self, time: float, state: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the policy's input."""
+        begin = clock.perf_counter()
+        answer = self._policy(time, state)
+        seconds = clock.perf_counter() - begin
+        if not any(one.idle for one in self._idling):
+            self.calls.append(seconds)
+        return answer
 
 
 @contextmanager

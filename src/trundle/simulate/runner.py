@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time as clock
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -15,6 +14,7 @@ from trundle.errors import InputError
 from trundle.models.tree.system import ContactSystem
 from trundle.numerics.ode.ode import Integration
 from trundle.records import Policy, tell_contacts
+from trundle.records.policy import TimedPolicy
 from trundle.simulate.begin import begun_mode
 from trundle.simulate.compiled_mode import CompiledMode
 from trundle.simulate.events import ContactDetector, Event, EventHandler, HybridState, recontact
@@ -70,7 +70,7 @@ class Runner:
         self.samples, self.progress, self._most = samples, progress, MAX_STEPS
         accurate = method.step is None and method.relative_tolerance <= _ACCURATE
         accurate = accurate and method.stabilization == "projection"
-        self.log = Log(controlled=policy is not None, accurate=accurate, period=self.period)
+        self.log = Log(policy=None if policy is None else TimedPolicy(policy), accurate=accurate)
         self.board = EventHandler(system, self.phase, lambda t: self.inputs(t)[0], self.log.lower)
         self.stepping = Stepping(self)
         self.until: Callable[[Mode, Mode], bool] | None = None
@@ -284,17 +284,15 @@ class Runner:
 
     def ask(self, now: HybridState) -> None:
         """Call the policy when its time has come, once each time."""
-        if self.policy is None:
+        if self.log.policy is None:
             return
         tick = round(now.t / self.period)
         if tick != self._tick and abs(now.t / self.period - tick) < 1e-9:
             state = np.array(now.x)
             state.setflags(write=False)
             tell_contacts(self.policy, now.t, tuple(LAWS[law].touching for law in now.mode.laws))
-            begin = clock.perf_counter()
             with interrupts.opened():
-                answer = self.policy(now.t, state)
-            self.log.calls.append(clock.perf_counter() - begin)
+                answer = self.log.policy(now.t, state)
             self._held = array("policy", answer, (self.system.model().u.shape[0],))
             self._tick = tick
 

@@ -35,6 +35,11 @@ class Delayed:
     first : (n_u,)
         The input until the first answer arrives.
 
+    Attributes
+    ----------
+    idle : bool
+        Whether the last call asked the policy nothing: there are calls that only hand over what arrives.
+
     Examples
     --------
     >>> import numpy as np
@@ -70,6 +75,7 @@ class Delayed:
         """Forget all answers that are under way."""
         self.policy.reset()
         self._ticks = 0
+        self.idle = False
         self._waiting: deque[tuple[int, NDArray[np.float64]]] = deque()
         self._held = self._first
 
@@ -79,7 +85,8 @@ class Delayed:
 
     def __call__(self, time: float, state: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the input that has arrived by `time`."""
-        if self._ticks % self._every == 0:
+        self.idle = self._ticks % self._every > 0
+        if not self.idle:
             self._waiting.append((self._ticks + self._late, np.array(self.policy(time, state), dtype=np.float64)))
         while self._waiting and self._waiting[0][0] <= self._ticks:
             self._held = self._waiting.popleft()[1]

@@ -99,6 +99,11 @@ class InverseDynamicsPolicy:
         """Time between two calls, s."""
         return self._period
 
+    @property
+    def idle(self) -> bool:
+        """Whether the last call had no program to solve, as what was measured was not finite."""
+        return self.command is not None and self.command.status is Status.NOT_FINITE
+
     def reset(self) -> None:
         """Forget the last torques, the contacts and the counts."""
         if self._finder is not None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.numerics.ode.ode import Integration
+from trundle.records.policy import TimedPolicy
 from trundle.simulate.compiled_mode import CompiledMode
 
 Columns = dict[str, np.ndarray]
@@ -45,17 +46,14 @@ class Segment:
 class Log:
     """What a run gathers.
 
-    ``controlled``: its input came from a policy, called every ``period``; ``calls``: how long each call took (s);
-    ``accurate``: the integrator's steps are small enough to judge the energy by.
+    ``policy``: what its input came from; ``accurate``: the integrator's steps are small enough to judge the energy by.
     """
 
-    controlled: bool = False
     accurate: bool = False
     segments: list[Segment] = field(default_factory=list)
     transitions: list[Transition] = field(default_factory=list)
     margins: dict[str, float] = field(default_factory=dict)
-    period: float = np.inf
-    calls: list[float] = field(default_factory=list)
+    policy: TimedPolicy | None = None
     steps: int = 0
     rejected: int = 0
     evaluations: int = 0

@@ -21,6 +21,7 @@ from trundle.simulate.record.tree import record_tree
 from trundle.status import Status
 
 if TYPE_CHECKING:
+    from trundle.records.policy import TimedPolicy
     from trundle.simulate.record.log import Columns, Log
 
 PULL = 1e-9
@@ -67,8 +68,8 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
         "wall_time": wall_time | {"record": clock.perf_counter() - begin},
         "transitions": log.transitions,
     }
-    if log.calls:
-        metadata["policy"] = _loop_times(log)
+    if log.policy is not None and log.policy.calls:
+        metadata["policy"] = _loop_times(log.policy)
     metadata |= recorded.metadata
     return Trajectory(recorded.dataset, status, feasible, metadata, recorded.scene)
 
@@ -79,7 +80,7 @@ def _record_pair(system: ContactSystem, segments: list[Segment], log: Log) -> Re
     times = np.concatenate([segment.times for segment in segments])
     slots = max(part["point"].shape[1] for part in parts)
     columns = {name: np.concatenate([_widened(name, part[name], slots) for part in parts]) for name in parts[0]}
-    arrays = pair_arrays(columns, log.controlled) if system.view == "pair" else body_arrays(columns)
+    arrays = pair_arrays(columns, log.policy is not None) if system.view == "pair" else body_arrays(columns)
     dataset = make_dataset(
         PAIR if system.view == "pair" else tree_view(system.d),
         times,
@@ -93,16 +94,16 @@ def _record_pair(system: ContactSystem, segments: list[Segment], log: Log) -> Re
     return Recorded(dataset, scene_of(system, path), created=_created(columns, system))
 
 
-def _loop_times(log: Log) -> dict[str, float]:
-    """Return how long the calls of a policy took (s), and how many took longer than its period."""
-    calls = np.array(log.calls)
+def _loop_times(policy: TimedPolicy) -> dict[str, float]:
+    """Return how long the calls of a policy that decided took (s), and how many took longer than its period."""
+    calls = np.array(policy.calls)
     return {
-        "period": log.period,
+        "period": policy.period,
         "calls": len(calls),
         "median": float(np.median(calls)),
         "p99": float(np.quantile(calls, 0.99)),
         "max": float(np.max(calls)),
-        "missed": int(np.sum(calls > log.period)),
+        "missed": int(np.sum(calls > policy.period)),
     }
 
 

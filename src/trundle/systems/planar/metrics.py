@@ -111,12 +111,12 @@ def _measured(run: Trajectory, task: Mapping[str, Any], body: str, arm: Sequence
 
 def loop(run: Trajectory) -> dict[str, float]:
     """Return measured times (s) of controller calls, and how many missed the period, relaxed limits, or failed."""
-    times = run.metadata.get("policy")
-    if not times:
-        return {}
     statuses = run.metadata["control"]["statuses"]
-    values = {f"tick_{key}": float(times[key]) for key in ("median", "p99", "max")}
-    values["ticks_missed"] = float(times["missed"])
+    if not statuses:
+        return {}
+    times = run.metadata.get("policy", {})
+    values = {f"tick_{key}": float(times[key]) for key in ("median", "p99", "max") if times}
+    values["ticks_missed"] = float(times.get("missed", 0))
     values["ticks_relaxed"] = float(statuses.get(Status.LIMITS_RELAXED.label, 0))
     solved = (Status.SUCCESS.label, Status.LIMITS_RELAXED.label)
     values["ticks_unsolved"] = float(sum(count for label, count in statuses.items() if label not in solved))

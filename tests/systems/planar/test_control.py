@@ -276,3 +276,24 @@ def test_bodies_of_parts_and_sets_are_found_by_their_names() -> None:
         assert {b["name"]: b["mass"] for b in one.resolved()["bodies"]}["base"] == 25.0
     with pytest.raises(InputError, match="hull"):
         load_scenario("rover-sinusoid", ["bodies.hull.mass=25.0"])
+
+
+@pytest.mark.parametrize(
+    ("sets", "status"),
+    [
+        (["controller.torque_limit=1.4"], tr.Status.SUCCESS),
+        (["controller.torque_limit=1.0"], tr.Status.GOAL_NOT_REACHED),  # too weak: it stays where it began
+        (["simulation.duration=1.0"], tr.Status.GOAL_NOT_REACHED),  # on its way
+        (["simulation.duration=1.0", "controller.tasks.x.tolerance=1.2"], tr.Status.SUCCESS),
+        (["controller.tasks.x.tolerance=0.01"], tr.Status.GOAL_NOT_REACHED),
+        (["controller.torque_limit=1.0", 'reference.x={type="ramp", rate=0.0}'], tr.Status.SUCCESS),  # no goal
+        (["controller.tasks.x.tolerance=0.1", 'reference.x={type="ramp", rate=1.0}'], tr.Status.GOAL_NOT_REACHED),
+    ],
+)
+def test_a_run_succeeds_only_at_its_goals(sets: list[str], status: tr.Status) -> None:
+    run = run_of("rock-hill", *sets)
+    assert run.status is status
+    assert ("the task x ends up to" in run.metadata.get("message", "")) == (status is not tr.Status.SUCCESS)
+    off = np.abs(metrics_planar.tracked(run)["x"].error[run.time >= 0.9 * run.time[-1]]).max()
+    wanted = run.metadata["control"]["tasks"][0].get("tolerance", np.inf)
+    assert (off <= wanted) == (status is tr.Status.SUCCESS)

@@ -6,7 +6,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -20,6 +20,9 @@ Triple = tuple[FloatArray, FloatArray, FloatArray]
 
 class Signal(Checked, ABC):
     """A function of time (s); its unit is that of the task that follows it."""
+
+    has_goal: ClassVar[bool] = False
+    """Whether it stays, or comes to rest, at a value."""
 
     @abstractmethod
     def at(self, t: Time) -> Triple:
@@ -35,6 +38,8 @@ class Signal(Checked, ABC):
 @dataclass(frozen=True)
 class Constant(Signal):
     """y = value."""
+
+    has_goal: ClassVar[bool] = True
 
     value: Real = parameter(0.0, "in the task's unit")
 
@@ -84,6 +89,8 @@ class SecondOrder(Signal):
     With a = kd/2 and w = sqrt(a^2 - kp), real or imaginary, and e = y - goal:
     e = exp(-a t) (e0 cosh w t + (e0' + a e0) sinh(w t)/w).
     """
+
+    has_goal: ClassVar[bool] = True
 
     start: Real = field(metadata={"text": "in the task's unit, at t = 0"})
     goal: Real = parameter(0.0, "in the task's unit")

@@ -30,7 +30,8 @@ from trundle.simulate import simulate
 from trundle.simulate.wrappers import Delayed, Noisy
 from trundle.status import Status
 from trundle.systems.planar.build import settings
-from trundle.systems.planar.schema_control import PlanarControllerTable, PlanarNoiseTable, PlanarTrack, TaskTable
+from trundle.systems.planar.metrics import missed_goals
+from trundle.systems.planar.schema_control import GOAL, PlanarControllerTable, PlanarNoiseTable, PlanarTrack, TaskTable
 from trundle.systems.planar.tree import build_tree, start_of
 from trundle.threads import cached_property
 
@@ -41,7 +42,7 @@ SHARED = 1e-3
 """Compliance of a body's second contact, times the mass: the constraints of two contacts of a body are redundant."""
 
 
-_TOLD = ("name", "type", "body", "axis", "relative_to", "kp", "kd", "active", "contacts")
+_TOLD = ("name", "type", "body", "axis", "relative_to", "kp", "kd", "tolerance", "active", "contacts")
 """Keys of a task that the record keeps."""
 
 
@@ -82,7 +83,7 @@ class TrackExperiment:
         with held():
             run = simulate(plant, start, **settings(tables), policy=policy, progress=progress)
             run = replace(run, metadata=dict(run.metadata) | {"control": self._described(inner)})
-            return run if inner is None else replace(run, status=_ended(run.status, inner.statuses))
+            return run if inner is None else _ended(run, inner.statuses)
 
     @cached_property
     def plant(self) -> tuple[RollingTree, Start]:
@@ -194,8 +195,11 @@ class TrackExperiment:
         offsets = self.tables.plant.center_of_mass
         coms = {b.name: np.add(b.center_of_mass, offsets.get(b.name, (0.0, 0.0))) for b in self.tables.bodies or ()}
         tasks = []
+        first = min(task.level for task in table.tasks)
         for task, follows in zip(table.tasks, self.signals, strict=True):
             entry = {key: getattr(task, key) for key in _TOLD}
+            if task.tolerance is None and task.kp > 0 and task.level == first and follows.has_goal:
+                entry["tolerance"] = GOAL
             entry["arm"] = (np.array(task.point) - coms[task.body]).tolist()
             if task.relative_to is not None:
                 entry["relative_arm"] = (np.array(task.relative_point) - coms[task.relative_to]).tolist()
@@ -315,9 +319,14 @@ def deviations(model: TreeModel, noise: PlanarNoiseTable) -> FloatArray:
     return sigma
 
 
-def _ended(status: Status, commands: Counter[Status]) -> Status:
-    """Return the status of a controlled run: no success if most calls of the controller gave no usable command."""
+def _ended(run: Trajectory, commands: Counter[Status]) -> Trajectory:
+    """Return the run; no success if most calls gave no usable command, or if a task is not at its goal."""
+    if run.status is not Status.SUCCESS:
+        return run
     lost = Counter({s: n for s, n in commands.items() if s not in (Status.SUCCESS, Status.LIMITS_RELAXED)})
-    if status is not Status.SUCCESS or 2 * sum(lost.values()) <= sum(commands.values()):
-        return status
-    return lost.most_common(1)[0][0]
+    if 2 * sum(lost.values()) > sum(commands.values()):
+        return replace(run, status=lost.most_common(1)[0][0])
+    missed = missed_goals(run)
+    if not missed:
+        return run
+    return replace(run, status=Status.GOAL_NOT_REACHED, metadata=dict(run.metadata) | {"message": missed})

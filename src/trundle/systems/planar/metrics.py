@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 
 LATE = "_late_error"
 """End of the name of a task's largest error over the second half of a run, in the task's unit."""
+END = 0.1
+"""Share of a run's time at its end in which tasks have to be within their tolerance."""
 SETTLED = 0.02
 """Share of a reference within which a task counts as settled."""
 STEADY, BALANCED = 2.0, 5.0
@@ -81,6 +83,19 @@ def _tracked(run: Trajectory, task: Mapping[str, Any]) -> Tracked:
     slides = task["type"] == "joint" and str(task["body"]) in run.metadata["control"].get("slides", ())
     unit = "m" if task["type"] == "position" or slides else "rad"
     return Tracked(value, rate, wanted, wanted_rate, float(task["kp"]) > 0, unit, _served(run, task))
+
+
+def missed_goals(run: Trajectory) -> str:
+    """Return which tasks are off by more than their tolerance in the last tenth of a run, and by how much; else ''."""
+    last = run.time >= run.time[-1] - END * (run.time[-1] - run.time[0])
+    missed = []
+    for entry, (name, task) in zip(run.metadata["control"]["tasks"], tracked(run).items(), strict=True):
+        error = np.abs(task.error[last & task.served])
+        if error.size and "tolerance" in entry and not np.max(error) <= float(entry["tolerance"]):
+            unit = task.unit if task.follows else f"{task.unit}/s"
+            most = f"more than {float(entry['tolerance']):g} {unit}"
+            missed.append(f"the task {name} ends up to {np.max(error):.3g} {unit} off, {most}")
+    return "; ".join(missed)
 
 
 def _served(run: Trajectory, task: Mapping[str, Any]) -> NDArray[np.bool_]:

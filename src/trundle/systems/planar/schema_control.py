@@ -30,6 +30,8 @@ from trundle.systems.planar.schema import LinkTable, Name, Named, PlanarTable
 
 Factors = Annotated[dict[str, Factor], Allowed("a table of factors > 0, at most 100, by the bodies' names")]
 Offsets = Annotated[dict[str, Vector2], Allowed("a table of points [x, z] (m) by the bodies' names")]
+GOAL = 0.1
+"""Largest error (m, rad) at the end, unless a task says otherwise."""
 Level = Annotated[int, Field(ge=0, le=20), Allowed("an integer from 0 to 20")]
 
 
@@ -47,6 +49,11 @@ class TaskTable(table_of(Task, ["weight", "level"], narrower={"weight": NonNegat
     relative_point: Vector2 = Field(default=(0.0, 0.0), description="m, of a position, in that body's frame")
     kp: NonNegative = Field(default=0.0, description="1/s^2; 0: only the rate is followed")
     kd: NonNegative = Field(default=0.0, description="1/s")
+    tolerance: Positive | None = Field(
+        default=None,
+        description="m or rad (m/s, rad/s where a rate alone is followed), largest error over the last tenth of a run for "
+        f"it to succeed; left out: {GOAL:g} where a task of the first level has a goal (constant, second-order), else none",
+    )
     active: Literal["always", "touching", "apart"] = Field(
         default="always", description="always, while any of `contacts` touches the terrain, or while none of them does"
     )

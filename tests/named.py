@@ -37,7 +37,7 @@ SMALLER: Mapping[str, tuple[str, ...]] = {
     "humanoid-walk": (*_FAST_HUMANOID, "trials.count=2", "steps.count=2"),
     "passive-walker": ("trials.count=2",),
     "plate-reorient": ("plan.starts=2",),
-    "rock-hill": ("simulation.duration=2.5",),
+    "rock-hill": ("simulation.duration=4.0",),
     "rover-sinusoid": ("simulation.duration=5.0",),
     "rover-sinusoid-4legs": ("simulation.duration=2.5",),
     "walk-flat": ("plan.intervals=[8, 3]", "plan.steps=2", "replay.steps=0"),

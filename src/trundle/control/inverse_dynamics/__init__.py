@@ -9,6 +9,7 @@ from trundle.control.inverse_dynamics.algebra import Matrix, Numbers
 from trundle.control.inverse_dynamics.assembly import ProgramLayout, assemble, program_layout
 from trundle.control.inverse_dynamics.command import Command, Solvers, solve_program
 from trundle.control.inverse_dynamics.contact_finder import ContactFinder
+from trundle.control.inverse_dynamics.integral import IntegralAction
 from trundle.control.inverse_dynamics.inverse_dynamics import DAMPING, InverseDynamics
 from trundle.control.inverse_dynamics.policy import InverseDynamicsPolicy
 from trundle.control.inverse_dynamics.signals import Constant, SecondOrder, Signal, signal
@@ -20,6 +21,7 @@ __all__ = [
     "Command",
     "Constant",
     "ContactFinder",
+    "IntegralAction",
     "InverseDynamics",
     "InverseDynamicsPolicy",
     "Limit",

@@ -64,6 +64,14 @@ class Command:
         """Whether u may be sent."""
         return self.status is Status.SUCCESS or self.status is Status.LIMITS_RELAXED
 
+    @property
+    def held_back(self) -> bool:
+        """Whether a limit keeps the tasks of the last level solved from more: its multiplier is not zero."""
+        rows = np.abs(self.solution.multipliers)
+        n, equations = self.layout.n, self.layout.equations
+        limits = np.concatenate((rows[:n], rows[n + equations :]))
+        return bool(np.any(limits > _HELD * max(1.0, rows.max(initial=0.0))))
+
     def task_errors(self) -> dict[str, FloatArray]:
         """Return what each task was not given: A y - target, in the task's unit."""
         return {

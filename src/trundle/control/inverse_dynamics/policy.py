@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, non_negative, positive
 from trundle.control.inverse_dynamics.command import Command
+from trundle.control.inverse_dynamics.integral import IntegralAction
 from trundle.control.inverse_dynamics.inverse_dynamics import InverseDynamics
 from trundle.errors import InputError
 from trundle.status import Status
@@ -66,6 +67,7 @@ class InverseDynamicsPolicy:
         `trundle.control.inverse_dynamics.contact_finder.ContactFinder`; without it the state has them.
     contact_delay : float, s
         Age at which the measurement of contacts arrives, in whole calls.
+    integral : IntegralAction, optional
 
     Attributes
     ----------
@@ -83,6 +85,7 @@ class InverseDynamicsPolicy:
         fallback: str | Fallback = "hold",
         finder: Finder | None = None,
         contact_delay: float = 0.0,
+        integral: IntegralAction | None = None,
     ) -> None:
         if not callable(fallback) and fallback not in FALLBACKS:
             raise InputError("fallback", fallback, "'hold', 'let-go' or a function of (state, last torques)")
@@ -91,6 +94,7 @@ class InverseDynamicsPolicy:
         self._period = positive("period", period, "s")
         self._fallback = fallback if callable(fallback) else FALLBACKS[fallback]
         self._finder = finder
+        self._integral = integral
         self._late = non_negative("contact_delay", contact_delay, "s")
         self.reset()
 
@@ -108,6 +112,8 @@ class InverseDynamicsPolicy:
         """Forget the last torques, the contacts and the counts."""
         if self._finder is not None:
             self._finder.reset()
+        if self._integral is not None:
+            self._integral.reset()
         self.command: Command | None = None
         self.statuses: Counter[Status] = Counter()
         self._last = np.zeros(self._controller.layout.n_u)
@@ -130,7 +136,11 @@ class InverseDynamicsPolicy:
         last = self._last if self._controller.remembers else ()
         known = state if self._finder is None else self._finder(state, self._touching)
         touching = self._touching if self._controller.contacts else ()
-        self.command = command = self._controller(known, self._reference(time), last, touching)
+        reference = self._reference(time)
+        wanted = reference if self._integral is None else self._integral.wanted(reference)
+        self.command = command = self._controller(known, wanted, last, touching)
+        if self._integral is not None:
+            self._integral.take(known, reference, touching, command)
         self.statuses[command.status] += 1
         self._last = command.u if command.usable else self._fallback(state, self._last)
         return self._controller.inputs(self._last)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.contact.laws import LAWS
-from trundle.control import Actuated, InverseDynamics, InverseDynamicsPolicy, Limit, MotionQuantity, Task
-from trundle.control.inverse_dynamics import tasks as tk
+from trundle.control import Actuated, InverseDynamics, InverseDynamicsPolicy
 from trundle.control.inverse_dynamics.contact_finder import ContactFinder
 from trundle.control.inverse_dynamics.signals import Constant, Signal
 from trundle.control.inverse_dynamics.state_adapter import ModelStateAdapter
@@ -22,7 +19,6 @@ from trundle.interrupts import held
 from trundle.models import RollingTree, Start
 from trundle.models.plant_error import PlantError
 from trundle.models.tree.model import TreeModel
-from trundle.models.tree.multibody import Terms
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.shapes import shape_of
@@ -31,16 +27,13 @@ from trundle.simulate.wrappers import Delayed, Noisy
 from trundle.status import Status
 from trundle.systems.planar.build import settings
 from trundle.systems.planar.metrics import missed_goals
-from trundle.systems.planar.schema_control import GOAL, PlanarControllerTable, PlanarNoiseTable, PlanarTrack, TaskTable
+from trundle.systems.planar.program import ControlProgram
+from trundle.systems.planar.schema_control import GOAL, PlanarNoiseTable, PlanarTrack
 from trundle.systems.planar.tree import build_tree, start_of
 from trundle.threads import cached_property
 
 if TYPE_CHECKING:
     from trundle.records import Policy, Trajectory
-
-SHARED = 1e-3
-"""Compliance of a body's second contact, times the mass: the constraints of two contacts of a body are redundant."""
-
 
 _TOLD = ("name", "type", "body", "axis", "relative_to", "kp", "kd", "tolerance", "active", "contacts")
 """Keys of a task that the record keeps."""
@@ -115,58 +108,23 @@ class TrackExperiment:
     # the controller -------------------------------------------------------------------------------------
 
     @cached_property
+    def program(self) -> ControlProgram:
+        """What the controller computes, compiled."""
+        return ControlProgram.of(self.tree, self.start.atlas, self.tables.controller)
+
+    @property
     def controller(self) -> InverseDynamics | None:
         """The compiled controller; None if it is not enabled."""
-        table = self.tables.controller
-        if not table.enabled:
-            return None
-        model = self._model
-        driven = Contacts(model, model.terms([LAWS[self.tree.law]] * len(model.constraints)), self.tree.system.pairs)
-        reference = ca.SX.sym("reference", 3 * len(table.tasks))
-        last = ca.SX.sym("last", model.u.shape[0]) if table.torque_rate_limit else None
-        wishes = []
-        for i, task in enumerate(table.tasks):
-            wish = task_of(self.tree, model, task, reference[3 * i : 3 * i + 3])
-            wishes.append(replace(wish, weight=task.weight * driven.while_(task.active, task.contacts)))
-        return InverseDynamics(
-            driven,
-            wishes + _secondary(table, driven),
-            self._limits(driven, last),
-            reference=reference,
-            last=last,
-            touching=driven.touching,
-            compliance=driven.compliance,
-            baumgarte=table.baumgarte,
-            form=table.form,
-            solver=table.solver,
-            damping=table.damping,
-        )
-
-    @cached_property
-    def _model(self) -> TreeModel:
-        """The controller's model: the nominal robot, with the share of the friction that it may use."""
-        share = self.tables.controller.friction_share
-        believed = self.tree if share == 1.0 else self.tree.scaled(friction=share)
-        return believed.system.model(self.start.atlas)
-
-    def _limits(self, driven: Contacts, last: ca.SX | None) -> list[Limit]:
-        table, terms = self.tables.controller, driven.terms
-        limits: list[Limit] = []
-        bounds = [table.torque_limits.get(name, table.torque_limit or np.inf) for name in self._model.driven]
-        if np.any(np.isfinite(bounds)):
-            limits.append(tk.torque_limit(np.array(bounds)))
-        if last is not None and table.torque_rate_limit is not None:
-            limits.append(tk.torque_rate_limit(table.torque_rate_limit, table.period, last))
-        if table.cone:
-            cones = {"minimum": table.normal_force_min, "price": table.friction_price, "touching": driven.touching}
-            limits += tk.contact_limits(self._model.constraints, terms.kin, terms.split, **cones)
-        return limits
+        return self.program.controller if self.tables.controller.enabled else None
 
     def _sampled(self, controller: InverseDynamics) -> InverseDynamicsPolicy:
         table = self.tables.controller
         finder = ContactFinder(self.tree.system, self.start.atlas)
         late = self.tables.noise.contact_delay
-        return InverseDynamicsPolicy(controller, follow(self.signals), table.period, table.fallback, finder, late)
+        program, signals = self.program, follow(self.signals)
+        return InverseDynamicsPolicy(
+            controller, signals, table.period, table.fallback, finder, late, integral=program.integral
+        )
 
     @property
     def signals(self) -> list[Signal]:
@@ -176,8 +134,8 @@ class TrackExperiment:
 
     def _wrapped(self, policy: Policy) -> Policy:
         """Return the policy with the noise of its sensors, its delay, and the errors of the drives."""
-        noise, table, size = self.tables.noise, self.tables.plant, len(self._model.driven)
-        deviation = deviations(self._model, noise)
+        noise, table, size = self.tables.noise, self.tables.plant, len(self.program.model.driven)
+        deviation = deviations(self.program.model, noise)
         if np.any(deviation):
             policy = Noisy(policy, deviation, self.scenario.seed)
         if self.plant[0] is not self.tree:
@@ -207,7 +165,7 @@ class TrackExperiment:
                 {key: value for key, value in entry.items() if value is not None} | {"reference": follows.table()}
             )
         statuses = {} if policy is None else {status.label: n for status, n in policy.statuses.items()}
-        slides = [name for name in self._model.joints if not self._model.turns(name)]
+        slides = [name for name in self.program.model.joints if not self.program.model.turns(name)]
         return {
             "tasks": tasks,
             "slides": slides,
@@ -217,86 +175,12 @@ class TrackExperiment:
         }
 
 
-class Contacts:
-    """A model with all its contacts and a symbol for each that says whether it touches: input of `InverseDynamics`.
-
-    Attributes
-    ----------
-    x, u : (n_x,), (n_u,)
-    terms : Terms
-    touching : (contacts,) symbols
-    compliance : (contacts,) 1/kg
-        Positive for a body's second contact, whose rows depend on those of the first; else 0.
-    """
-
-    def __init__(self, model: TreeModel, terms: Terms, pairs: Sequence[Sequence[int]]) -> None:
-        self.x, self.u, self.terms = model.x, model.u, terms
-        self.names = [joined.name for joined in model.constraints]
-        self.touching = ca.SX.sym("touching", len(self.names))
-        mass = sum(body.mass for body in model.bodies)
-        self.compliance = [0.0] * len(self.names)
-        self.bodies = [""] * len(self.names)
-        for numbers in pairs:
-            for i in numbers:
-                self.bodies[i] = self.names[numbers[0]]
-                self.compliance[i] = 0.0 if i == numbers[0] else SHARED / mass
-
-    def while_(self, active: str, contacts: Sequence[str] | None) -> float | ca.SX:
-        """Return 1 while a task is active, else 0; see `active` and `contacts` of [[controller.tasks]]."""
-        if active == "always":
-            return 1.0
-        asked = [i for i, name in enumerate(self.bodies) if contacts is None or name in contacts]
-        apart = ca.SX(1)
-        for i in asked:
-            apart *= 1 - self.touching[i]
-        return apart if active == "apart" else 1 - apart
-
-
 def follow(signals: list[Signal]) -> Callable[[float], list[float]]:
     """Return the function from time to the controller's reference: value, rate, acceleration of each task."""
     if all(isinstance(one, Constant) for one in signals):
         fixed = [float(value) for one in signals for value in one.at(0.0)]
         return lambda time: fixed
     return lambda time: [float(value) for one in signals for value in one.at(time)]
-
-
-def task_of(tree: RollingTree, model: TreeModel, table: TaskTable, reference: ca.SX) -> Task:
-    """Return the task of a table [[controller.tasks]] that follows `reference` (3,): value, rate, acceleration."""
-    quantity = _quantity(tree, model, table.type, table.body, table.axis, table.point)
-    if table.relative_to is not None:
-        quantity -= _quantity(tree, model, table.type, table.relative_to, table.axis, table.relative_point)
-    value, rate, acceleration = ca.vertsplit(reference)
-    gains = {"kp": table.kp, "kd": table.kd, "weight": table.weight, "level": table.level}
-    return quantity.tracking(table.name, value, rate, acceleration, **gains)
-
-
-def _quantity(
-    tree: RollingTree, model: TreeModel, kind: str, body: str, axis: str, point: Sequence[float]
-) -> MotionQuantity:
-    motion = model.motions[body]
-    if kind == "position":
-        at = np.add(tree.origins[body], point)
-        return tk.position(motion, at.tolist(), axes=[[1.0, 0.0]] if axis == "x" else [[0.0, 1.0]])
-    if kind == "angle":
-        return tk.angle(motion, model.angle(body))
-    row = np.zeros((1, model.nv))
-    row[0, model.columns[body]] = 1.0
-    place, rate = (model.x[model.layout[f"{body}.{name}"]] for name in ("joint", "rate"))
-    return tk.joints(ca.SX(ca.DM(row)), place, rate)
-
-
-def _secondary(table: PlanarControllerTable, driven: Contacts) -> list[Task]:
-    """Return the tasks of the last level, which determine forces and torques that no other task determines."""
-    terms = driven.terms
-    level = 1 + max(task.level for task in table.tasks)
-    frames, columns, size = [k.frame for k in terms.kin], terms.split, terms.J.shape[0]
-    if table.secondary == "torques":
-        return [tk.smallest_torques(terms.S.shape[1], level=level)]
-    if table.secondary == "tangential-forces" and frames:
-        return [tk.smallest_tangential_forces(frames, columns, size, level=level)]
-    if table.secondary == "equal-forces" and len(frames) > 1:
-        return [tk.equal_normal_forces(frames, columns, size, level=level, touching=driven.touching)]
-    return []
 
 
 def deviations(model: TreeModel, noise: PlanarNoiseTable) -> FloatArray:

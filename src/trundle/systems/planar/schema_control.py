@@ -49,10 +49,12 @@ class TaskTable(table_of(Task, ["weight", "level"], narrower={"weight": NonNegat
     relative_point: Vector2 = Field(default=(0.0, 0.0), description="m, of a position, in that body's frame")
     kp: NonNegative = Field(default=0.0, description="1/s^2; 0: only the rate is followed")
     kd: NonNegative = Field(default=0.0, description="1/s")
+    ki: NonNegative = Field(default=0.0, description="1/s^3, of the integral of the error; 1/s^2 where kp = 0")
+    ki_bound: Positive = Field(default=10.0, description="m/s^2 (rad/s^2), most that the integral adds")
     tolerance: Positive | None = Field(
         default=None,
-        description="m or rad (m/s, rad/s where a rate alone is followed), largest error over the last tenth of a run for "
-        f"it to succeed; left out: {GOAL:g} where a task of the first level has a goal (constant, second-order), else none",
+        description="m or rad (m/s, rad/s where a rate alone is followed), largest error over the last tenth of a run "
+        f"that succeeds; left out: {GOAL:g} of a first-level task with a goal (constant, second-order), else none",
     )
     active: Literal["always", "touching", "apart"] = Field(
         default="always", description="always, while any of `contacts` touches the terrain, or while none of them does"

@@ -57,7 +57,9 @@ def test_a_leg_that_is_heavier_and_lopsided_stands_where_it_should(offset: tuple
     errors = ["plant.mass=1.1", f"plant.center_of_mass={{shin=[{offset[0]}, {offset[1]}]}}"]
     without, run = run_of(*errors), run_of(*errors, KI)
     assert run.status is tr.Status.SUCCESS
-    end, end_without = (np.abs(metrics_planar.tracked(one)["shin"].error[one.time > 19.0]).max() for one in (run, without))
+    end, end_without = (
+        np.abs(metrics_planar.tracked(one)["shin"].error[one.time > 19.0]).max() for one in (run, without)
+    )
     assert end < 0.01
     assert end_without > 3 * end
     assert np.abs(metrics_planar.tracked(run)["ankle"].error[-1]) < 0.01
@@ -68,7 +70,12 @@ def test_a_speed_is_kept_by_drives_that_give_less_than_they_should() -> None:
     """Of a rate the integral is of its error, 1/s2: a weak and biased drive costs no speed."""
     late = []
     for ki in (0.0, 20.0):
-        sets = ["plant.mass=1.1", "plant.actuator_gain=0.8", "simulation.duration=6.0", f"controller.tasks.speed.ki={ki}"]
+        sets = [
+            "plant.mass=1.1",
+            "plant.actuator_gain=0.8",
+            "simulation.duration=6.0",
+            f"controller.tasks.speed.ki={ki}",
+        ]
         (part,) = build(load_scenario("rover-sinusoid", sets)).parts()
         run = part.run(None)
         speed = metrics_planar.tracked(run)["speed"]

@@ -13,6 +13,7 @@ from trundle.control.inverse_dynamics.integral import IntegralAction
 from trundle.control.inverse_dynamics.inverse_dynamics import DAMPING, InverseDynamics
 from trundle.control.inverse_dynamics.policy import InverseDynamicsPolicy
 from trundle.control.inverse_dynamics.signals import Constant, SecondOrder, Signal, signal
+from trundle.control.inverse_dynamics.slip import SlipMonitor, Slipping, SlipSensing
 from trundle.control.inverse_dynamics.state_adapter import ModelStateAdapter
 from trundle.control.inverse_dynamics.tasks import Limit, MotionQuantity, Task
 
@@ -32,6 +33,9 @@ __all__ = [
     "ProgramLayout",
     "SecondOrder",
     "Signal",
+    "SlipMonitor",
+    "SlipSensing",
+    "Slipping",
     "Solvers",
     "Task",
     "assemble",

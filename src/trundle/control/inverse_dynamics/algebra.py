@@ -106,8 +106,6 @@ Expressions: Algebra[ca.SX] = Algebra(
     scaled=lambda weight, T: ca.diag(weight) @ T,
     larger=ca.fmax,
     smaller=ca.fmin,
-    motion=lambda M, J, G, D, top, bottom: solve_kkt(
-        M, J, top, bottom, None if G is J else G, ca.diag(D) if D.nnz() else 0.0
-    ),
+    motion=lambda M, J, G, D, top, bottom: solve_kkt(M, J, top, bottom, None if G is J else G, D if D.nnz() else 0.0),
 )
 """Algebra of CasADi expressions: vectors are (n, 1)."""

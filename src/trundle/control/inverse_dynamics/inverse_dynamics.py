@@ -15,6 +15,7 @@ from trundle.checks import FloatArray, array, non_negative, positive
 from trundle.control.inverse_dynamics.algebra import Expressions, Numbers
 from trundle.control.inverse_dynamics.assembly import AssembledProgram, assemble, program_layout
 from trundle.control.inverse_dynamics.command import Command, Solvers, solve_program
+from trundle.control.inverse_dynamics.slip import Slipping
 from trundle.control.inverse_dynamics.tasks import Limit, Task
 from trundle.errors import InputError
 from trundle.models.tree.multibody import Terms
@@ -127,6 +128,8 @@ class InverseDynamics:
         them every contact of the mode touches.
     compliance : (contacts,) 1/kg, optional
         By how much the rows give way, m/s2 a newton: > 0 where the rows of several contacts may depend on each other.
+    slipping : Slipping, optional
+        Symbols of which contacts slide, in the plane: their tangential rows are then those of sliding.
     baumgarte : float, 1/s
         Adds 2 k (J nu) + k^2 gap to the contact rows (sheet of planar curves, 4).
     form, solver, damping, tolerance
@@ -166,6 +169,7 @@ class InverseDynamics:
         last: ca.SX | None = None,
         touching: ca.SX | None = None,
         compliance: Sequence[float] | None = None,
+        slipping: Slipping | None = None,
         baumgarte: float = 0.0,
         form: str = "torque",
         solver: str = "daqp",
@@ -177,7 +181,7 @@ class InverseDynamics:
         self._driven = np.flatnonzero(np.any(S != 0, axis=0))
         self._inputs = S.shape[1]
         b = terms.b + 2 * beta * terms.velocity + beta**2 * terms.position
-        contacts = _switched(terms, b, touching, compliance)
+        contacts = _switched(terms, b, touching, compliance, slipping)
         rows = (terms.M, terms.h, ca.SX(ca.DM(S[:, self._driven])), *contacts)
         nv, m = terms.M.shape[0], terms.J.shape[0]
         layout = program_layout(
@@ -187,7 +191,8 @@ class InverseDynamics:
         self.layout = layout
         program = assemble(layout, rows, self.damping, Expressions)
         none = ca.SX(0, 1)
-        given = [dynamics.x, *(none if symbols is None else symbols for symbols in (reference, last, touching))]
+        symbols = (reference, last, touching, None if slipping is None else slipping.symbols)
+        given = [dynamics.x, *(none if one is None else one for one in symbols)]
         self._function = _compiled(program, given, dynamics.u)
         self._solvers = Solvers(layout, solver, tolerance, self.damping)
         self._sizes = [symbols.shape[0] for symbols in given]
@@ -224,7 +229,7 @@ class InverseDynamics:
 
     @property
     def function(self) -> ca.Function:
-        """The compiled function (x, reference, last, touching) -> H, g, A', X', x0, T', t, weight, low, high."""
+        """The compiled function (x, reference, last, touching, slipping) -> H, g, A', X', x0, T', t, weight, bounds."""
         return self._function
 
     def assemble(
@@ -232,10 +237,13 @@ class InverseDynamics:
         state: FloatArray,
         reference: ArrayLike = (),
         last: ArrayLike = (),
-        touching: Sequence[float] | FloatArray = (),
+        touching: Flags = (),
+        slipping: Flags = (),
     ) -> AssembledProgram:
         """Return the program's numbers; they are overwritten by the next call in the same thread."""
-        _, (x, r, u, on), data, evaluate = self._buffers()
+        _, (x, r, u, on, slip), data, evaluate = self._buffers()
+        if slip.size != len(slipping):
+            raise InputError("slipping", slipping, f"{slip.size} numbers, see Slipping")
         x[:] = state
         if r.size:
             r[:] = reference
@@ -243,6 +251,8 @@ class InverseDynamics:
             u[:] = last
         if on.size:
             on[:] = touching if len(touching) else 1.0
+        if slip.size:
+            slip[:] = slipping
         evaluate()
         return data
 
@@ -251,14 +261,16 @@ class InverseDynamics:
         state: FloatArray,
         reference: ArrayLike = (),
         last: ArrayLike = (),
-        touching: Sequence[float] | FloatArray = (),
+        touching: Flags = (),
+        slipping: Flags = (),
     ) -> Command:
         """Return the command for the measured `state` (n_x,), `reference` (n_r,) and `last` torques (n_u,).
 
         ``touching`` (contacts,) says which contacts touch, where the controller has symbols for that (left
-        out: all). A NaN or an infinity among them gives ``Status.NOT_FINITE``; see `Command`.
+        out: all), ``slipping`` (2 contacts,) which slide, see `Slipping`. A NaN or an infinity among them gives
+        ``Status.NOT_FINITE``; see `Command`.
         """
-        data = self.assemble(state, reference, last, touching)
+        data = self.assemble(state, reference, last, touching, slipping)
         # A coordinate that no equation reads may be NaN too: then the measurement is broken.
         finite = math.isfinite(np.add.reduce(self._buffers()[0]))
         return solve_program(self.layout, data, self._solvers, finite)
@@ -273,7 +285,7 @@ class InverseDynamics:
 
 
 def _switched(
-    terms: Terms, b: ca.SX, touching: ca.SX | None, compliance: ArrayLike | None
+    terms: Terms, b: ca.SX, touching: ca.SX | None, compliance: ArrayLike | None, slipping: Slipping | None
 ) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
     """Return J, b, G, D of  J nudot + D lam + b = 0; of a contact that is apart it reads lam = 0."""
     count, m = len(terms.split), terms.J.shape[0]
@@ -281,15 +293,19 @@ def _switched(
     if on.shape != (count, 1):
         raise InputError("touching", on.shape, f"{count} symbols, one a contact")
     soft = np.zeros(count) if compliance is None else array("compliance", compliance, (count,))
-    if touching is None and not np.any(soft):
+    if touching is None and slipping is None and not np.any(soft):
         return terms.J, b, terms.J if terms.G is None else terms.G, ca.SX(m, m)
+    J, slid = terms.J, ca.SX(m, m)
+    G = J if terms.G is None else terms.G
+    if slipping is not None:
+        J, b, slid = slipping.rows(terms, b, on)
     sizes = [rows.stop - rows.start for rows in terms.split]
     on, D = (
         ca.vertcat(ca.SX(0, 1), *(ca.repmat(one[i], size, 1) for i, size in enumerate(sizes)))
         for one in (on, 1 - on + ca.SX(ca.DM(soft)))
     )
-    J = ca.diag(on) @ terms.J
-    return J, on * b, J if terms.G is None else ca.diag(on) @ terms.G, ca.diag(D)
+    held = ca.diag(on) @ J
+    return held, on * b, held if G is J else ca.diag(on) @ G, ca.diag(D) + slid
 
 
 def _symbolic(item: Item) -> Item:
@@ -311,8 +327,9 @@ def _compiled(program: AssembledProgram, given: list[ca.SX], inputs: ca.SX) -> c
         results = ca.substitute(results, [inputs], [ca.SX.zeros(*inputs.shape)])
     results = ca.cse(results)
     names = [field.name for field in dataclasses.fields(program)]
+    names_in = ["x", "reference", "last", "touching", "slipping"]
     try:
-        function = ca.Function("inverse_dynamics", given, results, ["x", "reference", "last", "touching"], names)
+        function = ca.Function("inverse_dynamics", given, results, names_in, names)
     except RuntimeError as error:
         raise InputError(
             "tasks", str(error).splitlines()[-1][:200], "expressions of the state and the reference"

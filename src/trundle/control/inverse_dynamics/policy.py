@@ -13,6 +13,7 @@ from trundle.checks import FloatArray, non_negative, positive
 from trundle.control.inverse_dynamics.command import Command
 from trundle.control.inverse_dynamics.integral import IntegralAction
 from trundle.control.inverse_dynamics.inverse_dynamics import InverseDynamics
+from trundle.control.inverse_dynamics.slip import SlipMonitor
 from trundle.errors import InputError
 from trundle.status import Status
 
@@ -68,6 +69,8 @@ class InverseDynamicsPolicy:
     contact_delay : float, s
         Age at which the measurement of contacts arrives, in whole calls.
     integral : IntegralAction, optional
+    slip : SlipMonitor, optional
+        For a controller with `Slipping`.
 
     Attributes
     ----------
@@ -86,6 +89,7 @@ class InverseDynamicsPolicy:
         finder: Finder | None = None,
         contact_delay: float = 0.0,
         integral: IntegralAction | None = None,
+        slip: SlipMonitor | None = None,
     ) -> None:
         if not callable(fallback) and fallback not in FALLBACKS:
             raise InputError("fallback", fallback, "'hold', 'let-go' or a function of (state, last torques)")
@@ -94,7 +98,7 @@ class InverseDynamicsPolicy:
         self._period = positive("period", period, "s")
         self._fallback = fallback if callable(fallback) else FALLBACKS[fallback]
         self._finder = finder
-        self._integral = integral
+        self._integral, self.slip = integral, slip
         self._late = non_negative("contact_delay", contact_delay, "s")
         self.reset()
 
@@ -112,8 +116,9 @@ class InverseDynamicsPolicy:
         """Forget the last torques, the contacts and the counts."""
         if self._finder is not None:
             self._finder.reset()
-        if self._integral is not None:
-            self._integral.reset()
+        for part in (self._integral, self.slip):
+            if part is not None:
+                part.reset()
         self.command: Command | None = None
         self.statuses: Counter[Status] = Counter()
         self._last = np.zeros(self._controller.layout.n_u)
@@ -138,7 +143,11 @@ class InverseDynamicsPolicy:
         touching = self._touching if self._controller.contacts else ()
         reference = self._reference(time)
         wanted = reference if self._integral is None else self._integral.wanted(reference)
-        self.command = command = self._controller(known, wanted, last, touching)
+        slipping: tuple[FloatArray, ...] = ()
+        if self.slip is not None:
+            self.slip.sense(known, self._touching, self._controller.inputs(self._last))
+            slipping = (self.slip.symbols,)
+        self.command = command = self._controller(known, wanted, last, touching, *slipping)
         if self._integral is not None:
             self._integral.take(known, reference, touching, command)
         self.statuses[command.status] += 1

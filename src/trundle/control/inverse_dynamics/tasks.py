@@ -193,7 +193,7 @@ def friction(
     frame: Matrix,
     columns: slice,
     size: int,
-    mu: float,
+    mu: float | ca.SX,
     *,
     edges: int = 8,
     minimum: float = 0.0,
@@ -215,7 +215,7 @@ def friction(
         The contact's multipliers in lam: the force (d,), then the moment about n of pure rolling.
     size : int
         Number m of all multipliers.
-    mu : float
+    mu : float or scalar SX
     edges : int
         Of the pyramid; at least 3.
     torsional : float, m
@@ -253,6 +253,8 @@ def contact_limits(
     minimum: float = 0.0,
     price: float | None = None,
     touching: ca.SX | None = None,
+    sticking: ca.SX | None = None,
+    coefficients: ca.SX | None = None,
 ) -> list[Limit]:
     """Return the limits of all contacts of a model; see `friction`.
 
@@ -266,6 +268,10 @@ def contact_limits(
         See `friction`.
     touching : (contacts,) SX, optional
         As `InverseDynamics` takes them: a contact that is apart has no limits.
+    sticking : (contacts,) SX, optional
+        1 where a contact has a cone, default: where it touches.
+    coefficients : (contacts,) SX, optional
+        Of friction, in place of the model's.
     """
     size = max((rows.stop for rows in split), default=0)
     limits: list[Limit] = []
@@ -277,10 +283,11 @@ def contact_limits(
             found = [Limit(f"{one.name}.normal_force", "force", minimum, math.inf, row)]
         elif width:
             columns = slice(rows.start + spins, rows.stop) if width == spins + d else rows
-            mu, torsional = one.friction.mu, one.friction.torsional
+            mu, torsional = one.friction.mu if coefficients is None else coefficients[i], one.friction.torsional
             cone = {"edges": edges, "minimum": minimum, "torsional": torsional, "price": price}
             found = list(friction(one.name, k.frame, columns, size, mu, **cone))
-        limits += found if touching is None else [_while(touching[i], limit) for limit in found]
+        on = (touching, touching if sticking is None else sticking)
+        limits += [limit if flags is None else _while(flags[i], limit) for flags, limit in zip(on, found, strict=False)]
     return limits
 
 

@@ -47,9 +47,9 @@ def kkt_solver(
         Symmetric positive definite inertia.
     J, G : (m, nv)
         Constrained and pushed directions.
-    proximal : float, or (m,) expressions
+    proximal : float, or (m,) or (m, m) expressions
         Adds -proximal I to the multiplier block (unique multipliers for redundant rows; rows of zeros in J and G
-        with a one here have no multiplier).
+        with a one here have no multiplier), or a matrix; that of a symmetric system is symmetric.
     leaves_first : bool
         Take the inertia's pivots from the last to the first instead. Where columns are those of a tree's joints,
         each after its parent's, that fills no zero of M (Featherstone 2008, sec. 6.5).
@@ -57,7 +57,7 @@ def kkt_solver(
     nv, m = M.shape[0], J.shape[0]
     push = J if G is None else G
     if isinstance(proximal, ca.SX):
-        corner = -ca.diag(proximal)
+        corner = -(ca.diag(proximal) if proximal.shape[1] == 1 else proximal)
     else:
         corner = -proximal * ca.SX.eye(m) if proximal else ca.SX(m, m)
     K = ca.vertcat(ca.horzcat(M, push.T), ca.horzcat(J, corner))

@@ -122,9 +122,8 @@ class TrackExperiment:
         finder = ContactFinder(self.tree.system, self.start.atlas)
         late = self.tables.noise.contact_delay
         program, signals = self.program, follow(self.signals)
-        return InverseDynamicsPolicy(
-            controller, signals, table.period, table.fallback, finder, late, integral=program.integral
-        )
+        parts = {"integral": program.integral, "slip": program.slip}
+        return InverseDynamicsPolicy(controller, signals, table.period, table.fallback, finder, late, **parts)
 
     @property
     def signals(self) -> list[Signal]:
@@ -172,7 +171,16 @@ class TrackExperiment:
             "enabled": table.enabled,
             "solver": table.solver,
             "statuses": statuses,
+            **self._slipped(),
         }
+
+    def _slipped(self) -> dict[str, Any]:
+        """Return in how many calls the controller found slip, and the friction that it believes in at the end."""
+        monitor = self.program.slip if self.tables.controller.enabled else None
+        if monitor is None:
+            return {}
+        names = [one.name for one in self.program.model.constraints]
+        return {"slip": {"ticks": monitor.ticks, "friction": dict(zip(names, monitor.friction.tolist(), strict=True))}}
 
 
 def follow(signals: list[Signal]) -> Callable[[float], list[float]]:

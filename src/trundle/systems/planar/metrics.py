@@ -125,7 +125,7 @@ def _measured(run: Trajectory, task: Mapping[str, Any], body: str, arm: Sequence
 
 
 def loop(run: Trajectory) -> dict[str, float]:
-    """Return measured times (s) of controller calls, and how many missed the period, relaxed limits, or failed."""
+    """Return measured times (s) of controller calls, how many missed the period, relaxed limits, failed or met slip."""
     statuses = run.metadata["control"]["statuses"]
     if not statuses:
         return {}
@@ -133,6 +133,9 @@ def loop(run: Trajectory) -> dict[str, float]:
     values = {f"tick_{key}": float(times[key]) for key in ("median", "p99", "max") if times}
     values["ticks_missed"] = float(times.get("missed", 0))
     values["ticks_relaxed"] = float(statuses.get(Status.LIMITS_RELAXED.label, 0))
+    if "slip" in run.metadata["control"]:
+        slip = run.metadata["control"]["slip"]
+        values |= {"ticks_slipping": float(slip["ticks"]), "friction_estimate": min(slip["friction"].values())}
     solved = (Status.SUCCESS.label, Status.LIMITS_RELAXED.label)
     values["ticks_unsolved"] = float(sum(count for label, count in statuses.items() if label not in solved))
     return values
@@ -239,7 +242,8 @@ _RATES = {
 }
 _LOOP = {
     "tick": Quantity("s", "time of a controller's call"),
-    "ticks": Quantity("1", "controller calls that missed their period, relaxed their limits, or had no solution"),
+    "ticks": Quantity("1", "controller calls that missed their period, relaxed limits, had no solution, or met slip"),
+    "friction_estimate": Quantity("1", "lowest coefficient of friction that the controller believes in at the end"),
 }
 GROUPS = (
     MetricGroup(

@@ -10,7 +10,7 @@ import numpy as np
 
 from trundle.contact.laws import LAWS
 from trundle.control import InverseDynamics, Limit, MotionQuantity, Task
-from trundle.control.inverse_dynamics import IntegralAction
+from trundle.control.inverse_dynamics import IntegralAction, SlipMonitor, Slipping
 from trundle.control.inverse_dynamics import tasks as tk
 from trundle.models import RollingTree
 from trundle.models.tree.model import TreeModel
@@ -32,11 +32,13 @@ class ControlProgram:
         The nominal robot, with the share of the friction that the controller may use.
     controller : InverseDynamics
     integral : IntegralAction or None
+    slip : SlipMonitor or None
     """
 
     model: TreeModel
     controller: InverseDynamics
     integral: IntegralAction | None
+    slip: SlipMonitor | None
 
     @classmethod
     def of(cls, tree: RollingTree, atlas: Atlas, table: PlanarControllerTable) -> ControlProgram:
@@ -54,20 +56,28 @@ class ControlProgram:
             weight = task.weight * driven.while_(task.active, task.contacts)
             gains = {"kp": task.kp, "kd": task.kd, "weight": weight, "level": task.level}
             wishes.append(quantity.tracking(task.name, value, rate, acceleration, **gains))
+        settings = table.slip.make() if table.slip is not None and table.slip.enabled else None
+        slipping, monitor = None, None
+        if settings is not None:
+            slipping = Slipping(ca.SX.sym("slipping", 2 * len(driven.names)), share, 1.0 / driven.mass)
+            wishes += slipping.tasks(driven.names, driven.terms, settings, min(task.level for task in table.tasks))
+            believed = np.array([one.friction.mu / share for one in model.constraints])
+            monitor = SlipMonitor(model.x, model.nu, driven.terms, believed, table.period, settings)
         controller = InverseDynamics(
             driven,
             wishes + _secondary(table, driven),
-            _limits(table, model, driven, last),
+            _limits(table, model, driven, last, slipping),
             reference=reference,
             last=last,
             touching=driven.touching,
             compliance=driven.compliance,
+            slipping=slipping,
             baumgarte=table.baumgarte,
             form=table.form,
             solver=table.solver,
             damping=table.damping,
         )
-        return cls(model, controller, _integral(steered, driven, reference, table.period))
+        return cls(model, controller, _integral(steered, driven, reference, table.period), monitor)
 
 
 def _integral(
@@ -88,7 +98,9 @@ def _integral(
     return IntegralAction(*symbols, ca.vertcat(*errors), places, gains, bounds, period)
 
 
-def _limits(table: PlanarControllerTable, model: TreeModel, driven: Contacts, last: ca.SX | None) -> list[Limit]:
+def _limits(
+    table: PlanarControllerTable, model: TreeModel, driven: Contacts, last: ca.SX | None, slipping: Slipping | None
+) -> list[Limit]:
     limits: list[Limit] = []
     bounds = [table.torque_limits.get(name, table.torque_limit or np.inf) for name in model.driven]
     if np.any(np.isfinite(bounds)):
@@ -97,6 +109,9 @@ def _limits(table: PlanarControllerTable, model: TreeModel, driven: Contacts, la
         limits.append(tk.torque_rate_limit(table.torque_rate_limit, table.period, last))
     if table.cone:
         cones = {"minimum": table.normal_force_min, "price": table.friction_price, "touching": driven.touching}
+        if slipping is not None:
+            cones["sticking"] = driven.touching * (1 - ca.fabs(slipping.direction))
+            cones["coefficients"] = slipping.share * slipping.friction
         limits += tk.contact_limits(model.constraints, driven.terms.kin, driven.terms.split, **cones)
     return limits
 
@@ -111,19 +126,21 @@ class Contacts:
     touching : (contacts,) symbols
     compliance : (contacts,) 1/kg
         Positive for a body's second contact, whose rows depend on those of the first; else 0.
+    mass : float, kg
+        Of all bodies.
     """
 
     def __init__(self, model: TreeModel, terms: Terms, pairs: Sequence[Sequence[int]]) -> None:
         self.x, self.u, self.terms = model.x, model.u, terms
         self.names = [joined.name for joined in model.constraints]
         self.touching = ca.SX.sym("touching", len(self.names))
-        mass = sum(body.mass for body in model.bodies)
+        self.mass = sum(body.mass for body in model.bodies)
         self.compliance = [0.0] * len(self.names)
         self.bodies = [""] * len(self.names)
         for numbers in pairs:
             for i in numbers:
                 self.bodies[i] = self.names[numbers[0]]
-                self.compliance[i] = 0.0 if i == numbers[0] else SHARED / mass
+                self.compliance[i] = 0.0 if i == numbers[0] else SHARED / self.mass
 
     def while_(self, active: str, contacts: Sequence[str] | None) -> float | ca.SX:
         """Return 1 while a task is active, else 0; see `active` and `contacts` of [[controller.tasks]]."""

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from trundle.control import Task
+from trundle.control.inverse_dynamics import SlipSensing
 from trundle.control.inverse_dynamics.signals import Constant, Ramp, SecondOrder, Sine
 from trundle.models.plant_error import PlantError
 from trundle.scenarios.problems import Allowed
@@ -73,6 +74,12 @@ class TaskTable(table_of(Task, ["weight", "level"], narrower={"weight": NonNegat
             raise fault("contacts", "must be left out, or given (not empty) beside active = 'touching' or 'apart'")
 
 
+class SlipTable(table_of(SlipSensing)):
+    """Slip that the controller senses; left out: it takes all contacts that touch for rolling ones."""
+
+    enabled: bool = Field(default=True, description="false: slip is not sensed")
+
+
 class PlanarControllerTable(Table):
     """Sampled inverse dynamics: one quadratic program per period, whose torques are held until the next."""
 
@@ -93,6 +100,7 @@ class PlanarControllerTable(Table):
         default=None,
         description="1/N^2, weight of leaving the friction cone where no torques keep it; left out: a hard limit",
     )
+    slip: SlipTable | None = Field(default=None, description="how slip is sensed and met; left out: it is not")
     secondary: Literal["damping", "torques", "tangential-forces", "equal-forces"] = Field(
         default="damping", description="what fixes forces that no task fixes; all but damping add a level of tasks"
     )

@@ -292,11 +292,13 @@ def _data_keys(table: Table, prefix: str) -> list[tuple[str, str, DataFile]]:
         for mark in info.metadata:
             if isinstance(mark, DataFile) and value is not None and str(value).endswith(mark.ending):
                 found.append((prefix + key, str(value), mark))
-        if isinstance(value, Table):
-            found += _data_keys(value, f"{prefix}{key}.")
-        elif isinstance(value, tuple):
-            for i, inner in enumerate(value):
-                found += _data_keys(inner, f"{prefix}{key}[{i}].") if isinstance(inner, Table) else []
+        inside: list[tuple[str, object]] = [(key, value)]
+        if isinstance(value, tuple):
+            inside = [(f"{key}[{i}]", inner) for i, inner in enumerate(value)]
+        elif isinstance(value, dict):
+            inside = [(f"{key}.{name}", inner) for name, inner in value.items()]
+        for place, inner in inside:
+            found += _data_keys(inner, f"{prefix}{place}.") if isinstance(inner, Table) else []
     return found
 
 

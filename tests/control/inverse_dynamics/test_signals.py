@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trundle.control.inverse_dynamics.signals import SIGNALS, Constant, Ramp, SecondOrder, Signal, Sine, signal
+from trundle.control.inverse_dynamics.signals import SIGNALS, Constant, Ramp, Sampled, SecondOrder, Signal, Sine, signal
 from trundle.errors import InputError
 
 ALL = [
@@ -13,6 +13,7 @@ ALL = [
     SecondOrder(start=-2.0, kp=10.0, kd=10.0),
     SecondOrder(start=1.0, goal=0.5, kp=9.0, kd=6.0, start_rate=-0.3),
     SecondOrder(start=1.0, goal=0.5, kp=25.0, kd=2.0, start_rate=-0.3),
+    Sampled([0.0, 0.55, 1.0, 4.0], [0.2, 1.0, -0.3, 0.4]),
 ]
 
 
@@ -41,6 +42,23 @@ def test_the_second_order_response_as_written(kd: float) -> None:
     e = np.exp(-a * t) * (0.6 * np.cosh(w * t) + (0.2 + a * 0.6) * hyperbolic)
     assert float(one.at(t)[0]) == pytest.approx(0.4 + float(np.real(e)))
     assert float(one.at(1e4)[0]) == pytest.approx(0.4)
+
+
+def test_samples_are_met_and_held_at_their_ends() -> None:
+    one = Sampled([1.0, 2.0, 4.0], [0.5, 1.0, -1.0])
+    np.testing.assert_allclose(one.at(np.array([0.0, 1.0, 2.0, 4.0, 9.0]))[0], [0.5, 0.5, 1.0, -1.0, -1.0])
+    assert [float(part) for part in one.at(5.0)] == [-1.0, 0.0, 0.0]
+    assert [float(part) for part in one.at(0.5)] == [0.5, 0.0, 0.0]
+    assert [float(part) for part in Sampled([0.0, 2.0], [0.0, 1.0]).at(0.5)] == pytest.approx([0.25, 0.5, 0.0])
+    for times, values, key in (
+        ([0.0], [1.0], "times"),
+        ([0.0, 0.0], [1.0, 2.0], "times"),
+        ([0.0, 1.0], [1.0], "values"),
+    ):
+        with pytest.raises(InputError, match=key):
+            Sampled(times, values)
+    with pytest.raises(InputError, match="values"):
+        Sampled([0.0, 1.0], [0.0, np.nan])
 
 
 def test_faults() -> None:

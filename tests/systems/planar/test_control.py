@@ -297,3 +297,29 @@ def test_a_run_succeeds_only_at_its_goals(sets: list[str], status: tr.Status) ->
     off = np.abs(metrics_planar.tracked(run)["x"].error[run.time >= 0.9 * run.time[-1]]).max()
     wanted = run.metadata["control"]["tasks"][0].get("tolerance", np.inf)
     assert (off <= wanted) == (status is tr.Status.SUCCESS)
+
+
+def test_a_reference_from_a_csv_file_is_followed(tmp_path: Path) -> None:
+    t = np.linspace(0.0, 4.0, 41)
+    np.savetxt(tmp_path / "pitch.csv", np.stack([t, 0.1 * np.sin(1.5 * t)], axis=1), delimiter=",", header="time,value")
+    text = (Path(metrics_planar.__file__).parent / "rover-sinusoid.toml").read_text()
+    (tmp_path / "rover.toml").write_text(text.split("[acceptance]")[0])
+    sets = ["simulation.duration=2.0", 'reference.pitch={type="samples", file="pitch.csv"}']
+    run = run_of(str(tmp_path / "rover.toml"), *sets)
+    task = metrics_planar.tracked(run)["pitch"]
+    np.testing.assert_allclose(task.wanted, 0.1 * np.sin(1.5 * run.time), atol=1e-5)
+    assert np.abs(task.error[run.time > 1.0]).max() < 4e-3
+    assert run.status is tr.Status.SUCCESS
+    written = tr.run(load_scenario(str(tmp_path / "rover.toml"), sets), out=tmp_path / "out", plots=False)
+    assert (written.directory / "scenario.toml").exists()
+    again = load_scenario(str(tmp_path / "out" / "scenario.toml"))
+    assert work_of(again.file).signals == work_of(str(tmp_path / "rover.toml"), *sets).signals
+    for content, fault in (("0.0,1.0\n", "at least 2 rows"), ("0,1\n0,2\n", "increasing"), ("0,1\n1,nan\n", "finite")):
+        (tmp_path / "bad.csv").write_text(content)
+        with pytest.raises(InputError) as caught:
+            work_of(str(tmp_path / "rover.toml"), 'reference.pitch={type="samples", file="bad.csv"}')
+        assert "reference.pitch.file" in str(caught.value)
+        assert fault in str(caught.value)
+    for name in ("../pitch.csv", "none.csv"):
+        with pytest.raises(InputError, match=r"reference\.pitch\.file"):
+            work_of(str(tmp_path / "rover.toml"), f'reference.pitch={{type="samples", file="{name}"}}')

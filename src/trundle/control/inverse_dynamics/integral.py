@@ -73,7 +73,8 @@ class IntegralAction:
 
     def take(self, state: FloatArray, reference: ArrayLike, touching: Flags, command: Command) -> None:
         """Integrate over the period that follows a call with this state and reference, and its command."""
-        error = np.asarray(self._function(state, reference, touching)).ravel()
+        known = np.asarray(reference, dtype=np.float64)
+        error = np.asarray(self._function(state, known, np.asarray(touching, dtype=np.float64))).ravel()
         if not np.all(np.isfinite(error)):
             return
         after = np.clip(self.added + self._ki * self._period * error, -self._bound, self._bound)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, final
 
 import numpy as np
+from scipy.interpolate import CubicSpline
 
-from trundle.checks import FloatArray, choice
+from trundle.checks import FloatArray, array, choice
+from trundle.errors import InputError
 from trundle.parameters import Checked, NonNegative, Real, parameter
 
 Time = float | FloatArray
+MOST_SAMPLES = 100_000
 Triple = tuple[FloatArray, FloatArray, FloatArray]
 """Value, rate and acceleration: numbers or arrays, like the time they belong to."""
 
@@ -28,7 +31,7 @@ class Signal(Checked, ABC):
     def at(self, t: Time) -> Triple:
         """Return value, rate and acceleration at the time `t`, a number or an array."""
 
-    def table(self) -> dict[str, str | float]:
+    def table(self) -> dict[str, str | float | Sequence[float]]:
         """Return the signal as a scenario file writes it; see `signal`."""
         kind = next(name for name, known in SIGNALS.items() if known is type(self))
         return {"type": kind} | dataclasses.asdict(self)  # type: ignore[call-overload]
@@ -112,16 +115,52 @@ class SecondOrder(Signal):
         return self.goal + e, rate, -self.kp * e - self.kd * rate
 
 
+@final
+@dataclass(frozen=True)
+class Sampled(Signal):
+    """The natural cubic spline through samples (two: a line); before and after them their first and last value.
+
+    Parameters
+    ----------
+    times : (n,) s
+        Increasing, at least two.
+    values : (n,)
+        In the task's unit.
+    """
+
+    has_goal: ClassVar[bool] = True
+
+    times: Sequence[float]
+    values: Sequence[float]
+
+    def __post_init__(self) -> None:
+        t = array("times", self.times, (None,), unit="s")
+        if not 2 <= len(t) <= MOST_SAMPLES or np.any(np.diff(t) <= 0):
+            raise InputError("times", t, f"two or more, at most {MOST_SAMPLES}, increasing (s)")
+        y = array("values", self.values, (len(t),))
+        object.__setattr__(self, "times", tuple(t.tolist()))
+        object.__setattr__(self, "values", tuple(y.tolist()))
+        object.__setattr__(self, "_spline", CubicSpline(t, y, bc_type="natural"))
+
+    def at(self, t: Time) -> Triple:
+        """Return value, rate and acceleration."""
+        spline: CubicSpline = self._spline  # type: ignore[attr-defined]
+        inside = (np.asarray(t) >= self.times[0]) & (np.asarray(t) <= self.times[-1])
+        near = np.clip(t, self.times[0], self.times[-1])
+        return spline(near), np.where(inside, spline(near, 1), 0.0), np.where(inside, spline(near, 2), 0.0)
+
+
 SIGNALS: dict[str, type[Signal]] = {
     "constant": Constant,
     "ramp": Ramp,
     "sinusoid": Sine,
     "second-order": SecondOrder,
+    "samples": Sampled,
 }
 """Type in a file -> signal; a new one is a class and one line here."""
 
 
-def signal(table: Mapping[str, str | float]) -> Signal:
+def signal(table: Mapping[str, str | float | Sequence[float]]) -> Signal:
     """Return the signal of a table with its `type` and numbers.
 
     Raises

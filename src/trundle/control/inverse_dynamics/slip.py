@@ -8,6 +8,7 @@ from typing import final
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from trundle.checks import FloatArray, array, positive
 from trundle.control.inverse_dynamics.tasks import MotionQuantity, Task
@@ -181,7 +182,9 @@ class SlipMonitor:
         self.ticks += bool(np.any(now))
         self._before = self._nu.copy(), np.array(touching)
 
-    def _estimate(self, sliding: FloatArray, touching: FloatArray, direction: FloatArray, u: FloatArray) -> None:
+    def _estimate(
+        self, sliding: NDArray[np.intp], touching: NDArray[np.bool_], direction: FloatArray, u: FloatArray
+    ) -> None:
         """Filter the coefficients of the contacts `sliding` by the forces of the last period."""
         before = self._nu if self._before is None else self._before[0]
         pushed = self._M @ ((self._nu - before) / self._period) + self._h - self._S @ u

@@ -12,14 +12,14 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.control import Actuated, InverseDynamics, InverseDynamicsPolicy
 from trundle.control.inverse_dynamics.contact_finder import ContactFinder
-from trundle.control.inverse_dynamics.signals import Constant, Signal
+from trundle.control.inverse_dynamics.signals import Constant, Sampled, Signal
 from trundle.control.inverse_dynamics.state_adapter import ModelStateAdapter
 from trundle.errors import InputError
 from trundle.interrupts import held
 from trundle.models import RollingTree, Start
 from trundle.models.plant_error import PlantError
 from trundle.models.tree.model import TreeModel
-from trundle.scenarios.engine.building import Part, PartProgress, error_context
+from trundle.scenarios.engine.building import Part, PartProgress, data, error_context, measured
 from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.shapes import shape_of
 from trundle.simulate import simulate
@@ -28,7 +28,13 @@ from trundle.status import Status
 from trundle.systems.planar.build import settings
 from trundle.systems.planar.metrics import missed_goals
 from trundle.systems.planar.program import ControlProgram
-from trundle.systems.planar.schema_control import GOAL, PlanarNoiseTable, PlanarTrack
+from trundle.systems.planar.schema_control import (
+    GOAL,
+    PlanarNoiseTable,
+    PlanarTrack,
+    ReferenceTable,
+    SampledReferenceTable,
+)
 from trundle.systems.planar.tree import build_tree, start_of
 from trundle.threads import cached_property
 
@@ -43,6 +49,7 @@ def build(scenario: Scenario) -> TrackExperiment:
     """Return the experiment of a scenario of task `track`, its controller compiled."""
     tree, start = build_tree(scenario)
     work = TrackExperiment(scenario, tree, start)
+    _ = work.signals
     with error_context("controller", scenario):
         _ = work.controller
     _ = work.plant
@@ -125,11 +132,21 @@ class TrackExperiment:
         parts = {"integral": program.integral, "slip": program.slip}
         return InverseDynamicsPolicy(controller, signals, table.period, table.fallback, finder, late, **parts)
 
-    @property
+    @cached_property
     def signals(self) -> list[Signal]:
         """The reference signal of each task."""
         given = self.tables.reference
-        return [given[task.name].make() if task.name in given else Constant() for task in self.tables.controller.tasks]
+        return [self._signal(task.name, given.get(task.name)) for task in self.tables.controller.tasks]
+
+    def _signal(self, name: str, table: ReferenceTable | None) -> Signal:
+        if table is None:
+            return Constant()
+        if not isinstance(table, SampledReferenceTable):
+            return table.make()
+        key = f"reference.{name}.file"
+        with measured(key, table.file, self.scenario):
+            t, y = data(self.scenario, key, table.file, ("time", "value")).T
+            return Sampled(t.tolist(), y.tolist())
 
     def _wrapped(self, policy: Policy) -> Policy:
         """Return the policy with the noise of its sensors, its delay, and the errors of the drives."""

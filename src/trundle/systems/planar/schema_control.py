@@ -14,6 +14,7 @@ from trundle.models.plant_error import PlantError
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
     Array,
+    DataFile,
     Delay,
     Factor,
     NonNegative,
@@ -26,7 +27,7 @@ from trundle.scenarios.schema import (
     fault,
     table_of,
 )
-from trundle.scenarios.schema_shapes import GroundCurve
+from trundle.scenarios.schema_shapes import FILE, FileName, GroundCurve
 from trundle.systems.planar.schema import LinkTable, Name, Named, PlanarTable
 
 Factors = Annotated[dict[str, Factor], Allowed("a table of factors > 0, at most 100, by the bodies' names")]
@@ -55,7 +56,7 @@ class TaskTable(table_of(Task, ["weight", "level"], narrower={"weight": NonNegat
     tolerance: Positive | None = Field(
         default=None,
         description="m or rad (m/s, rad/s where a rate alone is followed), largest error over the last tenth of a run "
-        f"that succeeds; left out: {GOAL:g} of a first-level task with a goal (constant, second-order), else none",
+        f"that succeeds; left out: {GOAL:g} for a first-level task with a goal, else none",
     )
     active: Literal["always", "touching", "apart"] = Field(
         default="always", description="always, while any of `contacts` touches the terrain, or while none of them does"
@@ -129,13 +130,25 @@ class SecondOrderTable(table_of(SecondOrder, tag="second-order")):
     """The linear response y'' = kp (goal - y) - kd y' from `start`, `start_rate`."""
 
 
+class SampledReferenceTable(Table):
+    """The spline through the samples of a CSV file; before and after them their first and last value."""
+
+    type: Literal["samples"]
+    file: Annotated[FileName, FILE, DataFile("t, value")] = Field(
+        description="CSV: time (s), value in the task's unit; two rows or more, time increasing"
+    )
+
+
 ReferenceTable = Annotated[
-    ConstantTable | RampTable | SineTable | SecondOrderTable,
+    ConstantTable | RampTable | SineTable | SecondOrderTable | SampledReferenceTable,
     Field(discriminator="type"),
 ]
 References = Annotated[
     dict[str, ReferenceTable],
-    Allowed("a table by the tasks' names of tables with `type` one of 'constant', 'ramp', 'second-order', 'sinusoid'"),
+    Allowed(
+        "a table by the tasks' names of tables with `type` one of "
+        "'constant', 'ramp', 'samples', 'second-order', 'sinusoid'"
+    ),
 ]
 
 

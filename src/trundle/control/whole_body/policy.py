@@ -184,7 +184,7 @@ class HumanoidPolicy:
             load = self.handling.load_target(load, com, rate, yaw, turning) if load else None
         aim = WholeBodyTarget(
             com,
-            rotation_z(yaw),
+            rotation_z(yaw) @ self.controller.humanoid.R_ahead_base,
             progress.standing,
             aims,
             rate,

@@ -27,7 +27,8 @@ from trundle.control.whole_body.load import Load
 from trundle.control.whole_body.program import LimitRows, TickProgram
 from trundle.control.whole_body.target import BalanceTarget
 from trundle.errors import InputError
-from trundle.models.robots.humanoid import Humanoid, Pad
+from trundle.models.robots.ends import Pad
+from trundle.models.robots.humanoid import Humanoid
 from trundle.models.urdf.articulated import ArticulatedTerms
 from trundle.numerics.qp.qp import TOLERANCE
 from trundle.numerics.rotations import turn_between

@@ -8,7 +8,8 @@ from trundle.models.rigid_body import Coast, Ground, Hand, HandMotion, RigidBody
 from trundle.models.robot import Robot
 from trundle.models.robots.avatar import build_avatar
 from trundle.models.robots.capsules import Clearance
-from trundle.models.robots.humanoid import BallHand, Humanoid, Pad, Sole, load_humanoid
+from trundle.models.robots.ends import BallHand, Pad, Sole
+from trundle.models.robots.humanoid import Humanoid, load_humanoid
 from trundle.models.robots.obstacles import Obstacle
 from trundle.models.robots.passive_walker import PassiveWalker
 from trundle.models.rolling_pair import IMPACT, SURFACE, RollingPair, surface_of

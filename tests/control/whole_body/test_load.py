@@ -11,7 +11,8 @@ from trundle.control.whole_body.load import Load
 from trundle.control.whole_body.target import BalanceTarget
 from trundle.control.whole_body.whole_body import WholeBodyController, WholeBodyTarget
 from trundle.errors import InputError
-from trundle.models.robots.humanoid import Pad, load_humanoid
+from trundle.models.robots.ends import Pad
+from trundle.models.robots.humanoid import load_humanoid
 from trundle.numerics.rotations import rotation_by
 from trundle.status import Status
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +17,7 @@ from trundle.errors import InputError
 from trundle.models.centroidal.centroidal import Centroidal, CentroidalState, projection_frame
 from trundle.models.centroidal.forecast import Forecast, aligned
 from trundle.numerics.qp.qp import QpSolution, QpSolver
-from trundle.parameters import Checked, NonNegative, Positive, parameter
+from trundle.parameters import Checked, NonNegative, Positive, Range, parameter
 from trundle.status import Status
 from trundle.threads import PerThread
 
@@ -24,12 +25,16 @@ GRID = tuple([0.05] * 6 + [0.15] * 6 + [0.225] * 8)
 """Durations (s) of 20 samples over 3 s that walked a robot: fine at first."""
 
 
+Pair = Annotated[tuple[float, float], Range("2 numbers, each from 0 to 1e12", minimum=0.0)]
+
+
 @dataclass(frozen=True)
 class PreviewWeights(Checked):
     """Prices of half squares.
 
     Of position (1/m2), velocity (s2/m2), the two components of the angular momentum across the privileged axis
-    (1/(kg m2/s)2), contact forces (1/N2) and moments (1/(N m)2).
+    (1/(kg m2/s)2), contact forces (1/N2) and moments (1/(N m)2). The two axes across it are the first two rows of
+    `projection_frame`: x and y of the world where it is the way up.
 
     The angular momentum wants a weight near 1: with 1e-3 a robot that re-plans from its measured state fell, because
     plans spent angular momentum that a body cannot deliver.
@@ -46,6 +51,8 @@ class PreviewWeights(Checked):
     third: NonNegative = parameter(1.0, "weight, 1/(kg m^2/s)^2, of its component along the privileged axis")
     force: Positive = parameter(1e-7, "weight, 1/N^2")
     moment: Positive = parameter(1e-5, "weight, 1/(N m)^2")
+    axes: Pair = parameter((1.0, 1.0), "factors of position and velocity, of the first and the second axis")
+    momentum_axes: Pair = parameter((1.0, 1.0), "factors of angular_momentum about these two axes")
 
 
 class Preview:
@@ -189,7 +196,8 @@ class Preview:
         program = programs[layout]
         if program.weighed_for is None or not np.array_equal(program.weighed_for, masses):
             w = self.weights
-            state = np.array([w.position, w.velocity, w.position, w.velocity, w.angular_momentum, w.angular_momentum])
+            (a, b), pair = w.axes, np.array([w.position, w.velocity])
+            state = np.concatenate((a * pair, b * pair, w.angular_momentum * np.array(w.momentum_axes)))
             program.weigh(state, np.array([w.moment] * 3 + [w.force] * 3), w.third, masses)
         return program
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -23,6 +23,7 @@ from trundle.models.centroidal.centroidal import CentroidalState
 from trundle.models.urdf.articulated import ArticulatedTerms, Momentum
 from trundle.numerics.rotations import quaternion_of, rotation_by, rotation_z
 from trundle.parameters import Checked, Period, parameter
+from trundle.simulate.mujoco.pushes import ForcePulse
 from trundle.status import Status
 
 
@@ -103,6 +104,8 @@ class HumanoidPolicy:
         Share of the estimated angular momentum with which plans begin. Most of it is that of legs that swing, which
         ends by itself: with all of it plans move the centre of mass against it (10 cm in a walk), with none a robot
         that stands bears weaker pushes.
+    forces : sequence of ForcePulse
+        On the base, known before: those that the forecast of the steps tells the preview.
     """
 
     def __init__(
@@ -118,11 +121,13 @@ class HumanoidPolicy:
         posture: Callable[[float], FloatArray] | None = None,
         handling: Handling | None = None,
         momentum_share: float = 0.3,
+        forces: Sequence[ForcePulse] = (),
     ) -> None:
         self._share = number("momentum_share", momentum_share, minimum=0.0, maximum=1.0)
         self.controller, self.steps, self.path, self.preview = controller, steps, path, preview
         self.gating, self.periods = gating or Gating(), periods or ControlPeriods()
         self._start, self._posture, self.handling = np.array(q), posture, handling
+        self._forces = [(force, np.array(force.point), np.array(force.force)) for force in forces]
         robot = controller.humanoid.robot
         self._limit = robot.torque_limit
         self._radii = controller.humanoid.radii
@@ -179,7 +184,7 @@ class HumanoidPolicy:
             load = self.handling.load_target(load, com, rate, yaw, turning) if load else None
         aim = WholeBodyTarget(
             com,
-            rotation_z(yaw),
+            rotation_z(yaw) @ self.controller.humanoid.R_ahead_base,
             progress.standing,
             aims,
             rate,
@@ -187,6 +192,7 @@ class HumanoidPolicy:
             load=load,
             turning=turning,
             surfaces={name: progress.places[name].R_world_patch for name in progress.standing},
+            forces=[(point, force) for pulse, point, force in self._forces if pulse.acts(time)],
         )
         if self._posture is not None:
             times = (min(progress.clock + late, progress.stopped_at) for late in (0.0, self.periods.control))

@@ -90,6 +90,11 @@ class Progress:
     def forecast(self) -> Forecast:
         """What is counted on from now: late contacts not before they would be given up."""
         forecast = self.steps.forecast
+        if self.waited and forecast.pushes:  # forces from outside do not wait
+            gone = self.waited
+            forecast = replace(
+                forecast, pushes=[replace(p, start=p.start - gone, end=p.end - gone) for p in forecast.pushes]
+            )
         if not self.late:
             return forecast
         soon = self.clock + max(_LEAD, self.gating.patience - self.late)
@@ -201,7 +206,7 @@ class Progress:
     def _stop(self, why: str, standing: dict[str, PlacedPatch], travels: list[SwingMotion]) -> None:
         """End the steps with what stands and these last travels; the centre of mass goes between the soles."""
         masses = [change for change in self.steps.masses if change.time <= self.clock]
-        self.steps = Footsteps(standing, travels, masses=masses)
+        self.steps = Footsteps(standing, travels, masses=masses, pushes=self.steps.pushes)
         final = standing | {travel.name: travel.target for travel in travels}
         soles = [place.position for name, place in final.items() if name.endswith("_foot")]
         middle: FloatArray = np.mean(soles or [place.position for place in final.values()], axis=0)

@@ -13,7 +13,7 @@ from trundle.checks import FloatArray, integer, non_negative, number
 from trundle.contact.patch import PlacedPatch
 from trundle.control.whole_body.target import BalanceTarget
 from trundle.errors import InputError
-from trundle.models.centroidal.forecast import Forecast, Held, MassChange
+from trundle.models.centroidal.forecast import Forecast, Held, MassChange, Pushed
 from trundle.numerics.rotations import rotation_by, rotation_vector
 from trundle.threads import cached_property
 
@@ -99,6 +99,8 @@ class Footsteps:
         When an end that stands leaves for good, s.
     masses : sequence of MassChange
         Of what moves: an object that is picked up or set down.
+    pushes : sequence of Pushed
+        Forces from outside that are known before.
 
     Raises
     ------
@@ -119,6 +121,7 @@ class Footsteps:
     travels: Sequence[SwingMotion] = ()
     releases: Mapping[str, float] = field(default_factory=dict)
     masses: Sequence[MassChange] = ()
+    pushes: Sequence[Pushed] = ()
     forecast: Forecast = field(init=False, repr=False, compare=False)
     """Of what stands when."""
 
@@ -134,7 +137,7 @@ class Footsteps:
             ends = [travel.start for travel in own][0 if name in self.start else 1 :]
             ends += [self.releases.get(name, np.inf)]
             held += [Held(place, begin, end) for (begin, place), end in zip(places, ends, strict=True)]
-        object.__setattr__(self, "forecast", Forecast(tuple(held), masses=tuple(self.masses)))
+        object.__setattr__(self, "forecast", Forecast(tuple(held), tuple(self.pushes), tuple(self.masses)))
         for time in self.forecast.changes:
             if not self.forecast.held(np.array([time])).any():
                 raise InputError("travels", float(time), "times at which something stands")
@@ -199,14 +202,20 @@ class Move:
 
 
 def in_turn(
-    start: Mapping[str, PlacedPatch], moves: Sequence[Move], first: float = 1.0, masses: Sequence[MassChange] = ()
+    start: Mapping[str, PlacedPatch],
+    moves: Sequence[Move],
+    first: float = 1.0,
+    *,
+    releases: Mapping[str, float] | None = None,
+    masses: Sequence[MassChange] = (),
+    pushes: Sequence[Pushed] = (),
 ) -> Footsteps:
-    """Return moves one after the other from the time `first` (s) on; `masses`: see `Footsteps`."""
+    """Return moves one after the other from the time `first` (s) on; for the rest see `Footsteps`."""
     travels, time = [], first
     for move in moves:
         travels.append(SwingMotion(move.target.name, time, time + move.duration, move.target, move.lift, move.aside))
         time += move.duration + move.pause
-    return Footsteps(start, travels, masses=masses)
+    return Footsteps(start, travels, releases or {}, masses, pushes)
 
 
 Rule = Callable[[float, float, bool], float]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 
@@ -27,7 +27,8 @@ from trundle.control.whole_body.load import Load
 from trundle.control.whole_body.program import LimitRows, TickProgram
 from trundle.control.whole_body.target import BalanceTarget
 from trundle.errors import InputError
-from trundle.models.robots.humanoid import Humanoid, Pad
+from trundle.models.robots.ends import Pad
+from trundle.models.robots.humanoid import Humanoid
 from trundle.models.urdf.articulated import ArticulatedTerms
 from trundle.numerics.qp.qp import TOLERANCE
 from trundle.numerics.rotations import turn_between
@@ -108,6 +109,8 @@ class WholeBodyTarget:
         What the hands hold: then `com`, its rates and `angular_momentum` are of robot and load together.
     turning : float, rad/s
         Of the base about the vertical.
+    forces : sequence of ((3,) m, (3,) N)
+        Known forces from outside, world, and the points of the base, in its axes, at which they act.
     """
 
     com: FloatArray
@@ -122,6 +125,7 @@ class WholeBodyTarget:
     surfaces: Mapping[str, FloatArray] = field(default_factory=dict)
     load: Load | None = None
     turning: float = 0.0
+    forces: Sequence[tuple[FloatArray, FloatArray]] = ()
 
 
 class WholeBodyController:
@@ -129,9 +133,10 @@ class WholeBodyController:
 
     Unknowns (nudot, lam), lam the wrench (moment, force) of each sole in its own axes, and the force of each hand in
     those of the surface on which its ball rolls;
-    M nudot + h = (0, tau) + J'lam; J nudot + b = -damping (J nu) at what stands; cones with centre of pressure and yaw
-    (`trundle.contact.patch`), |tau| within limits, joints kept from their ends: after `horizon` seconds of a constant
-    acceleration they are still inside. A load in the hands has six accelerations of its own, see `Load`.
+    M nudot + h = (0, tau) + J'lam + sum J_e'f_e, f_e known from outside; J nudot + b = -damping (J nu) at what stands;
+    cones with centre of pressure and yaw (`trundle.contact.patch`), |tau| within limits, joints kept from their ends:
+    after `horizon` seconds of a constant acceleration they are still inside. A load in the hands has six accelerations
+    of its own, see `Load`.
 
     Parameters
     ----------
@@ -201,9 +206,11 @@ class WholeBodyController:
         J, b = self._contact_rows(program, ends, aim)
         self._write(program, terms, ends, q, nu, aim)
         M, h = terms.M, terms.h
+        for point, force in aim.forces:
+            h = h - ends["base"].at(point).Jv.T @ force
         if aim.load:
-            M, h, nv = program.M, program.h, self.humanoid.robot.nv
-            M[:nv, :nv], h[:nv] = terms.M, terms.h
+            M, h, plain, nv = program.M, program.h, h, self.humanoid.robot.nv
+            M[:nv, :nv], h[:nv] = terms.M, plain
             M[nv:, nv:], h[nv:] = aim.load.dynamics(self.humanoid.robot.gravity)
         data = assemble(program.layout, (M, h, program.S, J, b, J, program.D), DAMPING, Numbers)
         return solve_program(program.layout, data, program.solvers)

@@ -13,16 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from trundle.checks import ArrayField, Converted, FloatArray, array, inside, positive
+from trundle.checks import FloatArray, inside
 from trundle.contact.packed import FrameMotion
 from trundle.contact.patch import FlatPatch
 from trundle.errors import InputError
 from trundle.models.robots.capsules import Clearance, read_clearance
+from trundle.models.robots.ends import BallHand, Pad, Sole
 from trundle.models.robots.joint_patterns import by_joint, known
 from trundle.models.urdf.articulated import Articulated
 from trundle.models.urdf.checks import CheckedUrdf, load_urdf
 from trundle.models.urdf.examples import example_robots, load_example_robot
 from trundle.models.urdf.meshes import mesh_files
+from trundle.numerics.rotations import quaternion_of, rotation_z
 from trundle.records.whole import read_bytes
 from trundle.threads import cached_property
 
@@ -33,94 +35,6 @@ _TABLES = ("robot", "feet", "hands", "pads", "posture", "armature", "stiffness",
 
 _LEVEL = 0.95  # of a unit axis: the least part along x or y of a joint that counts as an ankle about it
 _LEAST = 0.1  # of half a sole's side: the least that an ankle must allow
-
-
-@dataclass(frozen=True)
-class Sole:
-    """A flat rectangle that may stand on the ground.
-
-    Parameters
-    ----------
-    link : str
-    at : (3,) m
-        Its centre in the axes of the link, which are those of the sole: x ahead, z out of the ground.
-    length, width : float, m
-    """
-
-    link: str
-    at: ArrayField = ArrayField()
-    length: Converted[float, float] = Converted()
-    width: Converted[float, float] = Converted()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "at", array("at", self.at, (3,), unit="m"))
-        positive("length", self.length, "m")
-        positive("width", self.width, "m")
-
-    def patch(self, friction: float, part: float = 1.0) -> FlatPatch:
-        """Return the patch, its sides shrunk to this part."""
-        return FlatPatch.rectangle(part * self.length, part * self.width, friction)
-
-
-@dataclass(frozen=True)
-class BallHand:
-    """A ball of `radius` (m) at the point `at` (3,) m of a link: a hand that may push."""
-
-    link: str
-    at: ArrayField = ArrayField()
-    radius: Converted[float, float] = Converted()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "at", array("at", self.at, (3,), unit="m"))
-        positive("radius", self.radius, "m")
-
-
-@dataclass(frozen=True)
-class Pad:
-    """A flat rectangle of a hand that presses against things.
-
-    Parameters
-    ----------
-    link : str
-    at : (3,) m
-        Its centre in the axes of the link.
-    inward : (3,)
-        Direction from the pad into the hand, in the axes of the link: the z axis of the pad.
-    length, width : float, m
-        Along its x and y axes.
-    ahead : (3,)
-        Direction in the axes of the link, made perpendicular: the x axis of the pad, which lies ahead where hands hold
-        something in front of the robot.
-    """
-
-    link: str
-    at: ArrayField = ArrayField()
-    inward: ArrayField = ArrayField()
-    length: Converted[float, float] = Converted()
-    width: Converted[float, float] = Converted()
-    ahead: ArrayField = ArrayField((1.0, 0.0, 0.0))
-    R_link_pad: FloatArray = field(init=False, repr=False, compare=False)
-    """(3, 3)."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "at", array("at", self.at, (3,), unit="m"))
-        object.__setattr__(self, "inward", array("inward", self.inward, (3,)))
-        positive("length", self.length, "m")
-        positive("width", self.width, "m")
-        object.__setattr__(self, "ahead", array("ahead", self.ahead, (3,)))
-        size, long = float(np.linalg.norm(self.inward)), float(np.linalg.norm(self.ahead))
-        if long < 1e-9:
-            raise InputError("ahead", self.ahead, "a direction")
-        if size < 1e-9 or abs(self.inward @ self.ahead) > 0.9 * size * long:
-            raise InputError("inward", self.inward, f"a direction away from ahead, {self.ahead.tolist()}")
-        z = self.inward / size
-        x = self.ahead / long - (z @ self.ahead / long) * z
-        x /= np.linalg.norm(x)
-        object.__setattr__(self, "R_link_pad", np.column_stack((x, np.cross(z, x), z)))
-
-    def patch(self, friction: float, part: float = 1.0) -> FlatPatch:
-        """Return the patch, its sides shrunk to this part."""
-        return FlatPatch.rectangle(part * self.length, part * self.width, friction)
 
 
 @dataclass(frozen=True)
@@ -212,10 +126,22 @@ class Humanoid:
         """The stiffness (n,) of the posture."""
         return by_joint("stiffness", self.stiffness, self.robot.joints, minimum=0.0)
 
-    def standing(self) -> FloatArray:
-        """Return q (nq,) in the posture with the middle of the soles at the origin, the base upright."""
+    @cached_property
+    def R_ahead_base(self) -> FloatArray:  # noqa: N802
+        """Axes (3, 3) of the base of the robot that stands with its soles pointing along x: root links may look back.
+
+        R = Rz(-yaw), yaw that of the mean x axis of the soles, from the base's, in the posture.
+        """
         q = self.robot.neutral
         q[7:] = self.joint_posture
+        soles = [motion.R[:, 0] for name, motion in self.placed_ends(q).items() if name.endswith("_foot")]
+        ahead = np.sum(soles, axis=0)
+        return rotation_z(-float(np.arctan2(ahead[1], ahead[0])))
+
+    def standing(self) -> FloatArray:
+        """Return q (nq,) in the posture, the base upright, the middle of the soles at the origin, ahead along x."""
+        q = self.robot.neutral
+        q[3:7], q[7:] = quaternion_of(self.R_ahead_base), self.joint_posture
         motions = self.placed_ends(q)
         q[:3] -= np.mean([motion.p for name, motion in motions.items() if name.endswith("_foot")], axis=0)
         return q

@@ -40,7 +40,7 @@ def rests_everywhere(humanoid: Humanoid, forecast: Forecast, height: float, q: F
     seen, ground = set(), None
     for i, time, standing in contact_sets(forecast, until):
         ground = min(float(c.position[2]) for c in standing) if ground is None else ground
-        contacts = _at_start(standing, np.array([*q[:2], ground]), q)
+        contacts = _at_start(humanoid, standing, np.array([*q[:2], ground]), q)
         alike = tuple((c.name, *np.round([*c.position, *c.R_world_patch.ravel()], _ALIKE) + 0.0) for c in contacts)
         if alike in seen:
             continue
@@ -108,11 +108,13 @@ def overlap(humanoid: Humanoid, a: PlacedPatch, b: PlacedPatch) -> float:
     return max(least, 0.0)
 
 
-def _at_start(contacts: Sequence[PlacedPatch], under: FloatArray, q: FloatArray) -> list[PlacedPatch]:
+def _at_start(
+    humanoid: Humanoid, contacts: Sequence[PlacedPatch], under: FloatArray, q: FloatArray
+) -> list[PlacedPatch]:
     """Return contacts shifted and turned about the vertical: the soles' middle at `under`, ahead as q looks."""
     soles = [c for c in contacts if c.name.endswith("_foot")] or list(contacts)
     ahead = np.sum([c.R_world_patch[:, 0] for c in soles], axis=0)
-    base = rotation_of(q[3:7])[:, 0]
+    base = rotation_of(q[3:7]) @ humanoid.R_ahead_base.T[:, 0]
     turn = rotation_z(float(np.arctan2(base[1], base[0]) - np.arctan2(ahead[1], ahead[0])))
     middle = np.mean([c.position for c in soles], axis=0)
     lowest = min(float(c.position[2]) for c in soles)

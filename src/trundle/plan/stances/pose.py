@@ -13,7 +13,8 @@ from trundle.checks import FloatArray, array, integer, positive
 from trundle.contact.patch import PlacedPatch
 from trundle.errors import InputError, TrundleError
 from trundle.models.centroidal.forecast import Forecast
-from trundle.models.robots.humanoid import BallHand, Humanoid
+from trundle.models.robots.ends import BallHand
+from trundle.models.robots.humanoid import Humanoid
 from trundle.plan.stances.equilibrium import Equilibrium, end_of, standing_still
 from trundle.plan.stances.inverse_kinematics import inverse_kinematics
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from trundle.checks import FloatArray, array, number, positive
 from trundle.models.robots.capsules import Capsule
-from trundle.models.robots.humanoid import Humanoid, Pad, Sole
+from trundle.models.robots.ends import Pad, Sole
+from trundle.models.robots.humanoid import Humanoid
 from trundle.models.robots.obstacles import Obstacle
 from trundle.models.robots.terrain import Terrain
 from trundle.numerics.rotations import quaternion_of, rotation_of, rotation_rpy

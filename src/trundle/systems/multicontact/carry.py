@@ -41,7 +41,11 @@ class CarryExperiment(MulticontactExperiment):
     """A humanoid that carries a box."""
 
     path_table: ClassVar[str] = "route"
-    reach_key: ClassVar[str] = "ways"
+
+    @property
+    def reach_key(self) -> str:
+        """The key that brings soles apart."""
+        return "route.ways"
 
     @property
     def tables(self) -> MulticontactCarry:
@@ -158,7 +162,8 @@ class CarryExperiment(MulticontactExperiment):
         """The footholds, and when the box joins and leaves."""
         task = self.pick_and_place
         first = task.starts["carry"] + self.tables.hands.pause
-        return in_turn(self.soles, self.moves, first, task.mass_changes(self.controller.humanoid.robot.mass))
+        masses = task.mass_changes(self.controller.humanoid.robot.mass)
+        return in_turn(self.soles, self.moves, first, masses=masses, pushes=self.known_pushes)
 
     @cached_property
     def rests(self) -> None:

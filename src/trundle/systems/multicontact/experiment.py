@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -19,7 +19,8 @@ from trundle.control.whole_body.policy import ControlPeriods, HumanoidPolicy
 from trundle.control.whole_body.stepping import Footsteps
 from trundle.control.whole_body.whole_body import WholeBodyController
 from trundle.errors import InputError
-from trundle.models.centroidal.centroidal import Centroidal
+from trundle.models.centroidal.centroidal import Centroidal, Push
+from trundle.models.centroidal.forecast import Pushed
 from trundle.models.robots.humanoid import HUMANOIDS, load_humanoid
 from trundle.models.robots.self_distance import SelfDistance
 from trundle.models.robots.terrain import Terrain
@@ -32,6 +33,7 @@ from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.engine.trials import run_trials
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate.mujoco.humanoid import HumanoidPlant, SensorNoise
+from trundle.simulate.mujoco.pushes import ForcePulse
 from trundle.systems.multicontact.layout import terrain_of
 from trundle.systems.multicontact.obstacles import read_avoidance_pairs, read_obstacles, read_rows
 from trundle.systems.multicontact.trials import Outcome, Trial, trajectory
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
     from trundle.systems.multicontact.schema import MulticontactTables
 
 
+_ALWAYS = 1e6
+"""Duration, s, of a force that does not end."""
 _BESIDE = 0.005
 """Room, m, between a sole and the edge of what it stands on: feet land by so much off."""
 
@@ -61,8 +65,11 @@ class MulticontactExperiment(ABC):
     scenario: Scenario
     path_table: ClassVar[str]
     """The table that says where it goes."""
-    reach_key: ClassVar[str]
-    """Its key that brings soles apart."""
+
+    @property
+    @abstractmethod
+    def reach_key(self) -> str:
+        """The key that brings soles apart."""
 
     # what a task says -----------------------------------------------------------------------------------
 
@@ -217,8 +224,26 @@ class MulticontactExperiment(ABC):
 
     def preview(self) -> Preview:
         """Return a fresh preview."""
-        weights = PreviewWeights(**self.tables.controller.preview.values(PreviewWeights))
-        return Preview(Centroidal(self.controller.humanoid.robot.mass), weights=weights)
+        table = self.tables.controller.preview
+        weights = PreviewWeights(**table.values(PreviewWeights))
+        return Preview(Centroidal(self.controller.humanoid.robot.mass), table.samples, axis=table.axis, weights=weights)
+
+    def forces(self, known: bool = False) -> list[ForcePulse]:
+        """Return the forces from outside on the base: all, or those that are `known` beforehand."""
+        return [
+            ForcePulse("base", one.point, one.force, one.start, one.duration or _ALWAYS)
+            for one in self.tables.forces
+            if one.known or not known
+        ]
+
+    @property
+    def known_pushes(self) -> list[Pushed]:
+        """The known forces as previews take them: with the moment that they have about the centre of mass at first."""
+        R, found = rotation_of(self.start[3:7]), []
+        for one in self.forces(known=True):
+            arm, force = self.start[:3] + R @ np.array(one.point) - self.com, np.array(one.force)
+            found.append(Pushed(Push(force, np.cross(arm, force)), one.start, one.start + one.duration))
+        return found
 
     @cached_property
     def path(self) -> NominalPath:
@@ -239,9 +264,18 @@ class MulticontactExperiment(ABC):
                 apart, time = max((apart, time), (float(np.linalg.norm(soles[1] - soles[0])), travel.end))
         missed = self._missed(time, float(self.gross(np.array([time]))[0][0, 2])) if apart > 0.0 else ""
         if missed:
-            table = getattr(self.tables, self.path_table)
             far = f"steps within the robot's reach: with the soles {apart:.2f} m apart, {missed}"
-            raise InputError(self.reach_key, getattr(table, self.reach_key), far)
+            raise InputError(self.reach_key, self.reached, far)
+
+    @property
+    def leaning(self) -> tuple[str, ...]:
+        """The hands that lean on something, in the order in which they first do."""
+        return tuple(dict.fromkeys(t.name for t in self.steps.travels if t.name.endswith("_hand")))
+
+    @property
+    def reached(self) -> object:
+        """The value of the key that brings soles apart."""
+        return reduce(getattr, self.reach_key.split("."), self.tables)
 
     def _missed(self, time: float, height: float) -> str:
         """Return why no pose on the soles at `time` (s) has its centre of mass `height` m high; empty if one has."""
@@ -282,6 +316,7 @@ class MulticontactExperiment(ABC):
             posture=posture,
             handling=handling,
             momentum_share=table.preview.momentum_share,
+            forces=self.forces(known=True),
         )
 
     def make_plant(self, trial: Trial) -> HumanoidPlant:

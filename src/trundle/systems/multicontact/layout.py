@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from trundle.checks import FloatArray
 from trundle.contact.patch import FlatPatch, PlacedPatch
 from trundle.control.whole_body.stepping import Move
 from trundle.control.whole_body.tandem import tandem_stance
@@ -14,10 +16,13 @@ from trundle.errors import InputError
 from trundle.models.robots.humanoid import Humanoid
 from trundle.models.robots.limbs import Limb, limb
 from trundle.models.robots.terrain import Block, Terrain
+from trundle.numerics.rotations import rotation_z
+from trundle.scenarios.engine.building import error_context
 from trundle.systems.multicontact.schema import MulticontactWalk
 
 if TYPE_CHECKING:
-    from trundle.systems.multicontact.schema import HandTable, MulticontactTables, StepsTable
+    from trundle.scenarios.scenario import Scenario
+    from trundle.systems.multicontact.schema import HandTable, MoveTable, MulticontactTables, StepsTable
 
 _BESIDE = 0.001
 """Room, m, between soles that are moved apart to stand beside each other."""
@@ -26,6 +31,9 @@ _OVER = 0.1
 alone, so that the hand has to help, and how far beyond the middle of the other while that one does."""
 _HOLDS = 0.5
 """Of the arm's length: most way between two holds."""
+
+
+Foothold = Callable[[float, float, float], tuple[FloatArray, FloatArray]]
 
 
 class Holds(NamedTuple):
@@ -132,6 +140,80 @@ def with_hand(
         moves.append(step)
         places[step.target.name] = step.target
     return moves
+
+
+class ListedMoves(NamedTuple):
+    """Moves of a file, when (s) the first begins, and when hands leave for good."""
+
+    moves: list[Move]
+    first: float
+    releases: dict[str, float]
+
+
+def listed_moves(
+    scenario: Scenario,
+    tables: MulticontactWalk,
+    ends: Collection[str],
+    start: Mapping[str, PlacedPatch],
+    foothold: Foothold,
+    terrain: Terrain,
+) -> ListedMoves:
+    """Return the moves of the array `moves`, of the robot's `ends`, from the soles of `start`.
+
+    `foothold` returns where all of a sole lies on one face, from (x, y, yaw).
+
+    Raises
+    ------
+    InputError
+        For an end or a block that is not there, a place where a sole does not lie on one face, or times that do not
+        follow each other.
+    """
+    walk, friction = tables.steps, tables.controller.preview.friction
+    moves, releases, first, ready, until = list[Move](), dict[str, float](), walk.first, 0.0, walk.first
+    for i, given in enumerate(tables.moves):
+        with error_context(f"moves[{i}]", scenario, {"block": f"moves[{i}].support"}):
+            if given.end not in ends:
+                raise InputError("end", given.end, "one of the robot's ends: " + ", ".join(map(repr, ends)))
+            if (given.end in start) == bool(given.support):
+                allowed = "left out of a sole" if given.support else "the name of the block on which the hand leans"
+                raise InputError("support", given.support, allowed)
+            target, aside = _listed_target(given, walk.aside, start, foothold, terrain, friction)
+            begin = until if given.start is None else given.start
+            if begin < ready:
+                raise InputError("start", begin, f"at least {ready:g} s: the one before is on its way until then")
+            if given.end in releases:
+                raise InputError("end", given.end, f"an end without a release before, at {releases[given.end]:g} s")
+            if moves:
+                moves[-1] = replace(moves[-1], pause=begin - ready)
+            else:
+                first = begin
+            duration = walk.single if given.duration is None else given.duration
+            ready, until = begin + duration, begin + duration + walk.double
+            lift = walk.lift if given.lift is None else given.lift
+            moves.append(Move(target, duration, walk.double, lift, aside))
+            if given.release is not None:
+                if given.end in start or given.release <= ready:
+                    raise InputError("release", given.release, f"left out of a sole; of a hand above {ready:g} s")
+                releases[given.end] = given.release
+    return ListedMoves(moves, first, releases)
+
+
+def _listed_target(
+    given: MoveTable,
+    aside: float,
+    start: Mapping[str, PlacedPatch],
+    foothold: Foothold,
+    terrain: Terrain,
+    friction: float,
+) -> tuple[PlacedPatch, FloatArray]:
+    """Return where an end goes, and the offset (3,), m, of the middle of its way."""
+    (x, y), turn = given.place, rotation_z(given.yaw)
+    if given.end in start:
+        point, R = foothold(x, y, given.yaw)
+        out = np.array([0.0, aside if given.end == "left_foot" else -aside, 0.0])
+        return PlacedPatch(given.end, start[given.end].patch, point, R @ turn), turn @ out
+    point, R = terrain.ground(x, y, given.support)
+    return PlacedPatch(given.end, FlatPatch.point(friction), point, R), np.zeros(3)
 
 
 def _hand_end(end: str, humanoid: Humanoid) -> str:

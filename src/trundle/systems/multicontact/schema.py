@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from trundle.control.preview.preview import PreviewWeights
+from trundle.control.preview.preview import GRID, PreviewWeights
 from trundle.control.whole_body.policy import ControlPeriods
 from trundle.control.whole_body.progress import Gating
 from trundle.control.whole_body.whole_body import WholeBodyGains
@@ -19,7 +19,9 @@ from trundle.scenarios.schema import (
     Array,
     DataFile,
     Fraction,
+    NonNegative,
     Period,
+    Place,
     Place3,
     Positive,
     PositiveFraction,
@@ -28,6 +30,7 @@ from trundle.scenarios.schema import (
     Sizes3,
     Table,
     Text,
+    Vector3,
     check_multiples,
     fault,
     table_of,
@@ -35,6 +38,7 @@ from trundle.scenarios.schema import (
 from trundle.simulate.mujoco.humanoid import HumanoidPlant, SensorNoise
 from trundle.systems.multicontact.schema_obstacles import Limbs, Obstacles, Turn3
 
+Newtons = Annotated[float, Field(ge=-1e6, le=1e6)]
 MassFactor = Annotated[float, Field(ge=0.01, le=100)]
 Factors = Annotated[
     tuple[MassFactor, ...],
@@ -60,6 +64,16 @@ Axes = Annotated[
     Field(min_length=1, max_length=2),
     Allowed("a list of 'fore-aft' and 'lateral', each at most once"),
 ]
+
+
+Samples = Annotated[
+    tuple[Annotated[float, Field(ge=0.005, le=2)], ...],
+    Array,
+    Field(min_length=1, max_length=64),
+    Allowed("1 to 64 times, each from 0.005 to 2 (s)"),
+]
+Place2 = Annotated[tuple[Place, Place], Array, Allowed("2 numbers, each from -1e6 to 1e6 (m)")]
+Force3 = Annotated[tuple[Newtons, Newtons, Newtons], Array, Allowed("3 numbers, each from -1e6 to 1e6 (N)")]
 
 
 class BlockTable(Table):
@@ -111,6 +125,10 @@ class PreviewTable(table_of(ControlPeriods, {"period": "preview"}, base=table_of
     """The preview of the centre of mass; see `trundle.control.preview.preview.Preview`."""
 
     use: bool = Field(default=True, description="false: the nominal motion itself is tracked")
+    samples: Samples = Field(default=GRID, description="s, durations of the samples of the window, one after the other")
+    axis: Vector3 = Field(
+        default=(0.0, 0.0, 1.0), description="privileged axis, world: motion and force along it are prescribed"
+    )
     sole_part: PositiveFraction = Field(default=0.75, description="of the soles' sides that plans may load")
     ankle: bool | None = Field(
         default=None,
@@ -121,6 +139,10 @@ class PreviewTable(table_of(ControlPeriods, {"period": "preview"}, base=table_of
     momentum_share: Fraction = Field(
         default=0.3, description="of the estimated angular momentum with which plans begin"
     )
+
+    def _check(self) -> None:
+        if not any(self.axis):
+            raise fault("axis", "must not be zero")
 
 
 class GatingTable(table_of(Gating)):
@@ -256,6 +278,31 @@ class HandTable(Table):
     lift: Lift = Field(default=0.05, description="m, height of its way")
 
 
+class MoveTable(Table):
+    """A way of a sole or a hand to a place of one's own, after those before it in the file."""
+
+    end: Text = Field(description="left_foot, right_foot, left_hand, right_hand: an end of the robot")
+    place: Place2 = Field(description="m, world: x and y of the sole's middle, or of the point where the hand leans")
+    yaw: Angle = Field(default=0.0, description="rad, of a sole about the ground's normal")
+    support: Text = Field(default="", description="name of the block: of a hand needed; of a sole left out the highest")
+    start: Seconds | None = Field(
+        default=None, description="s, when it leaves; left out: steps.double after the one before, or steps.first"
+    )
+    duration: Seconds | None = Field(default=None, description="s, of its way; left out: steps.single")
+    lift: Lift | None = Field(default=None, description="m, height of its way; left out: steps.lift")
+    release: Seconds | None = Field(default=None, description="s, when a hand leaves this hold for good")
+
+
+class ForceTable(Table):
+    """A force from outside on the robot's base."""
+
+    force: Force3 = Field(description="N, world")
+    point: Place3 = Field(default=(0.0, 0.0, 0.0), description="m, where it acts, in the axes of the base")
+    start: NonNegative = Field(default=0.0, description="s")
+    duration: Seconds | None = Field(default=None, description="s; left out: to the end")
+    known: bool = Field(default=True, description="whether preview and whole-body control are told of it beforehand")
+
+
 class SimulationTable(Table):
     """Recording."""
 
@@ -270,6 +317,9 @@ class MulticontactTables(ScenarioTable):
     robot: RobotTable = Field(default=RobotTable())
     terrain: TerrainTable = Field(default=TerrainTable())
     obstacles: Obstacles = Field(default=(), description="bodies that the robot should not touch")
+    forces: Annotated[tuple[ForceTable, ...], Array, Field(max_length=100), Allowed("at most 100 tables")] = Field(
+        default=(), description="forces from outside, over time"
+    )
     controller: ControllerTable = Field(default=ControllerTable())
     plant: PlantTable = Field(default=PlantTable())
     noise: NoiseTable = Field(default=NoiseTable())
@@ -294,4 +344,16 @@ class MulticontactWalk(MulticontactTables):
     task: Literal["walk"]
     steps: StepsTable = Field(default=StepsTable())
     hand: HandTable | None = Field(default=None, description="a hand on a support")
+    moves: Annotated[tuple[MoveTable, ...], Array, Field(max_length=1000), Allowed("at most 1000 tables")] = Field(
+        default=(), description="footholds and holds of one's own, in place of steps.count and steps.length"
+    )
     trials: TrialsTable = Field(default=TrialsTable())
+
+    def _check(self) -> None:
+        super()._check()
+        if not self.moves:
+            return
+        if self.hand is not None or self.steps.search or self.steps.fit:
+            raise fault("moves", "must be left out beside [hand], steps.search and steps.fit")
+        if self.steps.timing is not None and any(m.start or m.duration for m in self.moves):
+            raise fault("moves", "must have no times of their own beside steps.timing")

@@ -41,9 +41,8 @@ def check_stances(experiment: MulticontactExperiment) -> None:
             lowered = experiment.tables.robot.lowered
             allowed = f"a height at which the robot can stand: {error}"
             raise InputError("robot.lowered", lowered, allowed, file) from None
-        value = getattr(getattr(experiment.tables, experiment.path_table), experiment.reach_key)
         allowed = f"steps at each of which the robot can rest: {error}"
-        raise InputError(f"{experiment.path_table}.{experiment.reach_key}", value, allowed, file) from None
+        raise InputError(experiment.reach_key, experiment.reached, allowed, file) from None
 
 
 def check_turn(experiment: CarryExperiment) -> None:

@@ -29,7 +29,11 @@ class StandExperiment(MulticontactExperiment):
     """A humanoid that stands and is pushed, harder along an axis until it falls."""
 
     path_table: ClassVar[str] = "pushes"
-    reach_key: ClassVar[str] = "start"
+
+    @property
+    def reach_key(self) -> str:
+        """The key that brings soles apart."""
+        return "pushes.start"
 
     @property
     def tables(self) -> MulticontactStand:
@@ -55,7 +59,7 @@ class StandExperiment(MulticontactExperiment):
     @cached_property
     def steps(self) -> Footsteps:
         """The places of both soles."""
-        return Footsteps(self.soles_below(self.start))
+        return Footsteps(self.soles_below(self.start), pushes=self.known_pushes)
 
     @cached_property
     def gross(self) -> PointPath:

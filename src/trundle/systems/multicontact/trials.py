@@ -18,7 +18,7 @@ from trundle.simulate.mujoco.pushes import ForcePulse
 from trundle.status import Status
 from trundle.systems.multicontact.obstacles import with_obstacles
 from trundle.systems.multicontact.record import TrialResult
-from trundle.systems.multicontact.schema import MulticontactStand, MulticontactWalk
+from trundle.systems.multicontact.schema import MulticontactStand
 from trundle.systems.multicontact.stances import stance_records
 from trundle.units import GRAVITY
 
@@ -68,7 +68,7 @@ class Outcome:
 def run_trial(experiment: MulticontactExperiment, trial: Trial) -> Outcome:
     """Run one trial."""
     tables, plant, policy = experiment.tables, experiment.plant(trial), experiment.policy()
-    pushes = []
+    pushes = experiment.forces()
     if any(trial.push) and isinstance(tables, MulticontactStand):
         table = tables.pushes
         force = np.array(trial.push) / table.duration
@@ -204,17 +204,19 @@ def _sole_shift(truth: FloatArray, ends: list[str]) -> float:
 
 
 def _with_lean(result: TrialResult, experiment: MulticontactExperiment, trial: Trial, run: PlantRun) -> TrialResult:
-    """Add the loads of the hand on its support and the clearance among the robot's own bodies to a result."""
-    tables = experiment.tables
-    hand = tables.hand if isinstance(tables, MulticontactWalk) else None
-    if hand is None:
+    """Add the loads of leaning hands (the least of their shares) and the clearance among the robot's bodies."""
+    tables, humanoid, r = experiment.tables, experiment.controller.humanoid, run.records
+    hands = experiment.leaning
+    if not hands:
         return result
-    humanoid, r = experiment.controller.humanoid, run.records
-    i = tuple(humanoid.ends).index(hand.end)
-    placed, force = r["standing"][:, i] > 0, r["forces"][:, i, 2]
     weight = trial.mass_factor * humanoid.robot.mass * GRAVITY
-    runs = np.split(np.arange(len(placed)), np.flatnonzero(np.diff(placed)) + 1)
-    loads = [float(force[one].mean()) for one in runs if placed[one[0]]]
+    loads, shares, most = list[float](), list[float](), 0.0
+    for i in (tuple(humanoid.ends).index(hand) for hand in hands):
+        placed, force = r["standing"][:, i] > 0, r["forces"][:, i, 2]
+        runs = np.split(np.arange(len(placed)), np.flatnonzero(np.diff(placed)) + 1)
+        loads += [float(force[one].mean()) for one in runs if placed[one[0]]]
+        shares.append(float(force[placed].mean() / weight) if placed.any() else 0.0)
+        most = max(most, float(force.max()))
     clearance, pair = min(
         (
             experiment.distances(q)
@@ -225,8 +227,8 @@ def _with_lean(result: TrialResult, experiment: MulticontactExperiment, trial: T
     return replace(
         result,
         placements=int(sum(load > tables.controller.gating.force for load in loads)),
-        hand_load_share=float(force[placed].mean() / weight) if placed.any() else 0.0,
-        hand_load_most=float(force.max()),
+        hand_load_share=min(shares),
+        hand_load_most=most,
         self_clearance=clearance,
         nearest=tuple(pair),
     )

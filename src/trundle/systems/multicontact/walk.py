@@ -23,7 +23,7 @@ from trundle.problems.paths import PointPath
 from trundle.scenarios.engine.building import error_context
 from trundle.simulate.mujoco.humanoid import HumanoidPlant
 from trundle.systems.multicontact.experiment import MulticontactExperiment
-from trundle.systems.multicontact.layout import holds_of, steps_of, with_hand
+from trundle.systems.multicontact.layout import holds_of, listed_moves, steps_of, with_hand
 from trundle.systems.multicontact.schema import MulticontactWalk, StepsTable
 from trundle.systems.multicontact.trials import Outcome, Trial, numbered, run_trial
 from trundle.threads import cached_property
@@ -36,7 +36,11 @@ class WalkExperiment(MulticontactExperiment):
     """A humanoid that walks, with a hand on its surroundings where the file says so."""
 
     path_table: ClassVar[str] = "steps"
-    reach_key: ClassVar[str] = "length"
+
+    @property
+    def reach_key(self) -> str:
+        """The key that brings soles apart."""
+        return "moves" if self.tables.moves else "steps.length"
 
     @property
     def tables(self) -> MulticontactWalk:
@@ -45,12 +49,18 @@ class WalkExperiment(MulticontactExperiment):
 
     def check(self) -> None:
         """Raise `InputError` where footholds or poses are impossible."""
-        moved = {"hand": "hand", "humanoid": "robot.name", "loadable": "robot.name", "lowered": "robot.lowered"}
+        moved = {
+            "hand": "hand",
+            "moves": "moves",
+            "humanoid": "robot.name",
+            "loadable": "robot.name",
+            "lowered": "robot.lowered",
+        }
         if not self.tables.terrain.floor and not self.tables.terrain.blocks:
             moved["place"] = "terrain.floor"
         with error_context("steps", self.scenario, moved):
             _ = self.steps, self.rests
-            if self.tables.hand is not None and self.tables.robot.name not in HUMANOIDS:
+            if self.leaning and self.tables.robot.name not in HUMANOIDS:
                 _ = self.distances
             if self.rests is None:
                 self.check_reach()
@@ -94,7 +104,15 @@ class WalkExperiment(MulticontactExperiment):
             if name not in humanoid.ends:
                 raise InputError(f"lean.{name}", t.lean[name], "of one of " + ", ".join(humanoid.ends))
         kinds = {"single": t.single, "double": t.double, "lift": t.lift, "aside": t.aside}
-        if t.search:
+        first, releases = t.first, dict[str, float]()
+        if tables.moves:
+
+            def level(x: float, y: float, yaw: float) -> tuple[FloatArray, FloatArray]:
+                return self.foothold(x, y, 0.0, yaw)
+
+            listed = listed_moves(self.scenario, tables, humanoid.ends, start, level, self.terrain)
+            moves, first, releases = listed
+        elif t.search:
             places = {name: (sole.position, sole.R_world_patch) for name, sole in start.items()}
             found = footsteps(places, t.count * t.length, partial(self.foothold, shift=0.0), t.length)
             moves = steps_to(start, found, **kinds)
@@ -111,7 +129,7 @@ class WalkExperiment(MulticontactExperiment):
                 name: end.p - humanoid.radii.get(name, 0.0) * _UP for name, end in ends.items() if name not in start
             }
             moves = timed(start, moves, t.timing.make().duration, ways, away)
-        return in_turn(start, moves, t.first)
+        return in_turn(start, moves, first, releases=releases, pushes=self.known_pushes)
 
     def _ways(self, steps: Footsteps) -> FloatArray:
         """Path length (m) of the centre of mass from each step to the next; 0 after the last."""

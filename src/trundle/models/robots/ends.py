@@ -1,0 +1,99 @@
+"""What a robot touches with: soles that stand, balls of hands that push, pads of hands that hold things."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trundle.checks import ArrayField, Converted, FloatArray, array, positive
+from trundle.contact.patch import FlatPatch
+from trundle.errors import InputError
+
+
+@dataclass(frozen=True)
+class Sole:
+    """A flat rectangle that may stand on the ground.
+
+    Parameters
+    ----------
+    link : str
+    at : (3,) m
+        Its centre in the axes of the link, which are those of the sole: x ahead, z out of the ground.
+    length, width : float, m
+    """
+
+    link: str
+    at: ArrayField = ArrayField()
+    length: Converted[float, float] = Converted()
+    width: Converted[float, float] = Converted()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "at", array("at", self.at, (3,), unit="m"))
+        positive("length", self.length, "m")
+        positive("width", self.width, "m")
+
+    def patch(self, friction: float, part: float = 1.0) -> FlatPatch:
+        """Return the patch, its sides shrunk to this part."""
+        return FlatPatch.rectangle(part * self.length, part * self.width, friction)
+
+
+@dataclass(frozen=True)
+class BallHand:
+    """A ball of `radius` (m) at the point `at` (3,) m of a link: a hand that may push."""
+
+    link: str
+    at: ArrayField = ArrayField()
+    radius: Converted[float, float] = Converted()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "at", array("at", self.at, (3,), unit="m"))
+        positive("radius", self.radius, "m")
+
+
+@dataclass(frozen=True)
+class Pad:
+    """A flat rectangle of a hand that presses against things.
+
+    Parameters
+    ----------
+    link : str
+    at : (3,) m
+        Its centre in the axes of the link.
+    inward : (3,)
+        Direction from the pad into the hand, in the axes of the link: the z axis of the pad.
+    length, width : float, m
+        Along its x and y axes.
+    ahead : (3,)
+        Direction in the axes of the link, made perpendicular: the x axis of the pad, which lies ahead where hands hold
+        something in front of the robot.
+    """
+
+    link: str
+    at: ArrayField = ArrayField()
+    inward: ArrayField = ArrayField()
+    length: Converted[float, float] = Converted()
+    width: Converted[float, float] = Converted()
+    ahead: ArrayField = ArrayField((1.0, 0.0, 0.0))
+    R_link_pad: FloatArray = field(init=False, repr=False, compare=False)
+    """(3, 3)."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "at", array("at", self.at, (3,), unit="m"))
+        object.__setattr__(self, "inward", array("inward", self.inward, (3,)))
+        positive("length", self.length, "m")
+        positive("width", self.width, "m")
+        object.__setattr__(self, "ahead", array("ahead", self.ahead, (3,)))
+        size, long = float(np.linalg.norm(self.inward)), float(np.linalg.norm(self.ahead))
+        if long < 1e-9:
+            raise InputError("ahead", self.ahead, "a direction")
+        if size < 1e-9 or abs(self.inward @ self.ahead) > 0.9 * size * long:
+            raise InputError("inward", self.inward, f"a direction away from ahead, {self.ahead.tolist()}")
+        z = self.inward / size
+        x = self.ahead / long - (z @ self.ahead / long) * z
+        x /= np.linalg.norm(x)
+        object.__setattr__(self, "R_link_pad", np.column_stack((x, np.cross(z, x), z)))
+
+    def patch(self, friction: float, part: float = 1.0) -> FlatPatch:
+        """Return the patch, its sides shrunk to this part."""
+        return FlatPatch.rectangle(part * self.length, part * self.width, friction)

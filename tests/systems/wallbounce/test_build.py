@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bench.wallbounce import leaning
 from tests.measuring import compute
 from trundle.contact.soft import SoftLaw
 from trundle.errors import InputError
@@ -156,13 +157,6 @@ def test_a_run_leaves_trajectory_parts_metrics_pictures_and_page(tmp_path: Path)
     files = {path.name for path in (tmp_path / "out" / "plots").iterdir()}
     assert {"hand_forces.png", "acceleration.png", "path.png", "planned_hand_speed.png", "trials.png"} <= files
     assert (tmp_path / "out" / "viewer.html").stat().st_size > 100_000
-
-
-def leaning(degrees: float) -> list[str]:
-    """Set a wall that leans away from the robot (over it where < 0), as far from its torso as upright ones: 0.36 m."""
-    a, height = np.deg2rad(degrees), 1.2 if degrees < 0.0 else 0.138  # m, where the torso is nearest
-    point, normal = [0.14 + 0.36 / np.cos(a), 0.0, height], [-np.cos(a), 0.0, np.sin(a)]
-    return [f"walls=[{{point = {[float(v) for v in point]}, normal = {[float(v) for v in normal]}}}]"]
 
 
 @pytest.mark.slow

@@ -154,6 +154,8 @@ def test_a_run_leaves_trajectory_parts_metrics_pictures_and_page(tmp_path: Path)
     values = compute("wallbounce-models", made, result.parts)
     assert {"penetration_p95", "slip_p95", "off_wall_force_p95", "slip_p95_implicit"} <= set(values)
     assert values["slip_p95"] < values["slip_p95_implicit"]
+    assert 0.0 <= values["penetration_p95_implicit"] <= values["penetration_max_implicit"]
+    assert made["hand_penetration_implicit"].max() <= values["penetration_max_implicit"] + 1e-12
     files = {path.name for path in (tmp_path / "out" / "plots").iterdir()}
     assert {"hand_forces.png", "acceleration.png", "path.png", "planned_hand_speed.png", "trials.png"} <= files
     assert (tmp_path / "out" / "viewer.html").stat().st_size > 100_000
@@ -194,6 +196,8 @@ def test_plans_without_contact_have_no_quality_that_could_hold():
     values = models(run, {})
     assert set(values) == {f"{key}_implicit" for key in full}
     assert set(values.values()) == {0.5}
+    most: Any = SimpleNamespace(metadata={"plan_quality": {"implicit": {"penetration_max": 0.03, "slip_count": 9.0}}})
+    assert models(run, {"implicit-only": most}) == values | {"penetration_max_implicit_only": 0.03}
 
 
 @pytest.mark.parametrize("missing", [float("nan"), float("inf")])

@@ -44,7 +44,7 @@ def _of_run(run: Trajectory) -> dict[str, DrawRun]:
 
 
 def hand_forces(run: Trajectory, ax: Axes) -> None:
-    """Draw planned and measured force of both hands over time; bands: the plan has the hand in contact (figure 5b)."""
+    """Draw planned and measured force of both hands; bands: the plan has the hand in contact (paper 5, figure 5b)."""
     quiet = True
     for i, (name, colour) in enumerate(zip(_HANDS, _COLOURS, strict=True)):
         planned, measured = (
@@ -64,7 +64,7 @@ def hand_forces(run: Trajectory, ax: Axes) -> None:
 
 
 def acceleration(run: Trajectory, ax: Axes) -> None:
-    """Draw the magnitude of the ball's acceleration over time, mean of 50 ms, and the push (figure 5b)."""
+    """Draw the magnitude of the ball's acceleration over time, mean of 50 ms, and the push (paper 5, figure 5b)."""
     rate = np.linalg.norm(np.gradient(run["base_velocity"], run.time, axis=0), axis=1)
     width = max(1, round(0.05 / float(run.time[1] - run.time[0])))
     smooth = np.convolve(np.pad(rate, width, mode="edge"), np.ones(width) / width, mode="same")[width:-width]
@@ -172,7 +172,7 @@ def _both_plans(name: str, title: str, unit: str) -> DrawRun:
 
     draw.__name__ = name
     shaded = "; shaded: the deepest in a wall that the plan has ahead" if name == "hand_distance" else ""
-    draw.__doc__ = f"{title} over time, at the plans' own instants{shaded} (figure 6)."
+    draw.__doc__ = f"{title} over time, at the plans' own instants{shaded} (paper 5, figure 6)."
     return draw
 
 

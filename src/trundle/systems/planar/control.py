@@ -26,6 +26,7 @@ from trundle.simulate import simulate
 from trundle.simulate.wrappers import Delayed, Noisy
 from trundle.status import Status
 from trundle.systems.planar.build import settings
+from trundle.systems.planar.estimates import recorded
 from trundle.systems.planar.metrics import missed_goals
 from trundle.systems.planar.program import ControlProgram
 from trundle.systems.planar.schema_control import (
@@ -83,6 +84,8 @@ class TrackExperiment:
         with held():
             run = simulate(plant, start, **settings(tables), policy=policy, progress=progress)
             run = replace(run, metadata=dict(run.metadata) | {"control": self._described(inner)})
+            if inner is not None and self.program.estimator is not None and self.program.estimator.log:
+                run = recorded(run, self.program.estimator.log)
             return run if inner is None else _ended(run, inner.statuses)
 
     @cached_property
@@ -117,7 +120,7 @@ class TrackExperiment:
     @cached_property
     def program(self) -> ControlProgram:
         """What the controller computes, compiled."""
-        return ControlProgram.of(self.tree, self.start.atlas, self.tables.controller)
+        return ControlProgram.of(self.tree, self.start.atlas, self.tables, self.scenario.seed)
 
     @property
     def controller(self) -> InverseDynamics | None:
@@ -126,10 +129,10 @@ class TrackExperiment:
 
     def _sampled(self, controller: InverseDynamics) -> InverseDynamicsPolicy:
         table = self.tables.controller
-        finder = ContactFinder(self.tree.system, self.start.atlas)
         late = self.tables.noise.contact_delay
         program, signals = self.program, follow(self.signals)
-        parts = {"integral": program.integral, "slip": program.slip}
+        finder = None if program.estimator else ContactFinder(self.tree.system, self.start.atlas)
+        parts = {"integral": program.integral, "slip": program.slip, "estimator": program.estimator}
         return InverseDynamicsPolicy(controller, signals, table.period, table.fallback, finder, late, **parts)
 
     @cached_property

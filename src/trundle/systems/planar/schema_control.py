@@ -10,6 +10,7 @@ from pydantic import Field
 from trundle.control import Task
 from trundle.control.inverse_dynamics import SlipSensing
 from trundle.control.inverse_dynamics.signals import Constant, Ramp, SecondOrder, Sine
+from trundle.control.sensing import RollingSensors
 from trundle.models.plant_error import PlantError
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
@@ -165,6 +166,15 @@ class PlanarNoiseTable(Table):
     )
 
 
+class EstimatorTable(table_of(RollingSensors)):
+    """Encoders and an inertial unit, from whose readings the controller estimates the state; left out: it knows it."""
+
+    enabled: bool = Field(default=True, description="false: the controller knows the state, with [noise]")
+    body: Name | None = Field(
+        default=None, description="that has the unit, at its centre of mass; left out: the first without a parent"
+    )
+
+
 PLANT = {name: name for name in ("mass", "inertia", "friction", "center_of_mass", "terrain")}
 PLANT |= {"curve_size": "size", "joint_damping": "damping", "joint_friction": "dry_friction"}
 _PLANT = dict.fromkeys(("mass", "inertia", "friction"), Factor)
@@ -186,6 +196,7 @@ class PlanarTrack(PlanarTable):
     controller: PlanarControllerTable
     reference: References = Field(default={}, description="by the tasks' names; left out: the constant 0")
     noise: PlanarNoiseTable = PlanarNoiseTable()
+    estimator: EstimatorTable | None = Field(default=None, description="left out: the state is known, with [noise]")
     plant: PlantTable = PlantTable()
 
     def _check(self) -> None:
@@ -208,6 +219,7 @@ class PlanarTrack(PlanarTable):
             if task.type == "joint" and known[task.body].parent is None:
                 raise fault(f"{key}.body", "must be a body with a parent: it has no joint")
         self._check_references(seen)
+        self._check_estimator(known)
         for name in self.plant.center_of_mass:
             if name not in known:
                 raise fault(f"plant.center_of_mass.{name}", "must belong to one of " + _listed(known))
@@ -227,6 +239,16 @@ class PlanarTrack(PlanarTable):
         for name in self.reference:
             if name not in tasks:
                 raise fault(f"reference.{name}", f"must belong to a task: {_listed(tasks)}")
+
+    def _check_estimator(self, known: Mapping[str, LinkTable]) -> None:
+        if self.estimator is None:
+            return
+        roots = [name for name, body in known.items() if body.parent is None]
+        if self.estimator.body not in (None, *roots):
+            raise fault("estimator.body", "must be a body without a parent: " + _listed(roots))
+        for key in ("position", "angle", "velocity", "angular_velocity", "delay") if self.estimator.enabled else ():
+            if getattr(self.noise, key):
+                raise fault(f"noise.{key}", "must be 0 beside [estimator], whose sensors have noise of their own")
 
 
 def _curved(known: Mapping[str, LinkTable]) -> list[str]:

@@ -146,7 +146,22 @@ class RollingEstimator:
         """Return the estimate (n_x,) of the `state` (n_x,), of which nothing but readings of sensors is used.
 
         ``touching`` (contacts,) says which contacts touch; ``u`` (n_u,) are the inputs since the last call.
+
+        Raises
+        ------
+        SimulationError
+            If the state is not finite, or the sigmas are so far apart that the covariance is not.
         """
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._take(state, touching, u)
+                self.log.append(self._judged(time, state))
+        except np.linalg.LinAlgError:
+            raise SimulationError("the covariance of the estimate is singular", Status.NOT_FINITE) from None
+        return self._state(self._z, touching)
+
+    def _take(self, state: FloatArray, touching: Flags, u: FloatArray) -> None:
+        """Go on to the next call, with what the sensors and the contacts say there."""
         true, nv, one = state[self._at], self._model.nv, self._sensors
         if not self._z.size:
             self._z = np.append(true + one.start * self._random.normal(size=2 * nv), 0.0)
@@ -155,11 +170,14 @@ class RollingEstimator:
             self._advance(self._readings(true, self._true), touching, u)
         self._hold_to_ground(np.flatnonzero(touching), touching)
         self._true = true
-        error, P = (self._z[:-1] - true)[self._seen], self._P[np.ix_(self._seen, self._seen)]
-        if not np.all(np.isfinite(self._z)) or not np.all(np.isfinite(P)):
+
+    def _judged(self, time: float, state: FloatArray) -> Estimate:
+        """Return the estimate against the truth."""
+        error, P = (self._z[:-1] - state[self._at])[self._seen], self._P[np.ix_(self._seen, self._seen)]
+        nees = float(error @ np.linalg.solve(P, error))
+        if not np.isfinite([*self._z, nees, *P.ravel()]).all():
             raise SimulationError("the estimate of the state is not finite", Status.NOT_FINITE)
-        self.log.append(Estimate(time, error, np.sqrt(np.diag(P)), float(error @ np.linalg.solve(P, error))))
-        return self._state(self._z, touching)
+        return Estimate(time, error, np.sqrt(np.diag(P)), nees)
 
     def _readings(self, true: FloatArray, before: FloatArray) -> FloatArray:
         """Return encoders, gyroscope and accelerometer, with their noise."""

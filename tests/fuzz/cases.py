@@ -458,6 +458,7 @@ BY_KIND: dict[str, dict[str, Any]] = {
         "controller.tasks.weight": 1, "controller.tasks.level": 0,
         "controller.tasks.active": "always", "reference": {}, "reference.speed.start": 0,
         **{f"noise.{key}": 0 for key in "position angle velocity angular_velocity delay contact_delay".split()},
+        "plan.duration": [1, 10], "plan.nodes": 40, "plan.share": 0.9,
         "estimator.encoder": 1e-4, "estimator.gyro": 1e-3, "estimator.gyro_bias": 5e-3, "estimator.accelerometer": 0.02,
         "estimator.start": 1e-4, "estimator.model": 5, "estimator.terrain": 1e-5, "estimator.rolling": 1e-4,
         "estimator.slipping": 1,

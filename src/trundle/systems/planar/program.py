@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.control import InverseDynamics, Limit, MotionQuantity, Task
 from trundle.control.inverse_dynamics import IntegralAction, SlipMonitor, Slipping
@@ -111,9 +112,9 @@ def _limits(
     table: PlanarControllerTable, model: TreeModel, driven: Contacts, last: ca.SX | None, slipping: Slipping | None
 ) -> list[Limit]:
     limits: list[Limit] = []
-    bounds = [table.torque_limits.get(name, table.torque_limit or np.inf) for name in model.driven]
+    bounds = torque_bounds(table, model)
     if np.any(np.isfinite(bounds)):
-        limits.append(tk.torque_limit(np.array(bounds)))
+        limits.append(tk.torque_limit(bounds))
     if last is not None and table.torque_rate_limit is not None:
         limits.append(tk.torque_rate_limit(table.torque_rate_limit, table.period, last))
     if table.cone:
@@ -123,6 +124,11 @@ def _limits(
             cones["coefficients"] = slipping.share * slipping.friction
         limits += tk.contact_limits(model.constraints, driven.terms.kin, driven.terms.split, **cones)
     return limits
+
+
+def torque_bounds(table: PlanarControllerTable, model: TreeModel) -> FloatArray:
+    """Return the largest torques (N m; N of a slide) of the inputs (n_u,), infinite where there is no limit."""
+    return np.array([table.torque_limits.get(name, table.torque_limit or np.inf) for name in model.driven])
 
 
 class Contacts:

@@ -140,15 +140,42 @@ class SampledReferenceTable(Table):
     )
 
 
+class PlannedReferenceTable(Table):
+    """From the start to goals, at rest at each, as [plan] finds it; of all tasks or of none."""
+
+    type: Literal["planned"]
+    goals: Annotated[
+        tuple[Real, ...], Array, Field(min_length=1, max_length=20), Allowed("1 to 20 numbers (m or rad)")
+    ] = Field(description="m or rad, values of the task, one after another; as many for every task")
+
+
+class PlanTable(Table):
+    """Settings of the plan that makes references of type `planned`: durations are free, torques and cones bounded."""
+
+    duration: Annotated[tuple[Positive, Positive], Array, Allowed("[shortest, longest] (s)")] = Field(
+        default=(1.0, 10.0), description="s, shortest and longest duration from one goal to the next"
+    )
+    nodes: Annotated[int, Field(ge=4, le=1000), Allowed("an integer from 4 to 1000")] = Field(
+        default=40, description="intervals of the collocation from one goal to the next"
+    )
+    share: PositiveFraction = Field(
+        default=0.9, description="part of torque limits and of the controller's friction that the plan may use"
+    )
+
+    def _check(self) -> None:
+        if self.duration[0] > self.duration[1]:
+            raise fault("duration", "must be ascending (s)")
+
+
 ReferenceTable = Annotated[
-    ConstantTable | RampTable | SineTable | SecondOrderTable | SampledReferenceTable,
+    ConstantTable | RampTable | SineTable | SecondOrderTable | SampledReferenceTable | PlannedReferenceTable,
     Field(discriminator="type"),
 ]
 References = Annotated[
     dict[str, ReferenceTable],
     Allowed(
         "a table by the tasks' names of tables with `type` one of "
-        "'constant', 'ramp', 'samples', 'second-order', 'sinusoid'"
+        "'constant', 'planned', 'ramp', 'samples', 'second-order', 'sinusoid'"
     ),
 ]
 
@@ -195,6 +222,7 @@ class PlanarTrack(PlanarTable):
     task: Literal["track"]
     controller: PlanarControllerTable
     reference: References = Field(default={}, description="by the tasks' names; left out: the constant 0")
+    plan: PlanTable = PlanTable()
     noise: PlanarNoiseTable = PlanarNoiseTable()
     estimator: EstimatorTable | None = Field(default=None, description="left out: the state is known, with [noise]")
     plant: PlantTable = PlantTable()
@@ -239,6 +267,14 @@ class PlanarTrack(PlanarTable):
         for name in self.reference:
             if name not in tasks:
                 raise fault(f"reference.{name}", f"must belong to a task: {_listed(tasks)}")
+        counts = {
+            name: len(one.goals) for name, one in self.reference.items() if isinstance(one, PlannedReferenceTable)
+        }
+        for name in sorted(tasks) if counts else ():
+            if name not in counts:
+                raise fault(f"reference.{name}", "must be of type 'planned', as another is: a plan is of all tasks")
+            if counts[name] != max(counts.values()):
+                raise fault(f"reference.{name}.goals", f"must be {max(counts.values())} numbers, as of other tasks")
 
     def _check_estimator(self, known: Mapping[str, LinkTable]) -> None:
         if self.estimator is None:

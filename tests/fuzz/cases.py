@@ -206,6 +206,7 @@ BASES: dict[str, dict[str, Any]] = {
         },
         "reference": {"speed": {"type": "ramp", "rate": 0.6}},
         "noise": {"angle": 1e-3, "delay": 0.004, "contact_delay": 0.01},
+        "estimator": {"enabled": False, "body": "base"},
         "plant": {
             "mass": 1.05,
             "center_of_mass": {"base": [0.02, -0.01]},
@@ -457,6 +458,10 @@ BY_KIND: dict[str, dict[str, Any]] = {
         "controller.tasks.weight": 1, "controller.tasks.level": 0,
         "controller.tasks.active": "always", "reference": {}, "reference.speed.start": 0,
         **{f"noise.{key}": 0 for key in "position angle velocity angular_velocity delay contact_delay".split()},
+        "plan.duration": [1, 10], "plan.nodes": 40, "plan.share": 0.9,
+        "estimator.encoder": 1e-4, "estimator.gyro": 1e-3, "estimator.gyro_bias": 5e-3, "estimator.accelerometer": 0.02,
+        "estimator.start": 1e-4, "estimator.model": 5, "estimator.terrain": 1e-5, "estimator.rolling": 1e-4,
+        "estimator.slipping": 1,
         **{f"plant.{key}": 1 for key in ("mass", "inertia", "friction", "actuator_gain")},
         **{f"plant.{key}": 0 for key in ("joint_damping", "joint_friction", "actuator_bias")},
         "plant.center_of_mass": {}, "plant.curve_size": {},

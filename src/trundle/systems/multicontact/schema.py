@@ -162,7 +162,7 @@ class ControllerTable(table_of(ControlPeriods, {"period": "control"})):
     gating: GatingTable = Field(default=GatingTable())
 
 
-class PlantTable(table_of(HumanoidPlant, ["friction", "step", "sole_part"])):
+class PlantTable(table_of(HumanoidPlant, ["friction", "step", "sole_part", "actuation"])):
     """The simulated robot; masses are those of the trials."""
 
     moved: Offsets = Field(

@@ -152,6 +152,19 @@ def test_position_controlled_joints_walk_as_far(walked) -> None:
     assert stand == pytest.approx(walked["joint_torque"][-50:].mean(axis=0), abs=5.0), "N m: they stand alike"
 
 
+@pytest.mark.slow
+def test_a_preview_that_has_to_find_the_sway_needs_its_window() -> None:
+    """The paper's reference, at one velocity: 3 s ahead it walks, 0.75 s ahead it falls (paper 3, III-C, V-A)."""
+    parts = load_scenario("humanoid-walk").parts
+    ends = {}
+    for name in ("even-samples", "short-window"):
+        (job,) = build(parts[name]).parts()
+        (ends[name],) = results(job.run(None))
+    assert ends["even-samples"].survived, ends["even-samples"].reason
+    assert ends["even-samples"].com_rms_xy < 0.01
+    assert not ends["short-window"].survived
+
+
 def test_a_robot_without_drives_cannot_follow_positions() -> None:
     with pytest.raises(InputError, match=r"plant\.actuation = .*servo\.stiffness and servo\.damping"):
         build(load_scenario(EXAMPLES / "romeo_walk.toml", ["plant.actuation='position'"]))

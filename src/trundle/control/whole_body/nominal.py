@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +16,7 @@ from trundle.errors import InputError
 from trundle.models.centroidal.centroidal import CentroidalState
 from trundle.problems.paths import PointPath
 
+Shape = Literal["swaying", "piecewise", "constant"]
 _LONG = 1.0
 """A rest before a step that is longer than this, s, is a rest."""
 
@@ -55,6 +58,7 @@ def gross_path(
     lean: Mapping[str, float] | None = None,
     rise: float = 0.3,
     back: float = 0.0,
+    shape: Shape = "swaying",
 ) -> PointPath:
     """Return a coarse path of the centre of mass: over the middle of what stands while something travels.
 
@@ -74,10 +78,16 @@ def gross_path(
         By how much it is behind the middle of what stands, along the soles' direction, from the first half second on.
     lean : mapping of str to float, m
         Where it is across, from the middle of both soles, while an end travels; those left out: by `sway`.
+    shape : "swaying", "piecewise" or "constant"
+        Smooth from side to side; or straight over the middles of the soles, without what is said of sway, lean, rise
+        and back: "piecewise" at a constant velocity during each step, at rest between them, "constant" at one velocity
+        from the first step to the last, as the paper prefers (paper 3, III-C).
     """
     aside = lean or {}
     first, last = _middle(steps, 0.0), _middle(steps, steps.duration + 1.0)
     height = float(com[2]) - lowered - first[2]
+    if shape != "swaying":
+        return _straight(steps, com, height, shape == "piecewise")
     times, points = [0.0, 0.5], [np.array(com), np.array([first[0], first[1], height + first[2]])]
     for travel in steps.travels:
         time = (travel.start + travel.end) / 2
@@ -102,6 +112,14 @@ def gross_path(
         yaw = steps.heading(time)[0]
         point[:2] -= back * np.array([np.cos(yaw), np.sin(yaw)])
     return PointPath(times, points, "smooth")
+
+
+def _straight(steps: Footsteps, com: FloatArray, height: float, everywhere: bool) -> PointPath:
+    """Return straight pieces over the middles of the soles: of all stances, or of the first and the last one."""
+    up, feet = np.array([0.0, 0.0, height]), [travel for travel in steps.travels if travel.name.endswith("_foot")]
+    knots = list(chain.from_iterable((travel.start - 1e-6, travel.end) for travel in feet))
+    times = [0.5, *(t for t in (knots if everywhere else knots[:1] + knots[-1:]) if t > 0.5)]
+    return PointPath([0.0, *times], [com, *(_middle(steps, time) + up for time in times)])
 
 
 def nominal_path(

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from trundle.control.preview.preview import GRID, PreviewWeights
+from trundle.control.whole_body.nominal import Shape
 from trundle.control.whole_body.policy import ControlPeriods
 from trundle.control.whole_body.progress import Gating
 from trundle.control.whole_body.whole_body import WholeBodyGains
@@ -224,6 +225,11 @@ class StepsTable(Table):
     lift: Lift = Field(default=0.06, description="m, height of the soles' way")
     sway: Annotated[float, Field(ge=0, le=1.5), Allowed("a number from 0 to 1.5")] = Field(
         default=0.6, description="share of the way to the standing foot that the coarse path of the centre goes"
+    )
+    reference: Shape = Field(
+        default="swaying",
+        description="that path: from side to side; 'piecewise': at a constant velocity during each step, over the "
+        "middle of the soles; 'constant': at one velocity from the first step to the last",
     )
     lean: Leans = Field(
         default={}, description="m, where that path is across, from the middle of the soles, while this end travels"

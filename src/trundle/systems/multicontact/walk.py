@@ -143,8 +143,8 @@ class WalkExperiment(MulticontactExperiment):
         return self._coarse(self.steps)
 
     def _coarse(self, steps: Footsteps) -> PointPath:
-        walk = self.walk
-        return gross_path(steps, self.com, lowered=self.tables.robot.lowered, sway=walk.sway, lean=walk.lean)
+        walk, lowered = self.walk, self.tables.robot.lowered
+        return gross_path(steps, self.com, lowered=lowered, sway=walk.sway, lean=walk.lean, shape=walk.reference)
 
     @cached_property
     def rests(self) -> StancePlan | None:

@@ -244,8 +244,8 @@ class StepsTable(Table):
     )
     search: bool = Field(
         default=False,
-        description="whether footholds are searched for over the ground (A*), to count lengths ahead; else they are "
-        "these lengths apart, moved by at most 10 cm",
+        description="whether footholds are searched for over the ground (A*), to count lengths ahead, with a hand "
+        "where soles alone cannot rest; else they are these lengths apart, moved by at most 10 cm",
     )
     rest: bool = Field(default=False, description="whether the robot must be able to rest at every stance")
     fit: bool = Field(

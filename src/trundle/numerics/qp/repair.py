@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.numerics.qp.backends import Backend, Matrix, ProgramBounds, RawSolution, backend, dense
+from trundle.numerics.qp.backends import Backend, Matrix, ProgramBounds, RawSolution, backend
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
 
 _ROUNDS = 12
 _SHIFT, _REFINEMENTS = 1e-9, 5
@@ -19,12 +23,12 @@ class EvenProgram:
     """A program in units in which the largest entry of each unknown's and each row's coefficients is about one.
 
     x = step * (unknown * x'), y = row * y' / (cost step): Ruiz's scaling (2001) of [H A'; A 0], as OSQP and PIQP
-    do, then one unit `step` for all unknowns and one for the cost.
+    do, then one unit `step` for all unknowns and one for the cost. Sparse matrices stay sparse.
     """
 
-    H: FloatArray
+    H: Matrix
     g: FloatArray
-    A: FloatArray
+    A: Matrix
     limits: ProgramBounds
     units: FloatArray
     """(n + m,): of the unknowns, then of the rows' multipliers."""
@@ -34,16 +38,17 @@ class EvenProgram:
     @classmethod
     def of(cls, H: Matrix, g: FloatArray, A: Matrix, limits: ProgramBounds) -> EvenProgram:
         """Return a program in even units."""
-        H, A, n = dense(H), dense(A), len(g)
-        units = even_units(np.block([[H, A.T], [A, np.zeros((len(A), len(A)))]]))
+        n = len(g)
+        units = even_units(_bordered(H, A))
         d, e = units[:n], units[n:]
-        H, g, A = d[:, None] * H * d, d * g, e[:, None] * A * d
+        H, g, A = _scaled(d, H, d), d * g, _scaled(e, A, d)
         low, high = (np.concatenate((side[:n] / d, side[n:] * e)) for side in (limits.low, limits.high))
         ends = np.abs(np.concatenate((low, high)))
         ends = ends[np.isfinite(ends) & (ends > 0.0)]
         steep = float(np.abs(g).max(initial=0.0))
-        step = max(steep if np.any(H) else 0.0, float(np.median(ends)) if len(ends) else 0.0) or 1.0
-        cost = 1.0 / (max(step * step * float(np.abs(H).max(initial=0.0)), step * steep) or 1.0)
+        bend = float(np.abs(H if isinstance(H, np.ndarray) else H.data).max(initial=0.0))
+        step = max(steep if bend else 0.0, float(np.median(ends)) if len(ends) else 0.0) or 1.0
+        cost = 1.0 / (max(step * step * bend, step * steep) or 1.0)
         even = ProgramBounds(low / step, high / step, limits.equal)
         return cls(cost * step * step * H, cost * step * g, A, even, units, step, cost)
 
@@ -65,11 +70,13 @@ class EvenProgram:
         Primal-dual active set (Hintermueller, Ito, Kunisch 2002): a bound is active where its multiplier is more than
         the distance. The matrix is shifted, so that it is never singular, and the shift refined away.
         """
-        from scipy.linalg import lu_factor, lu_solve
+        from scipy import sparse
+        from scipy.sparse.linalg import splu
 
         if not (np.all(np.isfinite(x)) and np.all(np.isfinite(multipliers))):
             return
-        n, stacked, (low, high, _) = len(x), np.vstack((np.eye(len(x)), self.A)), self.limits
+        n, (low, high, _) = len(x), self.limits
+        stacked = sparse.vstack((sparse.eye_array(n), self.A), format="csr")
         seen: set[bytes] = set()
         for _ in range(_ROUNDS):
             value = stacked @ x
@@ -80,25 +87,49 @@ class EvenProgram:
             if key in seen:
                 return
             seen.add(key)
-            C, k = stacked[active], int(active.sum())
-            K = np.block([[self.H, C.T], [C, np.zeros((k, k))]])
+            K, k = _bordered(self.H, stacked[active]), int(active.sum())
             right = np.concatenate((-self.g, np.where(up, high, low)[active]))
             z = np.concatenate((x, multipliers[active]))
-            factors = lu_factor(K + np.diag(np.repeat((_SHIFT, -_SHIFT), (n, k))))
+            try:
+                factors = splu(K + sparse.diags_array(np.repeat((_SHIFT, -_SHIFT), (n, k)), format="csc"))
+            except RuntimeError:  # singular after all
+                return
             for _ in range(_REFINEMENTS):
-                z = z + lu_solve(factors, right - K @ z, check_finite=False)
+                z = z + factors.solve(right - K @ z)
             x, multipliers = z[:n], np.zeros(len(low))
             multipliers[active] = z[n:]
             yield x, multipliers
 
 
-def even_units(matrix: FloatArray) -> FloatArray:
+def even_units(matrix: Matrix) -> FloatArray:
     """Return units (k,) in which the largest entry of each row of a symmetric matrix is about one."""
-    size, units = np.abs(matrix), np.ones(len(matrix))
+    from scipy import sparse
+
+    entries = sparse.coo_array(matrix)
+    (i, j), size, units = entries.coords, np.abs(entries.data), np.ones(matrix.shape[0])
     for _ in range(_ROUNDS):
-        largest = (units[:, None] * size * units).max(axis=0, initial=0.0)
+        largest = np.zeros(len(units))
+        np.maximum.at(largest, j, units[i] * size * units[j])
         units = units / np.sqrt(np.where(largest > 0.0, largest, 1.0))
     return units
+
+
+def _bordered(H: Matrix, A: Matrix) -> csc_array:
+    """Return [H A'; A 0]."""
+    from scipy import sparse
+
+    H, A = sparse.csc_array(H), sparse.csc_array(A)
+    m = A.shape[0]
+    return sparse.block_array([[H, A.T], [A, sparse.csc_array((m, m))]], format="csc")
+
+
+def _scaled(left: FloatArray, matrix: Matrix, right: FloatArray) -> Matrix:
+    """Return diag(left) matrix diag(right)."""
+    if isinstance(matrix, np.ndarray):
+        return left[:, None] * matrix * right
+    from scipy import sparse
+
+    return sparse.csc_matrix(sparse.diags(left) @ matrix @ sparse.diags(right))
 
 
 def second_tries(even: EvenProgram, limits: ProgramBounds, answer: RawSolution, run: Backend) -> Iterator[RawSolution]:

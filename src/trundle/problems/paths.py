@@ -56,10 +56,10 @@ class PointPath:
 
     def __call__(self, times: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return positions (n, 3) and velocities (n, 3) at the times (n,)."""
+        if len(self.times) == 1:
+            return np.tile(self.points, (len(times), 1)), np.zeros((len(times), 3))
         inside = np.clip(times, self.times[0], self.times[-1])
         moving = ((times > self.times[0]) & (times <= self.times[-1]))[:, None]
-        if len(self.times) == 1:
-            return np.tile(self.points, (len(inside), 1)), np.zeros((len(inside), 3))
         if self._smooth:
             return self._curve(inside), np.where(moving, self._rate(inside), 0.0)
         after = np.clip(np.searchsorted(self.times, inside, side="left"), 1, len(self.times) - 1)

@@ -80,14 +80,14 @@ def linear_state(W: np.ndarray, mass: float, state: np.ndarray) -> np.ndarray:
     return np.array([mass * r[0], mass * v[0], mass * r[1], mass * v[1], L[0], L[1]])
 
 
-def gains(case: Case, stages: cs.Stages) -> np.ndarray:
-    """Sum of B w over the contacts, (K, 6)."""
+def gains(case: Case, stages: cs.Stages, about: np.ndarray | None = None) -> np.ndarray:
+    """Sum of B w over the contacts, (K, 6), or with the rows along the axis, about points (K, 3), (K, 8)."""
     count = len(case.durations)
     if not case.placed:
-        return np.zeros((count, 6))
+        return np.zeros((count, 6 if about is None else 8))
     places = np.tile([c.position for c in case.placed], (count, 1, 1))
     turns = np.tile([c.R_world_patch for c in case.placed], (count, 1, 1, 1))
-    B = stages.inputs(places, turns)
+    B = stages.inputs(places, turns) if about is None else stages.reach(places, turns, about)
     w = np.array([[case.wrench(k, i) * case.on[k, i] for i in range(len(case.placed))] for k in range(count)])
     return np.einsum("knij,knj->ki", B, w)
 
@@ -110,6 +110,8 @@ def test_samples_are_exact(contacts: int, pushes: bool) -> None:
 def test_the_force_along_the_axis_is_what_the_contacts_push(contacts: int) -> None:
     case = Case(5, contacts)
     samples = case.samples(case.oracle())
+    reached = gains(case, cs.discretise(samples), np.zeros((len(case.durations), 3)))[:, 6]
+    np.testing.assert_allclose(reached, samples.privileged_force, atol=1e-8 * case.mass)
     for k, wanted in enumerate(samples.privileged_force):
         pushed = sum(
             (case.placed[i].R_world_patch @ case.wrench(k, i)[3:] for i in range(contacts) if case.on[k, i]),
@@ -122,15 +124,10 @@ def test_the_dropped_component_is_computed_exactly() -> None:
     for seed in range(4):
         case = Case(seed, 3)
         exact = case.oracle()
-        states = np.array([linear_state(case.W, case.mass, state) for state in exact[:-1]])
-        force, moment = np.zeros((2, len(states), 3))
-        for k in range(len(states)):
-            for i, c in enumerate(case.placed):
-                if case.on[k, i]:
-                    world = c.world(case.wrench(k, i))
-                    moment[k] += world[:3]
-                    force[k] += world[3:]
-        gain = cs.third_momentum_gain(case.samples(exact), states, force, moment)
+        states = np.array([linear_state(case.W, case.mass, state) for state in exact])
+        samples, about = case.samples(exact), np.random.default_rng(seed).normal(size=(len(states) - 1, 3))
+        added = gains(case, cs.discretise(samples), about)
+        gain = cs.third_momentum_gain(samples, states[:-1], states[1:], added, about)
         np.testing.assert_allclose(gain, np.diff(exact[:, 6:] @ case.W[2]), atol=1e-9 * np.abs(exact[:, 6:]).max())
 
 

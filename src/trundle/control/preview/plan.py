@@ -187,45 +187,46 @@ def rolled(window: Window, gains: FloatArray) -> tuple[FloatArray, FloatArray]:
     `gains` (K, 6) is what the wrenches add in each sample, sum B w.
     """
     stages, K = window.stages, len(gains)
-    added, T = gains + stages.C, window.samples.durations
-    turn, half = T * stages.phi, T**2 / 2 * stages.phi
+    added, T = gains + stages.C, window.samples.durations[:, None]
+    swing = T * stages.phi[:, None] * np.array([-1.0, 1.0])
     states, starts = np.empty((K + 1, len(window.start))), np.empty((K, len(window.start)))
     states[0] = window.start
-    edges = [0, *window.resets.tolist(), K]
-    for a, b in pairwise(edges):
+    for a, b in pairwise([0, *window.resets.tolist(), K]):
         starts[a] = window.E[a] @ states[a] + window.e[a]
-        for pair in (0, 2):  # sums in place of products: A adds T m v to m r, and both to L
-            speed, place = states[a + 1 : b + 1, pair + 1], states[a + 1 : b + 1, pair]
-            np.cumsum(added[a:b, pair + 1], out=speed)
-            speed += starts[a, pair + 1]
-            starts[a + 1 : b, pair + 1] = speed[:-1]
-            np.cumsum(added[a:b, pair] + T[a:b] * starts[a:b, pair + 1], out=place)
-            place += starts[a, pair]
-            starts[a + 1 : b, pair] = place[:-1]
-        for row, pair, sign in ((4, 2, -1.0), (5, 0, 1.0)):
-            swept = turn[a:b] * starts[a:b, pair] + half[a:b] * starts[a:b, pair + 1]
-            momentum = states[a + 1 : b + 1, row]
-            np.cumsum(added[a:b, row] + sign * swept, out=momentum)
-            momentum += starts[a, row]
-            starts[a + 1 : b, row] = momentum[:-1]
+        # Sums in place of products: A adds T m v to m r, and both to L.
+        _summed(states[a + 1 : b + 1, 1:4:2], starts[a:b, 1:4:2], added[a:b, 1:4:2])
+        speed = starts[a:b, 1:4:2]
+        _summed(states[a + 1 : b + 1, 0:4:2], starts[a:b, 0:4:2], added[a:b, 0:4:2] + T[a:b] * speed)
+        swept = swing[a:b] * (starts[a:b, 0:4:2] + T[a:b] / 2 * speed)[:, ::-1]
+        _summed(states[a + 1 : b + 1, 4:], starts[a:b, 4:], added[a:b, 4:] + swept)
     return states, starts
 
 
+def _summed(ends: FloatArray, starts: FloatArray, added: FloatArray) -> None:
+    """Write where sums of `added` from starts[0] begin and end."""
+    np.add.accumulate(added, axis=0, out=ends)
+    ends += starts[0]
+    starts[1:] = ends[:-1]
+
+
 def momenta(
-    window: Window, states: FloatArray, starts: FloatArray, sums: FloatArray, first: FloatArray
+    window: Window, states: FloatArray, starts: FloatArray, gains: FloatArray, first: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return the angular momentum (K + 1, 3), world, from the measured `first` (3,), and its gains (K, 3) in samples.
 
-    What bodies bring or take is between the samples: it belongs to none, and is in the momentum at the end of the next.
+    `gains` (K, 8) is what the wrenches add in each sample (`Stages.reach`, about the path). What bodies bring or take
+    is between the samples: it belongs to none, and is in the momentum at the end of the next.
     """
     s = window.samples
-    third = third_momentum_gain(s, starts, sums[:, 3:], sums[:, :3])
-    gains = (np.column_stack((states[1:, 4:] - starts[:, 4:], third))[:, None] @ s.W)[:, 0]
-    steps = gains.copy() if window.joining else gains
+    rates = np.empty((len(gains), 3))
+    rates[:, :2] = states[1:, 4:] - starts[:, 4:]
+    rates[:, 2] = third_momentum_gain(s, starts, states[1:], gains, window.middles)
+    gained = (rates[:, None] @ s.W)[:, 0]
+    steps = gained.copy() if window.joining else gained
     for k, body in window.joining.items():
         T, m = s.durations[k - 1], s.masses[k - 1]
         high = s.height[k - 1] + T * s.speed[k - 1] + T**2 / 2 * s.acceleration[k - 1]
         fast = s.speed[k - 1] + T * s.acceleration[k - 1]
         r, v = (np.array([*states[k, [i, i + 2]] / m, along]) @ s.W[k - 1] for i, along in ((0, high), (1, fast)))
         steps[k] += body.momentum_jump(m, r, v)
-    return first + np.concatenate((np.zeros((1, 3)), np.cumsum(steps, axis=0))), gains
+    return first + np.concatenate((np.zeros((1, 3)), np.cumsum(steps, axis=0))), gained

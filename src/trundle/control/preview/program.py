@@ -32,9 +32,9 @@ _TURNED = np.array(
     ],
     dtype=bool,
 )
-_REACHED = np.zeros((STATES, 6), dtype=bool)
-_REACHED[[1, 3, 4, 5], 3:] = True
-_REACHED[4:, :3] = True
+_REACHED = np.zeros((STATES + 2, 6), dtype=bool)
+_REACHED[[1, 3, 4, 5, 6, 7], 3:] = True
+_REACHED[[4, 5, 7], :3] = True
 _PLACES, _SPEEDS = np.array([0, 2]), np.array([1, 3])
 
 
@@ -147,8 +147,9 @@ class PreviewProgram:
     def __init__(self, layout: Layout, scales: Scales, accuracy: float, max_iterations: int) -> None:
         self.layout, self.scales = layout, scales
         K, nz = layout.count, layout.width
-        self._dense = _TURNED if layout.turning else _PLAIN
+        self._dense = np.flatnonzero(_TURNED if layout.turning else _PLAIN)
         self._reset_rows = np.array([[0, 2], [1, 3]])
+        self._reached = self._reached_places()
         E = Entries(*self._equation_places(), (layout.rows * K, K * nz))
         C = Entries(*self._cone_places(), (K * sum(slot.rows for slot in layout.slots), K * nz))
         self.qp = PersistentQp(
@@ -157,7 +158,11 @@ class PreviewProgram:
         widths = [slot.columns for slot in layout.slots]
         self._columns = np.concatenate([np.arange(6)[6 - width :] for width in widths] or [[]]).astype(int)
         self._slot = np.repeat(np.arange(len(widths)), widths)
-        self._patterns = [_REACHED[:, 6 - width :] for width in widths]
+        self._units = scales.wrench[self._columns]
+        # An equation of a sample in flight needs a coefficient: the first slot's normal force is zero.
+        self._normal = np.flatnonzero(
+            (self._reached[1] == STATES) & (self._reached[2] == widths[0] - 1 if widths else 0)
+        )
         self._index: NDArray[np.intp] | None = None
         self._tables: Sequence[tuple[FloatArray, FloatArray]] | None = None
         self.weighed_for: FloatArray | None = None
@@ -172,20 +177,13 @@ class PreviewProgram:
         columns: list[NDArray[np.intp]] = [k * nz + state + np.arange(STATES)]
         rows.append(k * per + _PLACES)
         columns.append(k * nz + state + _SPEEDS)
-        i, j = np.nonzero(self._dense)
+        i, j = np.divmod(self._dense, STATES)
         rows.append(k[1:] * per + i)
         columns.append(k[:-1] * nz + state + j)
-        start = 0
-        for width, *_ in layout.slots:
-            i, j = np.nonzero(_REACHED[:, 6 - width :])
-            rows.append(k * per + i)
-            columns.append(k * nz + start + j)
-            start += width
-        start = 0
-        for width, *_ in layout.slots:
-            rows.append(np.broadcast_to(k * per + STATES, (K, 3)))
-            columns.append(k * nz + start + width - 3 + np.arange(3))
-            start += width
+        _, i, j, _ = self._reached
+        rows.append(k * per + i)
+        columns.append(k * nz + j)
+        start = layout.inputs
         if layout.turning:
             for pair in (0, 1):
                 rows.append(k * per + 7 + pair)
@@ -194,10 +192,24 @@ class PreviewProgram:
                 columns.append(k[:-1] * nz + state + self._reset_rows[pair])
         if layout.third:
             own, row = state - 1, per - 1
-            inputs = np.arange(layout.inputs)
-            rows += [k * per + row, k[1:] * per + row, np.broadcast_to(k * per + row, (K, layout.inputs))]
-            columns += [k * nz + own, k[:-1] * nz + own, k * nz + inputs]
+            rows += [k * per + row, k[1:] * per + row]
+            columns += [k * nz + own, k[:-1] * nz + own]
         return np.concatenate([part.ravel() for part in rows]), np.concatenate([part.ravel() for part in columns])
+
+    def _reached_places(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp], FloatArray]:
+        """Return of what wrenches do in a sample (`Stages.reach`) the places in it, the rows and columns, and factors."""
+        layout, scales = self.layout, self.scales
+        units = np.concatenate((-scales.state, [scales.weight, -scales.state[4]]))
+        taken, start = [(np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros(0))], 0
+        for slot, (width, *_) in enumerate(layout.slots):
+            i, j = np.nonzero(_REACHED[: STATES + 1 + layout.third, 6 - width :])
+            component = j + 6 - width
+            place = (slot * (STATES + 2) + i) * 6 + component
+            row = np.where(i > STATES, layout.rows - 1, i)
+            taken.append((place, row, start + j, scales.wrench[component] / units[i]))
+            start += width
+        place, row, column, factor = (np.concatenate(parts) for parts in zip(*taken, strict=True))
+        return place, row, column, factor
 
     def _cone_places(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         layout = self.layout
@@ -225,80 +237,47 @@ class PreviewProgram:
         self.qp.write_weights(h.ravel())
         self.weighed_for = np.array(masses)
 
-    def write(
-        self,
-        window: Window,
-        index: NDArray[np.intp],
-        inputs: FloatArray,
-        placed: tuple[FloatArray, FloatArray],
-        force: FloatArray,
-    ) -> None:
+    def write(self, window: Window, reach: FloatArray, force: FloatArray) -> None:
         """Write the numbers of a window.
 
-        `index` (K, S) says which contact fills each slot, `inputs` (K, S, 6, 6) what its wrench does (`Stages.inputs`),
-        `placed` where it is (K, S, 3) and how it lies (K, S, 3, 3), `force` (K,) what all bear along the privileged
-        axis, N.
+        `reach` (K, S, 8, 6) says what the wrench of each slot does (`Stages.reach` about the path), `force` (K,) what
+        all bear along the privileged axis, N.
         """
-        _, rotations = placed
-        layout, sx, su = self.layout, self.scales.state, self.scales.wrench
+        layout, sx = self.layout, self.scales.state
         K, samples, stages = layout.count, window.samples, window.stages
-        empty = index < 0
-        A = (stages.A @ window.E) * (sx / sx[:, None])
-        C = (stages.C + (stages.A @ window.e[..., None])[..., 0]) / sx
+        A, C = stages.A, stages.C
+        if len(window.resets):
+            A, C = A @ window.E, C + (A @ window.e[..., None])[..., 0]
+        A, C = A * (sx / sx[:, None]), C / sx
         # A place less half the sample times its speed: forces cancel, a fifth of E is not there, and nothing is lost.
         half = samples.durations[:, None] / 2
-        A[:, _PLACES] -= half[..., None] * A[:, _SPEEDS]
-        C[:, _PLACES] -= half * C[:, _SPEEDS]
+        A[:, 0:4:2] -= half[..., None] * A[:, 1:4:2]
+        C[:, 0:4:2] -= half * C[:, 1:4:2]
         own = np.repeat(-half, 2, axis=1)
-        values: list[FloatArray] = [np.ones(K * STATES), own.ravel(), -A[1:, self._dense].ravel()]
-        along = np.zeros((K, len(layout.slots), 3))
-        if layout.slots:
-            B = inputs * (su / sx[:, None])
-            B[empty] = 0.0
-            along = (samples.W[:, None, 2:] @ rotations)[:, :, 0]
-            along[empty] = 0.0
-            nobody = empty.all(axis=1)  # an equation needs a coefficient: the empty slot's normal force is zero
-            along[nobody, 0, 2] = 1.0
-            for slot, pattern in enumerate(self._patterns):
-                values.append(-B[:, slot, :, 6 - pattern.shape[1] :][:, pattern].ravel())
-        values += [along[:, slot].ravel() for slot in range(len(layout.slots))]
+        place, *_, factor = self._reached
+        pushed = reach.reshape(K, reach.shape[1] * (STATES + 2) * 6)[:, place] * factor
+        flying = ~window.held.any(axis=1)
+        if len(self._normal):
+            pushed[flying, self._normal] = 1.0
+        states = A.reshape(K, STATES * STATES)[1:, self._dense]
+        values: list[FloatArray] = [np.ones(K * STATES), own.ravel(), -states.ravel(), pushed.ravel()]
         e = np.zeros((K, layout.rows))
         e[:, :STATES] = C
         e[0, :STATES] += A[0] @ (window.start / sx)
-        e[:, 6] = np.where(empty.all(axis=1), 0.0, force / self.scales.weight)
+        e[:, STATES] = np.where(flying, 0.0, force / self.scales.weight)
         if layout.turning:
             self._turn(window, values, e)
         if layout.third:
-            self._third(window, empty, along, placed, values, e)
+            values += [np.ones(K), -np.ones(K - 1)]
+            known = samples.moment
+            if samples.pointed.any():
+                known = known - np.cross(window.middles, samples.pointed)
+            e[:, -1] = samples.durations * (samples.W[:, 2] * known).sum(axis=1) / sx[4]
+            e[0, -1] += float(samples.W[0, 2] @ window.spin) / sx[4]
         self.qp.write_equations(np.concatenate(values))
         self.qp.e[:] = e.ravel()
         g = self.qp.g.reshape(K, layout.width)
         g[:, -STATES:] = -self.qp.h.reshape(K, layout.width)[:, -STATES:] * (window.reference / sx)
-
-    def _third(
-        self,
-        window: Window,
-        empty: NDArray[np.bool_],
-        along: FloatArray,
-        placed: tuple[FloatArray, FloatArray],
-        values: list[FloatArray],
-        e: FloatArray,
-    ) -> None:
-        """Rows of L3' = w3.(n - r x pointed + sum_i (p_i - r) x R_i f_i + R_i m_i), r that of the path."""
-        s, K, unit = window.samples, self.layout.count, self.scales.state[4]
-        w3, T, (positions, rotations) = s.W[:, 2], s.durations, placed
-        values += [np.ones(K), -np.ones(K - 1)]
-        if self.layout.slots:
-            x, y, z = np.moveaxis(positions - window.middles[:, None], -1, 0)
-            a, b, c = (w3[:, i, None] for i in range(3))  # written out: numpy's cross is slow on small arrays
-            arms = np.stack((b * z - c * y, c * x - a * z, a * y - b * x), axis=-1)
-            gains = np.concatenate((along, (arms[:, :, None] @ rotations)[:, :, 0]), axis=2)
-            gains[empty] = 0.0
-            gains *= (self.scales.wrench / unit) * T[:, None, None]
-            values.append(-gains[:, self._slot, self._columns].ravel())
-        known = s.moment - (np.cross(window.middles, s.pointed) if s.pointed.any() else 0.0)
-        e[:, -1] = T * np.sum(w3 * known, axis=1) / unit
-        e[0, -1] += float(w3[0] @ window.spin) / unit
 
     def _turn(self, window: Window, values: list[FloatArray], e: FloatArray) -> None:
         """Rows that want position and velocity along the new axis to be what is prescribed there."""
@@ -328,13 +307,12 @@ class PreviewProgram:
         self.qp.low[:] = np.hstack(bounds).ravel()
         self._index, self._tables = np.array(index), tables
 
-    def wrenches(self, x: FloatArray, index: NDArray[np.intp]) -> FloatArray:
-        """Return the wrenches (K, S, 6), SI, of a solution; zero in empty slots."""
+    def wrenches(self, x: FloatArray) -> FloatArray:
+        """Return the wrenches (K, S, 6), SI, of a solution; what empty slots have is without effect."""
         layout = self.layout
         inputs = x.reshape(layout.count, layout.width)[:, : layout.inputs]
         result = np.zeros((layout.count, len(layout.slots), 6))
-        result[:, self._slot, self._columns] = inputs * self.scales.wrench[self._columns]
-        result[index < 0] = 0.0
+        result[:, self._slot, self._columns] = inputs * self._units
         return result
 
     def compared(self, solution: QpSolution, other: QpSolver) -> CrossCheck:

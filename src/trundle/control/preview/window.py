@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ from trundle.models.centroidal.samples import (
     attachment,
     discretise,
     frame_change,
+    in_frame,
     mass_reset,
 )
 
@@ -106,7 +108,7 @@ def make_window(
     pull: float,
     within: float,
 ) -> Window:
-    """Return the window of `borders` from the measured `state`; `first` = (mass, projection frame) before any change.
+    """Return the window of `borders` from the measured `state`; `first` = (mass, projection frames (K, 3, 3)) before any change.
 
     The height along the privileged axis follows the path's velocity, and a difference at the start dies out like
     (e + (e' + pull e) t) exp(-pull t); without any contact it falls. Both sides of the prescription, r3 and
@@ -114,14 +116,16 @@ def make_window(
     """
     middles = (borders[:-1] + borders[1:]) / 2
     held = forecast.held_throughout(borders, within)
-    masses, W = forecast.mass_at(middles, first[0]), forecast.frames_at(middles, first[1])
+    masses, W = forecast.mass_at(middles, first[0]), first[1]
+    if forecast.axes:
+        W = forecast.frames_at(middles, W[0])
     force, pointed, moment = forecast.known_forces(middles)
     origin = state.position
     if forecast.pushes:
         moment = moment - np.cross(origin, pointed)
     points, rates = _followed(path, borders)
     points = points - origin
-    durations = np.diff(borders)
+    durations = borders[1:] - borders[:-1]
     turns = np.zeros(len(durations), dtype=bool)
     turns[1:] = np.any(W[1:] != W[:-1], axis=(1, 2)) if forecast.axes else False
     changed = np.zeros(len(durations), dtype=bool)
@@ -131,13 +135,12 @@ def make_window(
     joining = _joining(forecast, changed, middles, masses, origin)
     airborne = np.asarray(~held.any(axis=1))
     heights = _heights(blank, state, points, rates, borders, (turns, changed, airborne), joining, pull)
-    samples = replace(blank, height=heights[0], speed=heights[1], acceleration=heights[2])
+    samples = Samples(durations, masses, W, *heights, gravity, force, pointed, moment)
     stages = discretise(samples)
     E, e, axis_changes = _resets(samples, turns, changed, joining, state.angular_momentum)
     m = masses[:, None]
-    r, v = ((W @ value[1:, :, None])[..., 0] for value in (points, rates))
     reference = np.zeros((len(durations), STATES))
-    reference[:, [0, 2]], reference[:, [1, 3]] = m * r[:, :2], m * v[:, :2]
+    reference[:, 0:4:2], reference[:, 1:4:2] = (m * in_frame(W, value[1:])[:, :2] for value in (points, rates))
     v0, L0 = W[0] @ state.velocity, W[0] @ state.angular_momentum
     start = np.array([0.0, masses[0] * v0[0], 0.0, masses[0] * v0[1], L0[0], L0[1]])
     resets = np.flatnonzero(turns | changed)
@@ -238,8 +241,9 @@ def _resets(
 ) -> tuple[FloatArray, FloatArray, dict[int, AxisReset]]:
     """Return E, e and where the axis changes; L3, which is no state, is guessed there to be that of `momentum`."""
     s, count = samples, len(samples.durations)
-    E, e = np.tile(np.eye(STATES), (count, 1, 1)), np.zeros((count, STATES))
-    axis_changes = {}
+    (E, e), axis_changes = _without_resets(count), {}
+    if np.any(turns | changed):
+        E, e = E.copy(), e.copy()
     for k in np.flatnonzero(turns | changed).tolist():
         T, before, W = s.durations[k - 1], s.masses[k - 1], s.W[k - 1]
         height = float(s.height[k - 1] + T * s.speed[k - 1] + T**2 / 2 * s.acceleration[k - 1])
@@ -254,3 +258,11 @@ def _resets(
             turn, shift = frame_change(W, s.W[k], height, speed, float(W[2] @ momentum), s.masses[k])
             E[k], e[k] = turn @ E[k], turn @ e[k] + shift
     return E, e, axis_changes
+
+
+@lru_cache(maxsize=16)
+def _without_resets(count: int) -> tuple[FloatArray, FloatArray]:
+    E, e = np.tile(np.eye(STATES), (count, 1, 1)), np.zeros((count, STATES))
+    for part in (E, e):
+        part.setflags(write=False)
+    return E, e

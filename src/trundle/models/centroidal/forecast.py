@@ -199,6 +199,8 @@ class Forecast:
 
     def mass_at(self, times: FloatArray, first: float) -> FloatArray:
         """Return the mass (K,) at the times, `first` before any change."""
+        if not self.masses:
+            return np.full(len(times), first)
         return _stepwise([c.time for c in self.masses], np.array([first, *(c.mass for c in self.masses)]), times)
 
     def frames_at(self, times: FloatArray, first: FloatArray) -> FloatArray:

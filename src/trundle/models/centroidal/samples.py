@@ -74,21 +74,33 @@ class Stages:
 
     def inputs(self, positions: FloatArray, rotations: FloatArray) -> FloatArray:
         """Return B (K, n, 6, 6) of patches at `positions` (K, n, 3) with R_world_patch `rotations` (K, n, 3, 3)."""
+        return self.reach(positions, rotations, np.zeros((len(self.phi), 3)))[..., :STATES, :]
+
+    def reach(self, positions: FloatArray, rotations: FloatArray, about: FloatArray) -> FloatArray:
+        """Return B and two rows below, (K, n, 8, 6): the force f3, and T times the moment m3 about `about` (K, 3).
+
+        Both along the privileged axis; `about` is in world axes, as `positions` are.
+        """
         s = self.samples
-        T, W = s.durations[:, None], s.W[:, None]
-        p = (W @ positions[..., None])[..., 0]
-        G = W @ rotations
-        lift = T * (p[..., 2] - self.mean_height[:, None]) + (self.phi * s.durations**3 / 6)[:, None]
-        B = np.zeros((*p.shape[:2], STATES, 6))
-        half = (T**2 / 2)[..., None]
-        T3 = T[..., None]
-        f1, f2, f3 = G[..., 0, :], G[..., 1, :], G[..., 2, :]  # W-components of the columns of the patch frame
-        B[..., 0, 3:], B[..., 1, 3:] = half * f1, T3 * f1
-        B[..., 2, 3:], B[..., 3, 3:] = half * f2, T3 * f2
-        B[..., 4, 3:] = -lift[..., None] * f2 + T3 * p[..., 1:2] * f3
-        B[..., 5, 3:] = lift[..., None] * f1 - T3 * p[..., 0:1] * f3
-        B[..., 4, :3], B[..., 5, :3] = T3 * f1, T3 * f2
+        G, p = s.W[:, None] @ rotations, in_frame(s.W, positions)
+        T = s.durations[:, None, None]
+        lift = T[..., 0] * (p[..., 2] - self.mean_height[:, None]) + (self.phi * s.durations**3 / 6)[:, None]
+        across, along = G[..., :2, :], G[..., 2:, :]  # W-components of the columns of the patch frame
+        impulse = T[..., None] * across
+        B = np.zeros((*p.shape[:2], STATES + 2, 6))
+        B[..., 1:4:2, 3:] = B[..., 4:6, :3] = impulse
+        B[..., 0:4:2, 3:] = T[..., None] / 2 * impulse
+        B[..., 4:6, 3:] = _TURN * (
+            lift[..., None, None] * across[..., ::-1, :] - (T * p[..., 1::-1])[..., None] * along
+        )
+        B[..., 6:, 3:] = along
+        B[..., 7, :3] = T * G[..., 2, :]
+        arm = p[..., :2] - in_frame(s.W, about)[:, None, :2]
+        B[..., 7, 3:] = arm[..., :1] * impulse[..., 1, :] - arm[..., 1:] * impulse[..., 0, :]
         return B
+
+
+_TURN = np.array([[-1.0], [1.0]])
 
 
 def discretise(samples: Samples) -> Stages:
@@ -100,45 +112,46 @@ def discretise(samples: Samples) -> Stages:
     """
     s = samples
     T, m = s.durations, s.masses
-    f, pointed, moment, g = (_in_frame(s.W, v) for v in (s.force, s.pointed, s.moment, s.gravity))
+    f, pointed, moment, g = (in_frame(s.W, v) for v in (s.force, s.pointed, s.moment, s.gravity))
     phi = (s.privileged_force + pointed[:, 2]) / m
-    height = s.height + T * s.speed / 2 + T**2 * s.acceleration / 6
-    d, q = f + m[:, None] * g, phi * T**3 / 6
-    A = np.tile(np.eye(STATES), (len(T), 1, 1))
+    height = s.height + T * (s.speed / 2 + T * s.acceleration / 6)
+    turn, half = T * phi, T / 2
+    A, C = np.zeros((len(T), STATES, STATES)), np.empty((len(T), STATES))
+    A.reshape(len(T), STATES * STATES)[:, :: STATES + 1] = 1.0
     A[:, 0, 1] = A[:, 2, 3] = T
-    A[:, 4, 2], A[:, 4, 3] = -T * phi, -(T**2) / 2 * phi
-    A[:, 5, 0], A[:, 5, 1] = T * phi, T**2 / 2 * phi
-    n1, n2 = moment[:, 0] + height * pointed[:, 1], moment[:, 1] - height * pointed[:, 0]
-    half = T**2 / 2
-    C = np.column_stack((half * d[:, 0], T * d[:, 0], half * d[:, 1], T * d[:, 1], -q * d[:, 1] + T * n1, q * d[:, 0]))
-    C[:, 5] += T * n2
+    A[:, 5, 0], A[:, 5, 1] = turn, half * turn
+    A[:, 4, 2:4] = -A[:, 5, :2]
+    d1, d2 = (f[:, i] + m * g[..., i] for i in (0, 1))
+    C[:, 1], C[:, 3] = T * d1, T * d2
+    C[:, 0], C[:, 2] = half * C[:, 1], half * C[:, 3]
+    twist = turn * T / 6
+    C[:, 4] = T * (moment[:, 0] + height * pointed[:, 1]) - twist * C[:, 3]
+    C[:, 5] = T * (moment[:, 1] - height * pointed[:, 0]) + twist * C[:, 1]
     return Stages(A, C, phi, height, s)
 
 
-def third_momentum_gain(samples: Samples, states: FloatArray, force: FloatArray, moment: FloatArray) -> FloatArray:
+def third_momentum_gain(
+    samples: Samples, starts: FloatArray, ends: FloatArray, gains: FloatArray, about: FloatArray
+) -> FloatArray:
     """Return what the component of L along the privileged axis gains in each sample, (K,), kg m2/s: exact.
 
     The component that the linear model drops: L3' = N3 - r1 P2 + r2 P1 is bilinear (paper 3, II-A), and computed here
-    once the plan is known.
+    once the plan is known; P are the forces of the contacts and those known that act at points.
 
     Parameters
     ----------
     samples : Samples
-    states : (K, 6)
-        x at the START of each sample, in its frame.
-    force, moment : (K, 3), world
-        Sum of the contacts' forces, and of their moments about the world's origin.
+    starts, ends : (K, 6)
+        x at the start and at the end of each sample, in its frame.
+    gains : (K, 8)
+        What the contacts add: the sum of `Stages.reach`, about `about` (K, 3), times their wrenches.
     """
     s = samples
-    T = s.durations
-    f, fe, g = (_in_frame(s.W, v) for v in (force, s.force, s.gravity))
-    P = f + _in_frame(s.W, s.pointed)
-    N3 = _in_frame(s.W, moment + s.moment)[:, 2]
-    a = (f + fe) / s.masses[:, None] + g
-    r1, v1, r2, v2 = (states[:, i] / s.masses for i in range(4))
-    area1 = T * r1 + T**2 / 2 * v1 + T**3 / 6 * a[:, 0]
-    area2 = T * r2 + T**2 / 2 * v2 + T**3 / 6 * a[:, 1]
-    return T * N3 - area1 * P[:, 1] + area2 * P[:, 0]
+    T, m = s.durations, s.masses[:, None]
+    mean = (starts[:, 0:4:2] + T[:, None] * (starts[:, 1:4:2] / 3 + ends[:, 1:4:2] / 6)) / m
+    arm, moment, pointed = mean - in_frame(s.W, about)[:, :2], in_frame(s.W, s.moment), in_frame(s.W, s.pointed)
+    known = T * (moment[:, 2] - mean[:, 0] * pointed[:, 1] + mean[:, 1] * pointed[:, 0])
+    return gains[:, 7] - arm[:, 0] * gains[:, 3] + arm[:, 1] * gains[:, 1] + known
 
 
 def frame_change(
@@ -212,6 +225,8 @@ def attachment(
     return E, e
 
 
-def _in_frame(W: FloatArray, vector: FloatArray) -> FloatArray:
-    """Return world vectors (3,) or (K, 3) in the frames W (K, 3, 3)."""
-    return W @ vector if vector.ndim == 1 else (W @ vector[..., None])[..., 0]
+def in_frame(W: FloatArray, vector: FloatArray) -> FloatArray:
+    """Return world vectors (3,), (K, 3) or (K, n, 3) in the frames W (K, 3, 3)."""
+    if W.strides[0] == 0:  # one frame for all samples: one product
+        return vector @ W[0].T
+    return W @ vector if vector.ndim == 1 else (W @ vector[..., None])[..., 0] if vector.ndim == 2 else vector @ W.mT

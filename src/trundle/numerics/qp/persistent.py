@@ -54,7 +54,7 @@ class PersistentQp:
     tolerance : float
         Bound of `QpSolution.error` of a success.
     accuracy : float
-        What PIQP is asked for.
+        What PIQP is asked for, of residuals and over their largest term.
     max_iterations : int
 
     Raises
@@ -95,7 +95,8 @@ class PersistentQp:
             raise InputError("layout", layout, "one of " + ", ".join(map(repr, LAYOUTS)))
         settings.kkt_solver = getattr(piqp, layout)
         settings.eps_abs = settings.eps_duality_gap_abs = positive("accuracy", accuracy)
-        settings.eps_rel = settings.eps_duality_gap_rel = 0.0
+        settings.eps_rel = settings.eps_duality_gap_rel = accuracy  # of a residual's largest term, as in `_judged`
+        settings.tau = 0.999  # of the way to a bound, 0.99 else: up to half a step less
         settings.max_iter = integer("max_iterations", max_iterations, minimum=1)
         settings.preconditioner_iter = 0  # the caller scales: PIQP's own scaling costs up to a third of a solve
 
@@ -177,19 +178,16 @@ class PersistentQp:
         return other.solve(self.matrix, self.g, rows, low, high)
 
     def _finite(self) -> bool:
-        total = float(self.h.sum() + self.g.sum() + self.e.sum() + self._E.data.sum() + self._C.data.sum())
+        total = float(self.h.sum() + self.g.sum() + self.e.sum())
+        for name, matrix in (("E", self._E), ("C", self._C)):
+            total += float(matrix.data.sum()) if name in self._stale else 0.0
         return math.isfinite(total) and float(self.low.sum()) < math.inf and float(self.x_lower.sum()) < math.inf
 
     def _judged(self, solver_status: str, began: float) -> QpSolution:
         """Recompute the residuals, over their largest term and 1, of a cost its size below: units are even (class)."""
         result = self._solver.result
         x = np.array(result.x)
-        y, s, z = (
-            np.array(part) / size
-            for part, size in zip(
-                (result.y, result.z_l, result.z_bl), (self._cost, -self._cost, -self._cost), strict=True
-            )
-        )
+        y, s, z = result.y / self._cost, result.z_l / -self._cost, result.z_bl / -self._cost
         multipliers = np.concatenate((z, y, s))
         iterations = int(result.info.iter)
         with np.errstate(all="ignore"):
@@ -206,7 +204,7 @@ class PersistentQp:
         z[~bounded] = 0.0  # crumbs a solver leaves at infinite bounds: the dual residual shows them
         rows, bent = self._C @ x, self.h * x
         level = self._E @ x
-        below = max(float(np.max(self.low - rows, initial=0.0)), float(np.max(self.x_lower - x, initial=0.0)))
+        below = max(float((self.low - rows).max(initial=0.0)), float((self.x_lower - x).max(initial=0.0)))
         # A multiplier of the wrong sign would push away from a bound that is not there.
         wrong = max(float(s.max(initial=0.0)), float(z.max(initial=0.0)))
         primal = max(below, float(np.abs(level - self.e).max(initial=0.0)))

@@ -153,7 +153,7 @@ class Preview:
         places = known.positions[index] - window.origin
         reach = window.stages.reach(places, known.rotations[index], window.middles)
         solution, program = self._solved(window, known, index, reach)
-        plan = self._planned(state, window, known, (index, reach), solution, program)
+        plan = self._planned(state, window, known, reach, solution, program)
         return replace(plan, checked=program.compared(solution, self._second)) if self._second else plan
 
     def window(self, time: float, state: CentroidalState, forecast: Forecast, path: ReferencePath) -> Window:
@@ -182,9 +182,7 @@ class Preview:
         self, window: Window, known: _Known, index: NDArray[np.intp], reach: FloatArray
     ) -> tuple[QpSolution, PreviewProgram]:
         """Solve with the prescribed force, or the nearest that contacts bear, by PIQP; where it fails by Clarabel."""
-        turning = bool(window.turns.any())
-        third = self.weights.third > 0.0 and not turning
-        program = self._program(Layout(len(self.durations), known.slots, turning, third), window)
+        program = self._program(known, window)
         program.cones(index, known.tables)
         program.write(window, reach, known.bearable(window))
         solution = program.qp.solve()
@@ -192,11 +190,15 @@ class Preview:
             return solution, program
         return program.qp.solved_by(self._fallback), program
 
-    def _program(self, layout: Layout, window: Window) -> PreviewProgram:
-        programs, masses = self._programs, window.samples.masses
-        if layout not in programs:
-            programs[layout] = PreviewProgram(layout, self._scales, self.accuracy, self.max_iterations)
-        program = programs[layout]
+    def _program(self, known: _Known, window: Window) -> PreviewProgram:
+        programs, masses, turning = known.programs, window.samples.masses, bool(window.turns.any())
+        if turning not in programs:
+            third = self.weights.third > 0.0 and not turning
+            layout, kept = Layout(len(self.durations), known.slots, turning, third), self._programs
+            if layout not in kept:
+                kept[layout] = PreviewProgram(layout, self._scales, self.accuracy, self.max_iterations)
+            programs[turning] = kept[layout]
+        program = programs[turning]
         if program.weighed_for is None or not np.array_equal(program.weighed_for, masses):
             w = self.weights
             (a, b), pair = w.axes, np.array([w.position, w.velocity])
@@ -209,11 +211,11 @@ class Preview:
         state: CentroidalState,
         window: Window,
         known: _Known,
-        slots: tuple[NDArray[np.intp], FloatArray],
+        reach: FloatArray,
         solution: QpSolution,
         program: PreviewProgram,
     ) -> PreviewPlan:
-        (index, reach), contacts, K = slots, known.contacts, len(self.durations)
+        contacts, K = known.contacts, len(self.durations)
         wrenches = np.zeros((K, len(contacts), 6))
         if solution.status is not Status.SUCCESS:
             wrenches[:] = np.nan
@@ -221,8 +223,8 @@ class Preview:
             arrays = (wrenches, nothing, nothing[:-1], nothing[:, :3], nothing[:-1, :3])
             return PreviewPlan(window.borders, contacts, *arrays, solution.status, {}, solution, window)
         found = program.wrenches(solution.x)
-        k, slot = np.nonzero(index >= 0)
-        wrenches[k, index[k, slot]] = found[k, slot]
+        k, slot, contact = known.places
+        wrenches[k, contact] = found[k, slot]
         gains = (reach @ found[..., None])[..., 0].sum(axis=1)
         states, starts = rolled(window, gains[:, :STATES])
         momentum = momenta(window, states, starts, gains, state.angular_momentum)
@@ -249,7 +251,7 @@ _MET = 1e-5
 """A prescribed value is met within this part of the weight, or this many m and m/s."""
 _SHORTEST = 0.02
 """Changes so near to another, in shortest samples of the grid, are one."""
-_SHARE = 0.35
+_SHARE = 0.25
 """Rows of cones are scaled by this over the number of contacts: PIQP takes a quarter fewer steps for four of them."""
 _INSIDE = 1e-4
 """A force that contacts cannot bear is moved this part of the weight into what they can: a cone's tip is no place."""
@@ -282,9 +284,7 @@ class _Known:
         self.slot_kinds = tuple(kind for kind, count in enumerate(most) for _ in range(count))
         tables = [self._table(size[0], size[1], least / scales.weight) for size in sizes]
         self.slots = tuple(tables[kind][0] for kind in self.slot_kinds)
-        self.tables = [
-            tuple(_SHARE / len(self.slot_kinds) * part for part in tables[kind][1:]) for kind in self.slot_kinds
-        ]
+        self.tables = [tables[kind][1:] for kind in self.slot_kinds]
         # The last entry, reached by the index -1, stands for an empty slot: nothing is turned into anything.
         self.positions = np.concatenate((forecast.positions, np.zeros((1, 3))))
         self.rotations = np.concatenate((forecast.rotations, np.zeros((1, 3, 3))))
@@ -293,11 +293,16 @@ class _Known:
         self._held: NDArray[np.bool_] | None = None
         self._index: NDArray[np.intp] | None = None
         self._ends: tuple[FloatArray, FloatArray] | None = None
+        self.places: tuple[NDArray[np.intp], ...] = ()
+        """Sample, slot and contact of all slots that the last index fills."""
+        self.programs: dict[bool, PreviewProgram] = {}
 
     def index(self, held: NDArray[np.bool_]) -> NDArray[np.intp]:
         """Return `slots_of` for contacts held (K, n), that of the last call if nothing has changed."""
         if self._held is None or self._index is None or not np.array_equal(held, self._held):
             self._held, self._index, self._ends = held, slots_of(held, self.kinds, self.slot_kinds), None
+            k, slot = np.nonzero(self._index >= 0)
+            self.places = k, slot, self._index[k, slot]
         return self._index
 
     def bearable(self, window: Window) -> FloatArray:
@@ -336,7 +341,8 @@ class _Known:
         low = np.zeros((len(self.rows) + 1, height))
         low[:, 0], low[-1] = least, -1.0  # an empty slot lies well inside
         i, j = (tuple(place.tolist()) for place in places)
-        return Slot(width, height, (i, j)), coefficients, low
+        share = _SHARE / max(1, len(self.slot_kinds))
+        return Slot(width, height, (i, j)), share * coefficients, share * low
 
 
 def _most_at_once(forecast: Forecast, kinds: NDArray[np.intp], count: int) -> list[int]:

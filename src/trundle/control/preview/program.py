@@ -157,7 +157,7 @@ class PreviewProgram:
         )
         widths = [slot.columns for slot in layout.slots]
         self._columns = np.concatenate([np.arange(6)[6 - width :] for width in widths] or [[]]).astype(int)
-        self._slot = np.repeat(np.arange(len(widths)), widths)
+        self._components = self._columns + 6 * np.repeat(np.arange(len(widths)), widths)
         self._units = scales.wrench[self._columns]
         # An equation of a sample in flight needs a coefficient: the first slot's normal force is zero.
         self._normal = np.flatnonzero(
@@ -197,7 +197,7 @@ class PreviewProgram:
         return np.concatenate([part.ravel() for part in rows]), np.concatenate([part.ravel() for part in columns])
 
     def _reached_places(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp], FloatArray]:
-        """Return of what wrenches do in a sample (`Stages.reach`) the places in it, the rows and columns, and factors."""
+        """Return of what wrenches do in a sample (`Stages.reach`) the places in it, rows, columns and factors."""
         layout, scales = self.layout, self.scales
         units = np.concatenate((-scales.state, [scales.weight, -scales.state[4]]))
         taken, start = [(np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros(0))], 0
@@ -310,10 +310,9 @@ class PreviewProgram:
     def wrenches(self, x: FloatArray) -> FloatArray:
         """Return the wrenches (K, S, 6), SI, of a solution; what empty slots have is without effect."""
         layout = self.layout
-        inputs = x.reshape(layout.count, layout.width)[:, : layout.inputs]
-        result = np.zeros((layout.count, len(layout.slots), 6))
-        result[:, self._slot, self._columns] = inputs * self._units
-        return result
+        result = np.zeros((layout.count, len(layout.slots) * 6))
+        result[:, self._components] = x.reshape(layout.count, layout.width)[:, : layout.inputs] * self._units
+        return result.reshape(layout.count, len(layout.slots), 6)
 
     def compared(self, solution: QpSolution, other: QpSolver) -> CrossCheck:
         """Return what `other` makes of the numbers that were written last, beside `solution`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -108,7 +109,7 @@ def make_window(
     pull: float,
     within: float,
 ) -> Window:
-    """Return the window of `borders` from the measured `state`; `first` = (mass, projection frames (K, 3, 3)) before any change.
+    """Return the window of `borders` from the measured `state`; `first` = (mass, frames (K, 3, 3)) before any change.
 
     The height along the privileged axis follows the path's velocity, and a difference at the start dies out like
     (e + (e' + pull e) t) exp(-pull t); without any contact it falls. Both sides of the prescription, r3 and
@@ -132,10 +133,10 @@ def make_window(
     changed[1:] = masses[1:] != masses[:-1]
     nothing = np.zeros(len(durations))
     blank = Samples(durations, masses, W, nothing, nothing, nothing, gravity, force, pointed, moment)
-    joining = _joining(forecast, changed, middles, masses, origin)
+    joining = _joining(forecast, changed, middles, masses, origin) if forecast.masses else {}
     airborne = np.asarray(~held.any(axis=1))
-    heights = _heights(blank, state, points, rates, borders, (turns, changed, airborne), joining, pull)
-    samples = Samples(durations, masses, W, *heights, gravity, force, pointed, moment)
+    height, speed, rise = _heights(blank, state, points, rates, borders, (turns, changed, airborne), joining, pull)
+    samples = Samples(durations, masses, W, height, speed, rise, gravity, force, pointed, moment)
     stages = discretise(samples)
     E, e, axis_changes = _resets(samples, turns, changed, joining, state.angular_momentum)
     m = masses[:, None]
@@ -168,7 +169,7 @@ def slots_of(held: NDArray[np.bool_], kinds: NDArray[np.intp], slots: tuple[int,
 def _followed(path: ReferencePath, borders: FloatArray) -> tuple[FloatArray, FloatArray]:
     points, rates = path(borders)
     shape = (len(borders), 3)
-    if np.shape(points) != shape or np.shape(rates) != shape or not np.isfinite(np.sum(points) + np.sum(rates)):
+    if np.shape(points) != shape or np.shape(rates) != shape or not math.isfinite(points.sum() + rates.sum()):
         raise InputError("path", path, f"a function of times (n,) to finite positions and velocities {shape}")
     return points, rates
 
@@ -212,15 +213,15 @@ def _heights(
             h, s = _met(joining[a], axis, samples.masses[a - 1], h, s)
         if airborne[a]:
             free = samples.gravity @ axis + samples.force[a:b] @ axis / samples.masses[a:b]
-            speeds = s + np.concatenate(([0.0], np.cumsum(T[a:b] * free)))
+            speeds = np.concatenate(([s], s + (T[a:b] * free).cumsum()))
         else:
             off, rate = h - float(axis @ points[a]), s - float(axis @ rates[a])
             t = borders[a : b + 1] - borders[a]
             speeds = rates[a : b + 1] @ axis + (rate - pull * (rate + pull * off) * t) * np.exp(-pull * t)
             speeds[0] = s
-        rises = T[a:b] * (speeds[1:] + speeds[:-1]) / 2
-        tops = h + np.concatenate(([0.0], np.cumsum(rises)))
-        result[:, a:b] = tops[:-1], speeds[:-1], np.diff(speeds) / T[a:b]
+        tops = (T[a:b] * (speeds[1:] + speeds[:-1]) / 2).cumsum() + h
+        result[0, a], result[0, a + 1 : b] = h, tops[:-1]
+        result[1, a:b], result[2, a:b] = speeds[:-1], (speeds[1:] - speeds[:-1]) / T[a:b]
         h, s = float(tops[-1]), float(speeds[-1])
     return result
 

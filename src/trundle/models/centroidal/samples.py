@@ -149,9 +149,12 @@ def third_momentum_gain(
     s = samples
     T, m = s.durations, s.masses[:, None]
     mean = (starts[:, 0:4:2] + T[:, None] * (starts[:, 1:4:2] / 3 + ends[:, 1:4:2] / 6)) / m
-    arm, moment, pointed = mean - in_frame(s.W, about)[:, :2], in_frame(s.W, s.moment), in_frame(s.W, s.pointed)
-    known = T * (moment[:, 2] - mean[:, 0] * pointed[:, 1] + mean[:, 1] * pointed[:, 0])
-    return gains[:, 7] - arm[:, 0] * gains[:, 3] + arm[:, 1] * gains[:, 1] + known
+    arm = mean - in_frame(s.W, about)[:, :2]
+    gain = gains[:, 7] - arm[:, 0] * gains[:, 3] + arm[:, 1] * gains[:, 1]
+    if not (s.moment.any() or s.pointed.any()):
+        return gain
+    moment, pointed = in_frame(s.W, s.moment), in_frame(s.W, s.pointed)
+    return gain + T * (moment[:, 2] - mean[:, 0] * pointed[:, 1] + mean[:, 1] * pointed[:, 0])
 
 
 def frame_change(

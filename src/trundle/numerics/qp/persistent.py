@@ -200,18 +200,20 @@ class PersistentQp:
         return QpSolution(x, multipliers, status, primal, dual, gap, error, iterations, spent, solver_status)
 
     def _residuals(self, x: FloatArray, y: FloatArray, s: FloatArray, z: FloatArray) -> tuple[float, ...]:
-        bounded = self.x_lower > -math.inf
-        z[~bounded] = 0.0  # crumbs a solver leaves at infinite bounds: the dual residual shows them
         rows, bent = self._C @ x, self.h * x
         level = self._E @ x
-        below = max(float((self.low - rows).max(initial=0.0)), float((self.x_lower - x).max(initial=0.0)))
+        below, held = float((self.low - rows).max(initial=0.0)), float(y @ self.e) + float(s @ self.low)
+        bounded = self.x_lower > -math.inf
+        if bounded.any():
+            below = max(below, float((self.x_lower - x).max()))
+            held += float(z[bounded] @ self.x_lower[bounded])
+        z[~bounded] = 0.0  # crumbs a solver leaves at infinite bounds: the dual residual shows them
         # A multiplier of the wrong sign would push away from a bound that is not there.
         wrong = max(float(s.max(initial=0.0)), float(z.max(initial=0.0)))
         primal = max(below, float(np.abs(level - self.e).max(initial=0.0)))
         stationary = bent + self.g + self._E_transposed @ y + self._C_transposed @ s + z
         dual = max(float(np.abs(stationary).max()), wrong)
         quadratic, linear = float(x @ bent), float(x @ self.g)
-        held = float(y @ self.e) + float(s @ self.low) + float(z[bounded] @ self.x_lower[bounded])
         gap = abs(quadratic + linear + held)
         if not primal + dual + gap < math.inf:
             return math.inf, math.inf, math.inf, math.inf

@@ -30,7 +30,7 @@ MASS = 33.3  # kg
 SOLE = FlatPatch.rectangle(0.156, 0.056, friction=0.54)  # m
 PALM = FlatPatch.rectangle(0.06, 0.04, friction=0.54)
 TIP = FlatPatch.point(0.54)
-LIMIT_SOLVE, LIMIT_TICK = 2.0, 3.0  # ms, median at 20 samples
+LIMIT_SOLVE, LIMIT_TICK = 2.0, 2.0  # ms, median at 20 samples
 PERIOD = 40.0  # ms between two plans
 
 

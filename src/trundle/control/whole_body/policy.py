@@ -156,7 +156,7 @@ class HumanoidPolicy:
         if self.handling:
             self.handling.reset()
         self._previewed = False
-        self._next, self._lift = 0.0, 0.0
+        self._age, self._due, self._lift = 0.0, 0.0, 0.0
         self.progress = Progress(self.steps, self.path, self.gating, self.periods.control)
         self._last, self._bend = np.zeros(self._n), np.zeros(self._n)
         if self._targets:
@@ -230,10 +230,10 @@ class HumanoidPolicy:
         """Return the position (3,) that the plan in force has now, and its contacts with their wrenches (6,) by end."""
         if self.plan is None:
             return self.diagnostics.aim, {}
-        last = len(self.plan.times) - 2
-        k = int(np.clip(np.searchsorted(self.plan.times, self.progress.clock, side="right") - 1, 0, last))
+        last, now = len(self.plan.times) - 2, self._plan_time(self.plan)
+        k = int(np.clip(np.searchsorted(self.plan.times, now, side="right") - 1, 0, last))
         placed = zip(self.plan.contacts, self.plan.wrenches[k], self.plan.window.held[k], strict=True)
-        return self.plan.at(self.progress.clock)[0], {contact.name: (contact, w) for contact, w, here in placed if here}
+        return self.plan.at(now)[0], {contact.name: (contact, w) for contact, w, here in placed if here}
 
     def predicted(self, ahead: float = 0.0) -> FloatArray:
         """Return the angular momentum (3,) that the plan in force has `ahead` (s) of now, from where it was made.
@@ -243,7 +243,12 @@ class HumanoidPolicy:
         """
         if self.plan is None:
             return self.diagnostics.momentum
-        return self.diagnostics.started + self.plan.at(self.progress.clock + ahead)[3] - self.plan.angular_momentum[0]
+        now = self._plan_time(self.plan)
+        return self.diagnostics.started + self.plan.at(now + ahead)[3] - self.plan.angular_momentum[0]
+
+    def _plan_time(self, plan: PreviewPlan) -> float:
+        """Return where in a plan the robot is, s: plans go on while the steps wait for late ground."""
+        return float(plan.times[0]) + self._age
 
     # parts of a tick ------------------------------------------------------------------------------------
 
@@ -264,7 +269,10 @@ class HumanoidPolicy:
         period, progress = self.periods.control, self.progress
         planned = {name: float(wrench[5]) for name, (_, wrench) in self.planned()[1].items()}
         waiting = bool(self.handling) and self.handling.must_wait(progress.clock + period, measured.forces, period)
+        before = progress.clock
         travels = progress.advance(measured.forces, ends, planned, self._radii, waiting)
+        if progress.clock > before or progress.late or progress.settling:
+            self._age, self._due = self._age + period, self._due - period
         if self.handling:
             self.handling.update(progress.clock, ends)
         for name in progress.standing:
@@ -277,19 +285,19 @@ class HumanoidPolicy:
         if self.preview is None:
             p, v = self.progress.path(np.array([now]))
             return p[0], v[0], np.zeros(3)
-        if now >= self._next - 1e-9 or self.plan is None:
+        if self._due <= 1e-9 or self.plan is None:
             begin = clock.thread_time()
             state = CentroidalState(momentum.com, momentum.com_rate, self._share * momentum.angular)
-            plan = self.preview(now, state, self.progress.forecast, self.progress.path)
-            self._next = now + self.periods.preview
+            plan = self.preview(now, state, self.progress.forecast, self.progress.reference)
+            self._due = self.periods.preview
             self.previews[plan.status] += 1
             if plan.usable:
-                self.plan, self.diagnostics.started = plan, momentum.angular
+                self.plan, self.diagnostics.started, self._age = plan, momentum.angular, 0.0
             self.diagnostics.preview_time, self._previewed = clock.thread_time() - begin, True
         if self.plan is None:
             p, v = self.progress.path(np.array([now]))
             return p[0], v[0], np.zeros(3)
-        position, velocity, acceleration, _, _ = self.plan.at(now)
+        position, velocity, acceleration, _, _ = self.plan.at(self._plan_time(self.plan))
         return position, velocity, acceleration
 
     def _height_correction(self, momentum: Momentum) -> float:

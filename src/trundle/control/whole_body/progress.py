@@ -13,7 +13,7 @@ from trundle.contact.patch import PlacedPatch
 from trundle.control.preview import ReferencePath
 from trundle.control.whole_body.stepping import Footsteps, SwingMotion
 from trundle.control.whole_body.target import BalanceTarget
-from trundle.models.centroidal.forecast import Forecast
+from trundle.models.centroidal.forecast import Forecast, Held
 from trundle.parameters import Checked, NonNegative, Positive, parameter
 from trundle.problems.paths import PointPath
 
@@ -23,7 +23,9 @@ _HIDDEN = 0.1
 """Time, s, for which a contact that should press is not felt before it counts as lost."""
 _PRESSED = 5.0
 """Planned normal force of such a contact, in forces that count as a touch."""
-_FASTER = 0.1
+_SLOW = 0.08
+"""Delay, s, of ground after which the robot settles: its centre of mass has gone on meanwhile."""
+_FASTER = 0.05
 """Time, s, in which a sole or hand whose ground is late reaches the speed of its descent."""
 _SAME = 0.008
 """Height, m, by which ground may be off before it is taken to be elsewhere: the odometry is not better."""
@@ -36,8 +38,9 @@ class Gating(Checked):
     """When a sole or a hand counts as landed, as late and as lost."""
 
     force: Positive = parameter(8.0, "N, of the ground along the foothold's normal")
-    descent: NonNegative = parameter(0.4, "m/s, that a sole or hand reaches whose ground is late")
+    descent: NonNegative = parameter(0.8, "m/s, that a sole or hand reaches whose ground is late")
     patience: NonNegative = parameter(0.4, "s, for which it looks for it; then it is given up, and the robot stops")
+    settle: NonNegative = parameter(0.4, "s, for which the robot stays where it stands after late ground was felt")
     early: NonNegative = parameter(0.7, "share of the way after which a force ends it")
 
 
@@ -62,6 +65,8 @@ class Progress:
     ----------
     clock : float, s
         Of the steps.
+    late, settling : float, s
+        For how long it has been waiting for ground, or will stay where it stands since some was late.
     waited : float, s
         By which it is behind.
     standing : tuple of str
@@ -78,7 +83,7 @@ class Progress:
 
     def __init__(self, steps: Footsteps, path: ReferencePath, gating: Gating, period: float) -> None:
         self.steps, self.path, self.gating, self.period = steps, path, gating, period
-        self.clock, self.late, self.waited, self.begun, self.landed = 0.0, 0.0, 0.0, 0, 0
+        self.clock, self.late, self.settling, self.waited, self.begun, self.landed = 0.0, 0.0, 0.0, 0.0, 0, 0
         self.stopped, self.stopped_at = "", np.inf
         self.places = steps.standing(0.0)
         self.standing = tuple(sorted(self.places))
@@ -95,16 +100,42 @@ class Progress:
             forecast = replace(
                 forecast, pushes=[replace(p, start=p.start - gone, end=p.end - gone) for p in forecast.pushes]
             )
-        if not self.late:
+        gone = self._delay
+        if not gone:
             return forecast
-        soon = self.clock + max(_LEAD, self.gating.patience - self.late)
+        soon = self.clock + gone
+
+        def later(time: float) -> float:
+            return time + gone if time > self.clock + 1.5 * self.period else time  # not of what has just landed
+
         held = [
-            replace(item, start=soon, end=max(item.end, soon + _LEAD))
-            if item.contact.name not in self.standing and self.clock - _LEAD < item.start < soon
-            else item
+            replace(item, start=soon if self._is_late(item) else later(item.start), end=later(item.end))
             for item in forecast.contacts
         ]
-        return replace(forecast, contacts=tuple(held))
+        masses = [replace(change, time=later(change.time)) for change in forecast.masses]
+        return replace(forecast, contacts=tuple(held), masses=tuple(masses))
+
+    @property
+    def reference(self) -> ReferencePath:
+        """What the centre of mass should follow from now: where ground is late it waits as the steps do."""
+        path, clock, gone = self.path, self.clock, self._delay
+        if not gone:
+            return path
+
+        def waiting(times: FloatArray) -> tuple[FloatArray, FloatArray]:
+            points, rates = path(np.where(times > clock, np.maximum(times - gone, clock), times))
+            return points, np.where((times < clock + gone)[:, None], 0.0, rates)
+
+        return waiting
+
+    @property
+    def _delay(self) -> float:
+        """Time, s, by which all that is to come waits: late ground comes at the last moment, then the robot settles."""
+        return max(_LEAD, self.gating.patience - self.late) if self.late else self.settling
+
+    def _is_late(self, item: Held) -> bool:
+        near = self.clock - _LEAD < item.start <= self.clock + self.period
+        return item.contact.name not in self.standing and near
 
     def advance(
         self,
@@ -119,7 +150,8 @@ class Progress:
         `forces` (3,) N world are felt, `planned` are normal forces, N, that plans ask of what stands, `radii` (m) those
         of hands' balls.
         """
-        ahead, gate = self.clock + self.period, self.gating
+        self.settling = max(0.0, self.settling - self.period)
+        ahead, gate = self.clock + (0.0 if self.settling else self.period), self.gating
         under_way: list[SwingMotion] = []
         for travel in self.steps.travels:
             if travel in self._done or travel.start > ahead:
@@ -130,6 +162,8 @@ class Progress:
             share = (ahead - travel.start) / (travel.end - travel.start)
             if self._felt(forces, travel.target) > gate.force and share > gate.early:
                 self.landed += 1
+                if self.late > _SLOW:
+                    self.settling = gate.settle
                 self._end(self._found(travel, ends[travel.name].p, radii.get(travel.name, 0.0)))
             elif share >= 1.0 and self.late > gate.patience:
                 self._end(travel)
@@ -139,7 +173,7 @@ class Progress:
                 under_way.append(travel)
         late = any(travel.end <= ahead for travel in under_way)
         self.late = self.late + self.period if late else 0.0
-        if late or waiting:
+        if late or waiting or self.settling:
             self.waited += self.period
         else:
             self.clock = ahead
@@ -170,7 +204,12 @@ class Progress:
             return travel
         place = PlacedPatch(target.name, target.patch, target.position + off * normal, target.R_world_patch)
         found = replace(travel, target=place)
-        travels = [found if one is travel else one for one in self.steps.travels]
+        # Out of a hollow it goes as much higher.
+        after = next((one for one in self.steps.travels if one.name == travel.name and one.start >= travel.end), None)
+        travels = [
+            found if one is travel else replace(one, lift=one.lift + max(0.0, -off)) if one is after else one
+            for one in self.steps.travels
+        ]
         self.steps = replace(self.steps, travels=travels)
         return found
 

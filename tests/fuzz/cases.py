@@ -509,7 +509,7 @@ HUMANOID: dict[str, dict[str, Any]] = {
         "axes": [1, 1], "momentum_axes": [1, 1], "axis": [0, 0, 1],
         "samples": [0.05] * 6 + [0.15] * 6 + [0.225] * 8,
     },
-    "controller.gating": {"force": 8, "descent": 0.4, "patience": 0.4, "early": 0.7},
+    "controller.gating": {"force": 8, "descent": 0.8, "patience": 0.4, "settle": 0.4, "early": 0.7},
     "plant": {"friction": 0.8, "step": 0.001, "sole_part": 1, "actuation": "torque", "moved": {}, "fallen_height": 0.6,
               "fallen_tilt": 1.05},
     "noise": {"position": 1e-4, "rate": 0.01, "attitude": 0.002, "gyro": 0.01, "force": 1, "delay": 0.002},

@@ -85,6 +85,42 @@ def test_what_is_late_is_not_counted_on_before_it_would_be_given_up() -> None:
     assert progress.standing == ("left_foot", "right_foot")
 
 
+def test_all_that_is_to_come_waits_for_late_ground_and_until_the_robot_has_settled() -> None:
+    world = World(walk(), dict.fromkeys(FEET, 0.0))
+    world.run(0.9)
+    world.ground["right_foot"] = -0.04
+    expected = {c.start: c.end for c in world.progress.forecast.contacts if c.contact.name == "left_foot"}
+    while world.progress.late < 0.05:
+        world.tick()
+    progress, gone = world.progress, Gating().patience - world.progress.late
+    stance = next(c for c in progress.forecast.contacts if c.contact.name == "left_foot")
+    assert stance.end == pytest.approx(expected[-np.inf] + gone)
+    points, rates = progress.reference(progress.clock + np.array([0.0, 0.5 * gone, gone]))
+    np.testing.assert_allclose(points, np.tile(points[:1], (3, 1)))
+    np.testing.assert_array_equal(rates[:2], 0.0)
+    while progress.late:
+        world.tick()
+    assert progress.settling == pytest.approx(Gating().settle)
+    assert progress.standing == ("left_foot", "right_foot")
+    held = progress.forecast.held(np.array([progress.clock + 2 * PERIOD]))[0]
+    assert sorted(c.contact.name for c, on in zip(progress.forecast.contacts, held, strict=True) if on) == sorted(FEET)
+    clock = progress.clock
+    world.run(Gating().settle - 0.01)
+    assert progress.clock == clock
+    world.run(0.1)
+    assert progress.clock > clock
+
+
+def test_a_sole_goes_higher_out_of_a_hollow() -> None:
+    world = World(walk(), dict.fromkeys(FEET, 0.0))
+    lift = walk().travels[2].lift
+    world.run(0.9)
+    world.ground["right_foot"] = -0.04
+    progress = world.run(1.2)
+    found = [travel.lift for travel in progress.steps.travels if travel.name == "right_foot"]
+    assert found == pytest.approx([lift, lift + 0.04], abs=2e-3)
+
+
 def test_a_hand_that_finds_nothing_is_left_free_and_the_robot_stops() -> None:
     steps = in_turn(FEET, [Move(HOLD, 0.5, 0.3), *(Move(t.target, 0.6, 0.2) for t in walk().travels)])
     progress = World(steps, dict.fromkeys(FEET, 0.0)).run(6.0)

@@ -88,7 +88,7 @@ def test_what_is_late_is_not_counted_on_before_it_would_be_given_up() -> None:
 def test_all_that_is_to_come_waits_for_late_ground_and_until_the_robot_has_settled() -> None:
     world = World(walk(), dict.fromkeys(FEET, 0.0))
     world.run(0.9)
-    world.ground["right_foot"] = -0.04
+    world.ground["right_foot"] = -0.06
     expected = {c.start: c.end for c in world.progress.forecast.contacts if c.contact.name == "left_foot"}
     while world.progress.late < 0.05:
         world.tick()

@@ -27,6 +27,8 @@ _SLOW = 0.08
 """Delay, s, of ground after which the robot settles: its centre of mass has gone on meanwhile."""
 _FASTER = 0.05
 """Time, s, in which a sole or hand whose ground is late reaches the speed of its descent."""
+_DEEPEST = 0.14
+"""How far below its place, m, ground is looked for."""
 _SAME = 0.008
 """Height, m, by which ground may be off before it is taken to be elsewhere: the odometry is not better."""
 _BACK = 0.5
@@ -192,6 +194,8 @@ class Progress:
         if self.late > 0.0 and travel.end <= self.clock + self.period:
             down, most, faster = travel.target.R_world_patch[:, 2], self.gating.descent, min(self.late / _FASTER, 1.0)
             way = most * (self.late - _FASTER * faster * (1.0 - 0.5 * faster))
+            if way > _DEEPEST:
+                way, faster = _DEEPEST, 0.0
             return replace(aim, position=aim.position - way * down, velocity=-most * faster * down)
         return aim
 

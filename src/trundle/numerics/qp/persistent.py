@@ -54,7 +54,7 @@ class PersistentQp:
     tolerance : float
         Bound of `QpSolution.error` of a success.
     accuracy : float
-        What PIQP is asked for, of residuals and over their largest term.
+        What PIQP is asked for.
     max_iterations : int
 
     Raises
@@ -95,7 +95,7 @@ class PersistentQp:
             raise InputError("layout", layout, "one of " + ", ".join(map(repr, LAYOUTS)))
         settings.kkt_solver = getattr(piqp, layout)
         settings.eps_abs = settings.eps_duality_gap_abs = positive("accuracy", accuracy)
-        settings.eps_rel = settings.eps_duality_gap_rel = accuracy  # of a residual's largest term, as in `_judged`
+        settings.eps_rel = settings.eps_duality_gap_rel = 0.0
         settings.tau = 0.999  # of the way to a bound, 0.99 else: up to half a step less
         settings.max_iter = integer("max_iterations", max_iterations, minimum=1)
         settings.preconditioner_iter = 0  # the caller scales: PIQP's own scaling costs up to a third of a solve

@@ -27,7 +27,7 @@ _HANDS = ("left", "right")
 def build(scenario: Scenario) -> TrialsExperiment:
     """Return the experiment of a `wallbounce` scenario."""
     setup = Setup.of(scenario)
-    moved = {"arm_masses": "plant.arm_masses", "off": "controller.rules.off", "far": "controller.rules.far"}
+    moved = {"off": "controller.rules.off", "far": "controller.rules.far"}
     moved["range"] = "controller.torso_range"
     moved |= {level: f"controller.timing.{level}" for level in ("implicit", "hybrid")}
     with error_context("robot", scenario, moved | MOVED):

@@ -60,6 +60,7 @@ class TrialResult:
     reason: Annotated[str, column("1", "why it ended early")]
     torso_min: Annotated[float, column("m", "least distance of the torso from walls and boxes")]
     away: Annotated[float, column("m", "distance of the ball from the goal at the end")]
+    away_late: Annotated[float, column("m", "largest distance of the ball from the goal over the last 4 s")]
     lean: Annotated[float, column("rad", "largest lean")]
     force_planned: Annotated[float, column("N", "largest planned force on a hand")]
     force_measured: Annotated[float, column("N", "largest measured force on a hand")]
@@ -83,6 +84,7 @@ class TrialResult:
     push_length: Annotated[float, column("s", "duration of the push")] = nan
     push_heading: Annotated[float, column("rad", "direction of the push, from the x axis")] = nan
     push_height: Annotated[float, column("m", "where the push acts, above the ball's centre")] = nan
+    push_start: Annotated[float, column("s", "when the push begins")] = nan
     speed: Annotated[float, column("m/s", "speed forward at the start of a trip")] = nan
     goal: Annotated[FloatArray | None, column("m", "goal of a trip at its end", "xy", frame="world")] = None
     box: Annotated[FloatArray | None, column("m", "centre of the box that appeared", "xy", frame="world")] = None
@@ -102,6 +104,11 @@ class TrialResult:
     def safe(self) -> bool:
         """Whether the trial ended upright and within 0.3 m of its goal, the torso never touching anything."""
         return not self.fell and self.torso_min > 0.0 and self.away <= 0.3
+
+    @property
+    def stays(self) -> bool:
+        """Whether the robot was safe and stayed within 0.1 m of its goal over the last 4 s."""
+        return self.safe and self.away_late <= 0.1
 
     @property
     def cleared(self) -> bool:

@@ -33,6 +33,7 @@ from trundle.scenarios.schema import (
 from trundle.systems.wallbounce.control.costs import BalancerWeights
 from trundle.systems.wallbounce.control.level import BalancerLevel
 from trundle.systems.wallbounce.control.low_level import LowLevelGains
+from trundle.systems.wallbounce.control.observer import ObserverRules
 from trundle.systems.wallbounce.control.reference import PathRules
 from trundle.systems.wallbounce.control.schedule import ScheduleRules
 from trundle.systems.wallbounce.control.two_level import Timing
@@ -41,6 +42,7 @@ from trundle.systems.wallbounce.robot import BallBalancer
 
 Range = Annotated[tuple[Real, Real], Array, Allowed("2 numbers, the smaller first")]
 Reach2 = Annotated[tuple[NonNegative, NonNegative], Array, Allowed("2 numbers from 0 to 1e12 (m)")]
+Times = Annotated[tuple[Duration, Duration], Array, Allowed("2 times, the smaller first (s)")]
 Iterations = Annotated[int, Field(ge=1, le=1000), Allowed("an integer from 1 to 1000")]
 Trials = Annotated[int, Field(ge=1, le=1000), Allowed("an integer from 1 to 1000")]
 
@@ -100,6 +102,10 @@ class GainsTable(table_of(LowLevelGains)):
     """Gains of the low level; see `trundle.systems.wallbounce.control.low_level.LowLevelGains`."""
 
 
+class ObserverTable(table_of(ObserverRules)):
+    """The observer of pushes."""
+
+
 class TimingTable(table_of(Timing)):
     """Periods of the levels, and after what time a plan may be used."""
 
@@ -122,10 +128,14 @@ class BalancerControllerTable(table_of(BalancerLevel, ["stages", "step"])):
     torso_range: Size | None = Field(
         default=None, description="m beyond the margins, where walls and obstacles are not felt; left out: no end"
     )
+    ready: Size | None = Field(
+        default=None, description="m, of waiting hands from walls within reach; left out: arms wait at rest"
+    )
     law: LawTable = Field(default_factory=LawTable)
     rules: RulesTable = Field(default_factory=RulesTable)
     weights: WeightsTable = Field(default_factory=WeightsTable)
     gains: GainsTable = Field(default_factory=GainsTable)
+    observer: ObserverTable = Field(default_factory=ObserverTable)
     timing: TimingTable = Field(default_factory=TimingTable)
 
 
@@ -143,12 +153,16 @@ class BalancerNoiseTable(Table):
     lost: Fraction = Field(default=0.0, description="share of measurements that are not a number: the last one counts")
 
 
+PUSH = ("impulse", "length", "heading", "height", "start")
+"""What a push is drawn of, each from a range of `PushesTable`."""
+
+
 class PushesTable(Table):
     """Pushes, one a trial, drawn evenly with the scenario's seed."""
 
     count: Trials = Field(default=20, description="of trials")
     record: Trials = Field(default=1, description="number of the trial that becomes the trajectory, at most count")
-    start: Duration = Field(default=0.5, description="s")
+    start: Times = Field(default=(0.5, 0.5), description="s")
     impulse: Range = Field(default=(18.0, 32.0), description="N s")
     length: Range = Field(default=(0.15, 0.35), description="s")
     heading: Range = Field(default=(-0.6109, 0.6109), description="rad, from the x axis")
@@ -204,7 +218,7 @@ class WallbounceRecover(WallbounceTable):
 
     def _check(self) -> None:
         super()._check()
-        for key in ("impulse", "length", "heading", "height"):
+        for key in PUSH:
             _check_range("trials", key, getattr(self.trials, key))
         if self.trials.length[0] <= 0.0:
             raise fault("trials.length", "must be times > 0 (s)")

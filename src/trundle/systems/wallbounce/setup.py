@@ -34,10 +34,11 @@ from trundle.systems.wallbounce.control import (
     TimedGoal,
     TrackingPlanner,
     TwoLevel,
+    ready,
 )
 from trundle.systems.wallbounce.plant import BalancerPlant, MovableBox
 from trundle.systems.wallbounce.robot import BallBalancer
-from trundle.systems.wallbounce.schema import WallbounceNavigate, WallbounceRecover
+from trundle.systems.wallbounce.schema import PUSH, WallbounceNavigate, WallbounceRecover
 
 if TYPE_CHECKING:
     from trundle.scenarios.scenario import Scenario
@@ -50,8 +51,8 @@ class Trial:
 
     Attributes
     ----------
-    push : (4,) or None
-        Impulse, N s, length, s, heading, rad, and height, m.
+    push : (5,) or None
+        Impulse, N s, length, s, heading, rad, height, m, and start, s.
     box : (2,) or None
         Centre of the box ahead and aside of the ball when it appears, m.
     speed : float, m/s
@@ -164,7 +165,7 @@ class Setup:
         implicit, hybrid = self.levels()
         found = NO_FORCE if table.levels == "drive-only" else law
         events = Limits(table.event_iterations, tolerance=1e-5)
-        low = LowLevel(self.robot, table.gains.make(), self.tables.plant.arm_masses)
+        low = LowLevel(self.robot, table.gains.make(), self.tables.plant.drive_limit)
         return TwoLevel(
             low,
             ImplicitPlanner(implicit, found, weights, rules, margins, Limits(table.iterations, tolerance=1e-4), events),
@@ -174,6 +175,7 @@ class Setup:
             table.timing.make(),
             table.levels,
             table.event_momentum,
+            table.observer.make(),
         )
 
     # what a trial adds --------------------------------------------------------------------------------
@@ -183,9 +185,10 @@ class Setup:
         rng = np.random.default_rng(self.seed)
         if self.tables.task == "recover":
             table = self.tables.trials
-            low, high = np.array([table.impulse, table.length, table.heading, table.height]).T
-            drawn = [rng.uniform(low, high) for _ in range(table.count)]
-            return [Trial(push=tuple(map(float, d)), seed=self.seed + k) for k, d in enumerate(drawn)]
+            low, high = np.array([getattr(table, name) for name in PUSH[:-1]]).T
+            drawn = np.array([rng.uniform(low, high) for _ in range(table.count)])
+            pushes = np.column_stack([drawn, rng.uniform(*table.start, table.count)]).tolist()
+            return [Trial(push=tuple(push), seed=self.seed + k) for k, push in enumerate(pushes)]
         result, box = [], self.tables.box
         for k in range(self.tables.trials.count):
             speed = float(rng.uniform(*self.tables.trials.start_speed))
@@ -197,10 +200,10 @@ class Setup:
         """Return the push of a trial, if it has one."""
         if trial.push is None or self.tables.task != "recover":
             return []
-        impulse, length, heading, height = trial.push
+        impulse, length, heading, height, start = trial.push
         force = impulse / length * np.array([math.cos(heading), math.sin(heading), 0.0])
         step = self.tables.plant.step
-        return [ForcePulse("base", [0.0, 0.0, height], force, self.tables.trials.start, max(step, length))]
+        return [ForcePulse("base", [0.0, 0.0, height], force, start, max(step, length))]
 
     def sensors(self, plant: BalancerPlant, trial: Trial) -> Sensors:
         """Return the sensors of the controller."""
@@ -253,11 +256,13 @@ class Guide:
         self.goal = np.array(self.trip.goal.position) if self.trip else np.zeros(2)
         self.obstacle: PassedObstacle | None = None
         self._planner = self._made(0.0)
+        gap = setup.tables.controller.ready
+        self._held = self.robot.rest() if gap is None else ready(self.robot, gap, self.walls)
 
     def reference(self, time: float, state: FloatArray, times: FloatArray) -> FloatArray:
         """Return x_ref (n, 16)."""
         if self._planner is None:
-            return np.tile(self.robot.rest(self.goal), (len(times), 1))
+            return np.tile(self._held, (len(times), 1))
         return self._planner.reference(time, state, times)
 
     def surroundings(self, time: float) -> Surroundings:

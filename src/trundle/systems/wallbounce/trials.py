@@ -19,11 +19,13 @@ from trundle.systems.wallbounce.plant import BalancerPlant
 from trundle.systems.wallbounce.record import TrialResult
 from trundle.systems.wallbounce.robot import tilt_of
 from trundle.systems.wallbounce.setup import Guide, Setup, Trial
+from trundle.systems.wallbounce.schema import PUSH
 
 if TYPE_CHECKING:
     from trundle.systems.wallbounce.schema import WallbounceNavigate
 
 
+_LATE = 4.0  # s at the end, over which a robot should stay in its place
 _AHEAD = 0.4  # s, of the postures that are drawn as ghosts
 QUALITY = ("penetration", "slip", "off_wall_force")
 _LEVELS = ("implicit", "hybrid")
@@ -131,12 +133,14 @@ def _result(setup: Setup, trial: Trial, guide: Guide, run: PlantRun, policy: Two
     measured = y[:, 22:28].reshape(-1, 2, 3)
     size, real = np.linalg.norm(planned, axis=2), np.linalg.norm(measured, axis=2)
     on, apart = size > 3.0, np.linalg.norm(measured - planned, axis=2)
+    away = np.linalg.norm(y[:, :2] - guide.goal, axis=1)
     thinned = slice(None, None, max(1, len(run.time) // 60))
     result = TrialResult(
         status=run.status.label,
         reason=run.reason,
         torso_min=float(np.min(run.records["torso_distance"])),
-        away=float(np.linalg.norm(y[-1, :2] - guide.goal)),
+        away=float(away[-1]),
+        away_late=float(np.max(away[run.time >= run.time[-1] - _LATE])),
         lean=float(np.max(np.linalg.norm(y[:, 3:5], axis=1))),
         force_planned=float(np.max(size)),
         force_measured=float(np.max(real)),
@@ -156,8 +160,7 @@ def _result(setup: Setup, trial: Trial, guide: Guide, run: PlantRun, policy: Two
         path=y[thinned, :2],
     )
     if trial.push is not None:
-        impulse, length, heading, height = trial.push
-        return replace(result, push_impulse=impulse, push_length=length, push_heading=heading, push_height=height)
+        return replace(result, **dict(zip([f"push_{name}" for name in PUSH], trial.push, strict=True)))
     result = replace(result, speed=trial.speed)
     return result if setup.trip is None else _with_trip(result, setup, setup.trip, guide, run, y, real)
 

@@ -10,6 +10,7 @@ from trundle.systems.wallbounce.control.costs import BalancerWeights, KeepOut, K
 from trundle.systems.wallbounce.control.hybrid import HybridControl
 from trundle.systems.wallbounce.control.low_level import LowLevel, LowLevelGains
 from trundle.systems.wallbounce.control.plans import NO_FORCE, BalancerPlan, ImplicitPlanner, TrackingPlanner
+from trundle.systems.wallbounce.control.ready import ready
 from trundle.systems.wallbounce.control.reference import PassedObstacle, PathPlanner, PathRules, TimedGoal
 from trundle.systems.wallbounce.control.schedule import PAPER, ScheduleRules, contact_schedule, on_grid
 from trundle.systems.wallbounce.control.two_level import Reference, Surroundings, Timing, TwoLevel
@@ -38,4 +39,5 @@ __all__ = [
     "TwoLevel",
     "contact_schedule",
     "on_grid",
+    "ready",
 ]

@@ -14,6 +14,7 @@ from trundle.checks import FloatArray, array, non_negative, positive
 from trundle.contact.walls import FLAT, Surface, Wall
 from trundle.errors import InputError
 from trundle.numerics.ilqr.stage import Cost
+from trundle.numerics.riccati import regulator
 from trundle.parameters import Checked, NonNegative, parameter
 from trundle.systems.wallbounce.robot import BallBalancer
 from trundle.threads import cached_property
@@ -54,7 +55,8 @@ class BalancerWeights(Checked):
     disc: NonNegative = parameter(4.0, "barrier of the ball's distance from an obstacle")
     disc_top: NonNegative = parameter(8.0, "barrier of the torso's top from an obstacle")
     disc_hands: NonNegative = parameter(2.0, "barrier of the hands' distance from an obstacle")
-    end: NonNegative = parameter(0.9, "the last stage's weights over those of a stage")
+    end: NonNegative = parameter(0.9, "the last stage's weights of joints and barriers over those of a stage")
+    to_go: NonNegative = parameter(1.0, "of the linear regulator's cost to go from the end")
     contact_speed: NonNegative = parameter(2e3, "1/(m/s)^2, of a contact that the schedule closes")
     contact_distance: NonNegative = parameter(1e6, "1/m^2, of a contact that the schedule closes")
 
@@ -126,16 +128,40 @@ class KeepOut:
 
 
 _NAMES, _KEPT, _DISC = list(BalancerWeights.__dataclass_fields__), len(KeepOut.__dataclass_fields__), 4
+BODY = [0, 1, 2, 3, 4, 11, 12, 13, 14, 15]
+"""Of a state: pose and momenta, what is left without the arms."""
+PUSH = 5
+"""Numbers of a push: what it adds to the rates of l (2), N, and h (3), N m."""
+_UPPER = np.triu_indices(len(BODY))
+
+
+def cost_to_go(robot: BallBalancer, weights: BalancerWeights, step: float) -> FloatArray:
+    """Return U (10, 10), upper triangular: |U (x - x_ref)|^2 / 2 is what the body's errors at rest still cost.
+
+    The linear regulator's without walls, with a stage's weights each `step` (s): without it a plan of a second leaves
+    the robot where it is, since to roll one way the ball must first roll the other way.
+    """
+    x, u = ca.SX.sym("x", 16), ca.SX.sym("u", 3)
+    rate = robot.rate(x, u[:2], u[2], [ca.SX(3, 1)] * 2, ca.SX(6, 1))[BODY]
+    slopes = ca.Function("slopes", [x, u], [ca.jacobian(rate, x), ca.jacobian(rate, u)])
+    A, B = (np.array(slope) for slope in slopes(robot.rest(), np.zeros(3)))
+    w = weights
+    Q = np.repeat([w.position, w.yaw, w.lean, w.linear, w.angular], [2, 1, 2, 2, 3])
+    R = np.array([w.drive, w.drive, w.yaw_torque])
+    _, S = regulator(A[:, BODY], B, np.diag(Q / step), np.diag(R / step))
+    return np.linalg.cholesky(S).T
 
 
 class Unpacked(NamedTuple):
-    """Parameter symbols: x_ref (16,), the level's own head, weights by name, disc (4,), keep-out (6,), walls."""
+    """Parameter symbols: x_ref (16,), own head, weights by name, disc (4,), keep-out (6,), U, push (5,), walls."""
 
     reference: ca.SX
     head: ca.SX
     weights: dict[str, ca.SX]
     disc: ca.SX
     keep_out: ca.SX
+    to_go: ca.SX
+    push: ca.SX
     walls: list[ca.SX]
 
 
@@ -145,6 +171,8 @@ def packed(
     weights: BalancerWeights,
     disc: KeepOutDisc | None,
     keep_out: KeepOut,
+    to_go: FloatArray,
+    push: ArrayLike,
     walls: Sequence[Wall],
     most: int,
     surface: Surface = FLAT,
@@ -159,20 +187,24 @@ def packed(
         off.append("disc_hands")
     numbers = weights.numbers.copy()
     numbers[[_NAMES.index(name) for name in off]] = 0.0
-    same = np.concatenate([numbers, disc.numbers, keep_out.numbers, *planes])
+    same = np.concatenate([numbers, disc.numbers, keep_out.numbers, to_go[_UPPER]])
     wanted, (rows, size) = np.asarray(reference, dtype=np.float64), head.shape
     if wanted.shape not in ((16,), (rows, 16)):
         raise InputError("reference", wanted.shape, f"a state of 16 or {rows} of them")
-    p = np.empty((rows, 16 + size + same.size))
-    p[:, :16], p[:, 16 : 16 + size], p[:, 16 + size :] = wanted, head, same
-    return p
+    own = [np.broadcast_to(value, (rows, len(value))) for value in (same, np.concatenate(planes))]
+    own.insert(1, np.broadcast_to(np.asarray(push, dtype=np.float64), (rows, PUSH)))
+    return np.hstack([np.broadcast_to(wanted, (rows, 16)), head, *own])
 
 
 def unpacked(p: ca.SX, head: int, walls: int, surface: Surface = FLAT) -> Unpacked:
     """Return the parts of the parameter symbols of `packed`."""
-    sizes = [16, head, len(_NAMES), _DISC, _KEPT, *([surface.size] * walls)]
-    reference, own, weights, disc, keep_out, *planes = ca.vertsplit(p, [0, *np.cumsum(sizes).tolist()])
-    return Unpacked(reference, own, dict(zip(_NAMES, ca.vertsplit(weights), strict=True)), disc, keep_out, planes)
+    sizes = [16, head, len(_NAMES), _DISC, _KEPT, len(_UPPER[0]), PUSH, *([surface.size] * walls)]
+    reference, own, weights, disc, keep_out, entries, push, *planes = ca.vertsplit(p, [0, *np.cumsum(sizes).tolist()])
+    to_go = ca.SX(len(BODY), len(BODY))
+    for i, j, entry in zip(*_UPPER, ca.vertsplit(entries), strict=True):
+        to_go[int(i), int(j)] = entry
+    named = dict(zip(_NAMES, ca.vertsplit(weights), strict=True))
+    return Unpacked(reference, own, named, disc, keep_out, to_go, push, planes)
 
 
 def without(p: FloatArray, head: int, names: Sequence[str]) -> FloatArray:
@@ -184,7 +216,7 @@ def without(p: FloatArray, head: int, names: Sequence[str]) -> FloatArray:
 
 def parameter_count(head: int, walls: int, surface: Surface = FLAT) -> int:
     """Return n_p."""
-    return 16 + head + len(_NAMES) + _DISC + _KEPT + surface.size * walls
+    return 16 + head + len(_NAMES) + _DISC + _KEPT + len(_UPPER[0]) + PUSH + surface.size * walls
 
 
 def motion_limits(
@@ -192,14 +224,14 @@ def motion_limits(
 ) -> list[Row]:
     """Return the barriers of drive, yaw torque, joints (u = (f_d, t_z, qdot, ...)) and of the floor's force."""
     rows: list[Row] = []
-    for value, low, high, share in (
-        (u[:2], -robot.drive_limit, robot.drive_limit, 1.0),
-        (u[2], -robot.yaw_limit, robot.yaw_limit, 1.0),
-        (u[3:9], -robot.joint_rate_limit, robot.joint_rate_limit, 1.0),
-        (x[5:11], np.tile(robot.joint_lower, 2), np.tile(robot.joint_upper, 2), 0.2),  # not to shift the rest
+    for value, low, high, share, fade in (
+        (u[:2], -robot.drive_limit, robot.drive_limit, 1.0, 0.0),
+        (u[2], -robot.yaw_limit, robot.yaw_limit, 1.0, 0.0),
+        (u[3:9], -robot.joint_rate_limit, robot.joint_rate_limit, 1.0, 0.0),
+        (x[5:11], np.tile(robot.joint_lower, 2), np.tile(robot.joint_upper, 2), 0.2, 2.0),  # not to shift the rest
     ):
         half = 0.5 * (np.asarray(high) - np.asarray(low))
-        rows += [((value - low) / half, share * m, 0.02), ((high - value) / half, share * m, 0.02)]
+        rows += [((v, share * m, 0.02, fade)) for v in ((value - low) / half, (high - value) / half)]
     load, weight = robot.floor(x, u[:2], u[2], forces, u[3:9]), (robot.mass + robot.ball_mass) * robot.gravity
     cone = robot.floor_friction * load.normal - ca.sqrt(ca.sumsqr(load.tangential) + 1.0)
     return [*rows, ((load.normal - least_normal) / weight, m, 0.02), (cone / weight, m, 0.02)]
@@ -222,10 +254,15 @@ def kept_out(robot: BallBalancer, x: ca.SX, given: Unpacked, surface: Surface = 
     return rows
 
 
-def state_cost(
-    x: ca.SX, reference: ca.SX, w: dict[str, ca.SX], kept: list[Row], share: ca.SX | float = 1.0
-) -> tuple[list[Residual], list[Row]]:
-    """Return the residuals of x - x_ref and the barriers, all times `share`."""
+def end_cost(x: ca.SX, given: Unpacked, kept: list[Row]) -> tuple[list[Residual], list[Row]]:
+    """Return the residuals of x - x_ref and the barriers at the end of a plan."""
+    e, w = x - given.reference, given.weights
+    residuals: list[Residual] = [(given.to_go @ e[BODY], w["to_go"]), (e[5:11], w["end"] * w["joints"])]
+    return residuals, [(h, w["end"] * m, *shape) for h, m, *shape in kept]
+
+
+def stage_cost(x: ca.SX, reference: ca.SX, w: dict[str, ca.SX]) -> list[Residual]:
+    """Return the residuals of x - x_ref along a plan."""
     e = x - reference
     parts = (
         ("position", 0, 2),
@@ -235,8 +272,7 @@ def state_cost(
         ("linear", 11, 13),
         ("angular", 13, 16),
     )
-    residuals: list[Residual] = [(e[a:b], share * w[name]) for name, a, b in parts]
-    return residuals, [(h, share * m, *shape) for h, m, *shape in kept]
+    return [(e[a:b], w[name]) for name, a, b in parts]
 
 
 def stacked_cost(residuals: list[Residual], barriers: list[Row]) -> Cost:

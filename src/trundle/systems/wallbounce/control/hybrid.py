@@ -12,7 +12,7 @@ from trundle.checks import FloatArray, positive
 from trundle.contact.soft import SoftTouch, Wall
 from trundle.errors import InputError
 from trundle.numerics.ilqr import ControlSolution, Guess, Limits, cheapest
-from trundle.systems.wallbounce.control.costs import BalancerWeights, KeepOut, KeepOutDisc, Row, Unpacked, packed
+from trundle.systems.wallbounce.control.costs import PUSH, BalancerWeights, KeepOut, KeepOutDisc, Row, Unpacked, packed
 from trundle.systems.wallbounce.control.level import BalancerLevel, ContactTerms
 
 SETTLE = 0.06  # s in which a hand held at a wall comes back to its surface
@@ -50,6 +50,7 @@ class HybridControl(BalancerLevel):
         weights: BalancerWeights = _WEIGHTS,
         disc: KeepOutDisc | None = None,
         keep_out: KeepOut = _KEEP_OUT,
+        push: ArrayLike = (0.0,) * PUSH,
     ) -> FloatArray:
         """Return the parameters (N + 1, n_p) of a call.
 
@@ -64,13 +65,15 @@ class HybridControl(BalancerLevel):
         weights : BalancerWeights
         disc : KeepOutDisc, optional
         keep_out : KeepOut
+        push : (5,) or (N + 1, 5)
+            Rates of l, N, and h, N m, by what else pushes the robot.
         """
         flags = np.asarray(schedule, dtype=np.float64)
         if flags.shape != (self.stages, self.pairs) or not np.all(np.isin(flags, (0.0, 1.0))):
             raise InputError("schedule", flags.shape, f"flags of {self.stages} x {self.pairs}")
         head = np.zeros((self.stages + 1, 1 + self.pairs))
         head[:, 0], head[:-1, 1:], head[-1, 1:] = positive("largest", largest, "N"), flags, flags[-1]
-        return packed(reference, head, weights, disc, keep_out, walls, self.walls, self.surface)
+        return packed(reference, head, weights, disc, keep_out, self.to_go(weights), push, walls, self.walls, self.surface)
 
     def seed(self, solution: ControlSolution, forces: ArrayLike, schedule: ArrayLike) -> Guess:
         """Return the guess that follows a contact-implicit plan on the same grid.
@@ -112,7 +115,7 @@ class HybridControl(BalancerLevel):
                 (touch.landing(), w["landing"] * (1 - closed)),
             ]
             barriers += self._cone(f / largest, closed * w["limits"])
-            barriers.append((touch.distance / 0.1, w["limits"] * (1 - closed), 0.02))
+            barriers.append((touch.distance / 0.1, w["limits"] * (1 - closed), 0.02, 1.0))
         forces = [sum(pushes[i : i + self.walls], ca.SX(3, 1)) for i in (0, self.walls)]
         presses = [closed * f[0] for closed, f in zip(flags, inputs, strict=True)]
         return ContactTerms(presses, forces, residuals, barriers)

@@ -8,20 +8,23 @@ from typing import Annotated, NamedTuple
 
 import casadi as ca
 
-from trundle.checks import integer
+from trundle.checks import FloatArray, integer
 from trundle.contact.soft import SoftTouch
 from trundle.contact.walls import FLAT, Surface
 from trundle.numerics.ilqr import ControlProblem, Optimiser, midpoint
 from trundle.parameters import Period, Range, check_parameters, parameter
 from trundle.systems.wallbounce.control.costs import (
+    BalancerWeights,
     Residual,
     Row,
     Unpacked,
+    cost_to_go,
+    end_cost,
     kept_out,
     motion_limits,
     parameter_count,
     stacked_cost,
-    state_cost,
+    stage_cost,
     unpacked,
 )
 from trundle.systems.wallbounce.robot import BallBalancer
@@ -125,18 +128,29 @@ class BalancerLevel(ABC):
         touches = self.touches(x, joint_rates, given.walls)
         own = self.contacts(touches, ca.vertsplit(u[9:], self.inputs_of_pair), given)
         kept = kept_out(robot, x, given, self.surface)
-        stage, end = (state_cost(x, given.reference, w, kept, share) for share in (1.0, w["end"]))
         residuals = [(drive, w["drive"]), (yaw, w["yaw_torque"]), (joint_rates, w["joint_rates"]), *own.residuals]
         barriers = [*motion_limits(robot, x, u, own.forces, w["limits"], self.least_normal), *own.barriers]
-        step, jacobian = midpoint(robot.rate(x, drive, yaw, own.forces, joint_rates), x, u, self.step)
-        along = stacked_cost([*stage[0], *residuals], [*stage[1], *barriers])
-        problem = ControlProblem(x, u, p, step, along, stacked_cost(*end), self.stages, jacobian)
+        rate = robot.rate(x, drive, yaw, own.forces, joint_rates) + ca.vertcat(ca.SX(11, 1), given.push)
+        step, jacobian = midpoint(rate, x, u, self.step)
+        along = stacked_cost([*stage_cost(x, given.reference, w), *residuals], [*kept, *barriers])
+        end = stacked_cost(*end_cost(x, given, kept))
+        problem = ControlProblem(x, u, p, step, along, end, self.stages, jacobian)
         floor = ca.vertcat(*robot.floor(x, drive, yaw, own.forces, joint_rates))
         distances = ca.vertcat(*(touch.distance for touch in touches))
         velocities = ca.horzcat(*(touch.velocity for touch in touches))
         slips = ca.vertcat(*(ca.sqrt(ca.sumsqr(touch.slip)) for touch in touches))
         seen = [distances, ca.vertcat(*own.presses), ca.horzcat(*own.forces), floor, velocities, slips]
         return problem, ca.Function("observe", [x, u, p], seen)
+
+    def to_go(self, weights: BalancerWeights) -> FloatArray:
+        """Return `cost_to_go` of weights, worked out once."""
+        if weights not in self._to_go:
+            self._to_go[weights] = cost_to_go(self.robot, weights, self.step)
+        return self._to_go[weights]
+
+    @cached_property
+    def _to_go(self) -> dict[BalancerWeights, FloatArray]:
+        return {}
 
     def touches(self, x: ca.SX, joint_rates: ca.SX, walls: list[ca.SX]) -> list[SoftTouch]:
         """Return the touches of all pairs."""

@@ -18,6 +18,7 @@ from trundle.numerics.compiled.compile import compile_function
 from trundle.numerics.ilqr import ControlSolution, Guess, Limits, cheapest
 from trundle.status import Status
 from trundle.systems.wallbounce.control.contact_implicit import BalancerWeights, ContactImplicit, KeepOut, KeepOutDisc
+from trundle.systems.wallbounce.control.costs import PUSH
 from trundle.systems.wallbounce.control.hybrid import HybridControl
 from trundle.systems.wallbounce.control.level import BalancerLevel
 from trundle.systems.wallbounce.control.schedule import ScheduleRules, contact_schedule, first_end, on_grid
@@ -205,6 +206,7 @@ class ImplicitPlanner(_Planner):
         event: bool,
         since: ArrayLike,
         touching: bool = True,
+        push: ArrayLike = (0.0,) * PUSH,
     ) -> BalancerPlan:
         """Return the plan from the state x (16,).
 
@@ -223,9 +225,11 @@ class ImplicitPlanner(_Planner):
             Since when the hands feel a force; NaN: they do not.
         touching : bool
             Whether to read a schedule.
+        push : (5,) or (N + 1, 5)
+            Forecast at the stages, see `ContactImplicit.parameters`.
         """
         control = self.control
-        p = control.parameters(reference, walls, self.law, self.weights, disc, self.keep_out)
+        p = control.parameters(reference, walls, self.law, self.weights, disc, self.keep_out, push)
         found = []
         if last is not None:
             found.append(control.solve(x, p, last.later(begin), self.event if event else self.update))
@@ -298,6 +302,7 @@ class TrackingPlanner(_Planner):
         source: BalancerPlan,
         last: BalancerPlan | None,
         fresh: bool,
+        push: ArrayLike = (0.0,) * PUSH,
     ) -> BalancerPlan:
         """Return the plan from the state x (16,).
 
@@ -314,11 +319,13 @@ class TrackingPlanner(_Planner):
             The own last plan.
         fresh : bool
             Seed from `source`, too: it has just arrived. Always so without a last plan.
+        push : (5,) or (N + 1, 5)
+            Forecast at the stages.
         """
         control = self.control
         passed = begin - source.begin
         schedule = on_grid(source.schedule, source.step, self.times[:-1] + passed)
-        p = control.parameters(reference, schedule, walls, self.largest, self.weights, disc, self.keep_out)
+        p = control.parameters(reference, schedule, walls, self.largest, self.weights, disc, self.keep_out, push)
         guesses = [] if last is None else [last.later(begin)]
         seed = control.seed(source.solution, source.forces, source.schedule).shifted(passed / source.step)
         if fresh or not guesses:

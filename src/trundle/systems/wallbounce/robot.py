@@ -223,7 +223,15 @@ class BallBalancer:
             for i, (r, J) in enumerate(self.hands(x))
         ]
 
-    def rate(self, x: ca.SX, drive: ca.SX, yaw: ca.SX, forces: Sequence[ca.SX], joint_rates: ca.SX) -> ca.SX:
+    def rate(
+        self,
+        x: ca.SX,
+        drive: ca.SX,
+        yaw: ca.SX,
+        forces: Sequence[ca.SX],
+        joint_rates: ca.SX,
+        arms: ca.SX | None = None,
+    ) -> ca.SX:
         """Return dx/dt (16,).
 
         Exact: ldot = f_d + sum_i (f_i)_xy,
@@ -242,6 +250,8 @@ class BallBalancer:
         forces : two of (3,), N
             On the hands, world axes.
         joint_rates : (6,) rad/s
+        arms : (6,) rad, optional
+            Joints at which the arms weigh; left out: those of x.
 
         Notes
         -----
@@ -253,7 +263,7 @@ class BallBalancer:
         for (r, _), f in zip(self.hands(x), forces, strict=True):
             total += ca.vertcat(f[:2], 0)
             moment += ca.cross(r, f)
-        heavy = self.mass * s.com + s.R_world_body @ self._arms_moved(s.joints)
+        heavy = self.mass * s.com + s.R_world_body @ self._arms_moved(s.joints if arms is None else arms)
         moment += self.gravity * ca.vertcat(-heavy[1], heavy[0], 0)
         if self.form == "simplified":
             moment -= ca.cross(s.com, total)

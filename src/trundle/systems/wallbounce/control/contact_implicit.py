@@ -76,7 +76,7 @@ class ContactImplicit(BalancerLevel):
             If there are more walls than compiled for, or a shape does not fit.
         """
         head = np.tile([law.largest, law.width, law.offset], (self.stages + 1, 1))
-        return packed(reference, head, weights, disc, keep_out, self.to_go(weights), push, walls, self.walls, self.surface)
+        return packed(reference, head, weights, disc, keep_out, self.balance(weights).to_go, push, walls, self.walls, self.surface)
 
     def still(self, x: ArrayLike) -> Guess:
         """Return the guess without any contact: the robot at rest where it is, upright, all inputs zero."""

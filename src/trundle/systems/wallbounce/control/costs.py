@@ -135,11 +135,26 @@ PUSH = 5
 _UPPER = np.triu_indices(len(BODY))
 
 
-def cost_to_go(robot: BallBalancer, weights: BalancerWeights, step: float) -> FloatArray:
-    """Return U (10, 10), upper triangular: |U (x - x_ref)|^2 / 2 is what the body's errors at rest still cost.
+class Balance(NamedTuple):
+    """The linear regulator of the body at rest, without walls: what plans end in and fall back on.
 
-    The linear regulator's without walls, with a stage's weights each `step` (s): without it a plan of a second leaves
-    the robot where it is, since to roll one way the ball must first roll the other way.
+    Attributes
+    ----------
+    to_go : (10, 10)
+        U, upper triangular: |U e|^2 / 2 is what the body's errors e at rest still cost.
+    gain : (3, 10)
+        (f_d, t_z) = -K e.
+    """
+
+    to_go: FloatArray
+    gain: FloatArray
+
+
+def balance(robot: BallBalancer, weights: BalancerWeights, step: float) -> Balance:
+    """Return the regulator with a stage's weights each `step` (s).
+
+    Without its cost to go a plan of a second leaves the robot where it is, since to roll one way the ball must first
+    roll the other way.
     """
     x, u = ca.SX.sym("x", 16), ca.SX.sym("u", 3)
     rate = robot.rate(x, u[:2], u[2], [ca.SX(3, 1)] * 2, ca.SX(6, 1))[BODY]
@@ -148,8 +163,8 @@ def cost_to_go(robot: BallBalancer, weights: BalancerWeights, step: float) -> Fl
     w = weights
     Q = np.repeat([w.position, w.yaw, w.lean, w.linear, w.angular], [2, 1, 2, 2, 3])
     R = np.array([w.drive, w.drive, w.yaw_torque])
-    _, S = regulator(A[:, BODY], B, np.diag(Q / step), np.diag(R / step))
-    return np.linalg.cholesky(S).T
+    K, S = regulator(A[:, BODY], B, np.diag(Q / step), np.diag(R / step))
+    return Balance(np.linalg.cholesky(S).T, K)
 
 
 class Unpacked(NamedTuple):

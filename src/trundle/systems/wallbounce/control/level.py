@@ -7,18 +7,21 @@ from dataclasses import dataclass, field
 from typing import Annotated, NamedTuple
 
 import casadi as ca
+import numpy as np
 
 from trundle.checks import FloatArray, integer
 from trundle.contact.soft import SoftTouch
 from trundle.contact.walls import FLAT, Surface
-from trundle.numerics.ilqr import ControlProblem, Optimiser, midpoint
+from trundle.numerics.ilqr import ControlProblem, Guess, Optimiser, midpoint
 from trundle.parameters import Period, Range, check_parameters, parameter
 from trundle.systems.wallbounce.control.costs import (
+    BODY,
+    Balance,
     BalancerWeights,
     Residual,
     Row,
     Unpacked,
-    cost_to_go,
+    balance,
     end_cost,
     kept_out,
     motion_limits,
@@ -130,7 +133,9 @@ class BalancerLevel(ABC):
         kept = kept_out(robot, x, given, self.surface)
         residuals = [(drive, w["drive"]), (yaw, w["yaw_torque"]), (joint_rates, w["joint_rates"]), *own.residuals]
         barriers = [*motion_limits(robot, x, u, own.forces, w["limits"], self.least_normal), *own.barriers]
-        rate = robot.rate(x, drive, yaw, own.forces, joint_rates) + ca.vertcat(ca.SX(11, 1), given.push)
+        # Arms weigh as in the reference: else plans balance with them, and the model lacks what it takes to move them.
+        rate = robot.rate(x, drive, yaw, own.forces, joint_rates, given.reference[5:11])
+        rate += ca.vertcat(ca.SX(11, 1), given.push)
         step, jacobian = midpoint(rate, x, u, self.step)
         along = stacked_cost([*stage_cost(x, given.reference, w), *residuals], [*kept, *barriers])
         end = stacked_cost(*end_cost(x, given, kept))
@@ -142,15 +147,21 @@ class BalancerLevel(ABC):
         seen = [distances, ca.vertcat(*own.presses), ca.horzcat(*own.forces), floor, velocities, slips]
         return problem, ca.Function("observe", [x, u, p], seen)
 
-    def to_go(self, weights: BalancerWeights) -> FloatArray:
-        """Return `cost_to_go` of weights, worked out once."""
-        if weights not in self._to_go:
-            self._to_go[weights] = cost_to_go(self.robot, weights, self.step)
-        return self._to_go[weights]
+    def balance(self, weights: BalancerWeights) -> Balance:
+        """Return `costs.balance` of weights, worked out once."""
+        if weights not in self._balances:
+            self._balances[weights] = balance(self.robot, weights, self.step)
+        return self._balances[weights]
 
     @cached_property
-    def _to_go(self) -> dict[BalancerWeights, FloatArray]:
+    def _balances(self) -> dict[BalancerWeights, Balance]:
         return {}
+
+    def balancing(self, reference: FloatArray, weights: BalancerWeights) -> Guess:
+        """Return the guess that balances on the drive alone, arms held: rolled out from any state it stays bounded."""
+        gains = np.zeros((self.stages, self.nu, 16))
+        gains[:, :3, BODY] = -self.balance(weights).gain
+        return Guess(np.zeros((self.stages, self.nu)), np.broadcast_to(reference, (self.stages + 1, 16)), gains)
 
     def touches(self, x: ca.SX, joint_rates: ca.SX, walls: list[ca.SX]) -> list[SoftTouch]:
         """Return the touches of all pairs."""

@@ -235,7 +235,7 @@ class ImplicitPlanner(_Planner):
             found.append(control.solve(x, p, last.later(begin), self.event if event else self.update))
         searched = last is None or event or falls(found[0])
         if searched:
-            found.append(control.discover(x, p, control.still(x), self.event))
+            found.append(control.discover(x, p, control.balancing(reference, self.weights), self.event))
         best = upright(found)
         seen = self._seen(best, p)
         schedule, ends = np.zeros(seen.forces.shape, dtype=bool), np.full(control.pairs, np.inf)

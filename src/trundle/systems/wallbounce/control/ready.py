@@ -15,7 +15,9 @@ from trundle.systems.wallbounce.robot import BallBalancer
 
 _STIFF = 100.0
 """rad/m: a hand's distance from where it waits, over the joints' angles from rest."""
-_THERE = 0.02
+_SPARE = 0.07
+"""Of a joint's range, that is kept free at both ends: where the plans' barriers of the limits begin to push."""
+_THERE = 0.12
 """m beyond the gap: an arm that comes no nearer stays at rest."""
 
 
@@ -50,7 +52,8 @@ def ready(
     numbers = [ca.DM(FLAT.numbers(wall)) for wall in walls]
     nearest = [ca.mmin(ca.vertcat(*(FLAT.distance(p, wall) for wall in numbers))) - robot.hand_radius for p in at]
     gaps = ca.Function("gaps", [x], [ca.vertcat(*nearest)])
-    lower, upper = np.tile(robot.joint_lower, 2), np.tile(robot.joint_upper, 2)
+    low, high = np.tile(robot.joint_lower, 2), np.tile(robot.joint_upper, 2)
+    lower, upper = low + _SPARE * (high - low), high - _SPARE * (high - low)
 
     def distances(q: FloatArray) -> FloatArray:
         return np.array(gaps(robot.rest(position, yaw, q))).ravel()

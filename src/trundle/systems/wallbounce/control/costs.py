@@ -243,7 +243,7 @@ def motion_limits(
         (u[:2], -robot.drive_limit, robot.drive_limit, 1.0, 0.0),
         (u[2], -robot.yaw_limit, robot.yaw_limit, 1.0, 0.0),
         (u[3:9], -robot.joint_rate_limit, robot.joint_rate_limit, 1.0, 0.0),
-        (x[5:11], np.tile(robot.joint_lower, 2), np.tile(robot.joint_upper, 2), 0.2, 2.0),  # not to shift the rest
+        (x[5:11], np.tile(robot.joint_lower, 2), np.tile(robot.joint_upper, 2), 0.2, 8.0),  # felt near a limit alone
     ):
         half = 0.5 * (np.asarray(high) - np.asarray(low))
         rows += [((v, share * m, 0.02, fade)) for v in ((value - low) / half, (high - value) / half)]

@@ -15,7 +15,7 @@ from trundle.systems.wallbounce.robot import BallBalancer
 
 _STIFF = 100.0
 """rad/m: a hand's distance from where it waits, over the joints' angles from rest."""
-_SPARE = 0.07
+_SPARE = 0.0625
 """Of a joint's range, that is kept free at both ends: where the plans' barriers of the limits begin to push."""
 _THERE = 0.12
 """m beyond the gap: an arm that comes no nearer stays at rest."""

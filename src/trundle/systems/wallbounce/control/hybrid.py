@@ -104,9 +104,11 @@ class HybridControl(BalancerLevel):
     def contacts(self, touches: list[SoftTouch], inputs: list[ca.SX], given: Unpacked) -> ContactTerms:
         """Return the inputs' forces where the schedule closes a contact, and what holds it there."""
         w, (largest, *flags) = given.weights, ca.vertsplit(given.head)
-        pushes, residuals, barriers = [], [], []
+        presses, pushes, residuals, barriers = [], [], [], []
         for touch, f, closed in zip(touches, inputs, flags, strict=True):
-            pushes.append(closed * (touch.normal * f[0] + touch.tangents @ f[1:]))
+            there = closed / (1 + (ca.fmax(touch.distance, 0) / _FAR) ** 2)  # a hand not there yet must come first
+            presses.append(there * f[0])
+            pushes.append(there * (touch.normal * f[0] + touch.tangents @ f[1:]))
             residuals += [
                 (f, w["force"]),
                 (touch.slip, w["contact_speed"] * closed),
@@ -117,7 +119,6 @@ class HybridControl(BalancerLevel):
             barriers += self._cone(f / largest, closed * w["limits"])
             barriers.append((touch.distance / 0.1, w["limits"] * (1 - closed), 0.02, 1.0))
         forces = [sum(pushes[i : i + self.walls], ca.SX(3, 1)) for i in (0, self.walls)]
-        presses = [closed * f[0] for closed, f in zip(flags, inputs, strict=True)]
         return ContactTerms(presses, forces, residuals, barriers)
 
     def _cone(self, share: ca.SX, weight: ca.SX) -> list[Row]:

@@ -162,7 +162,7 @@ class TwoLevel:
         self._integral, self._held = np.zeros(2), np.zeros(28)
         self._since = np.full(2, math.nan)
         self._version, self._fresh = 0, False
-        self._event_at, self._departed = -math.inf, np.zeros(2)
+        self._event_at, self._departed, self._felt = -math.inf, np.zeros(2), np.zeros(2)
         self.inputs, self.state, self.command = np.zeros(15), np.zeros(16), np.zeros(9)
 
     def __call__(self, time: float, state: FloatArray) -> FloatArray:
@@ -171,8 +171,10 @@ class TwoLevel:
         tick = round(time / self.timing.low)
         self._feel(time, measured)
         self._receive(time)
-        if tick % self.timing.ticks(self.timing.implicit) == 0 and self._coming["implicit"] is None:
-            self._begin_implicit(time, measured)
+        pushed = float(np.linalg.norm(self.observer.push[:2] - self._felt)) > self.observer.rules.threshold
+        due = tick % self.timing.ticks(self.timing.implicit) == 0
+        if (due or pushed) and self._coming["implicit"] is None:
+            self._begin_implicit(time, measured, pushed)
         if tick % self.timing.ticks(self.timing.hybrid) == 0 and self._coming["hybrid"] is None:
             self._begin_hybrid(time, measured)
         self._receive(time)
@@ -222,9 +224,11 @@ class TwoLevel:
             if level == "implicit":
                 self._fresh = True
 
-    def _begin_implicit(self, time: float, measured: FloatArray) -> None:
+    def _begin_implicit(self, time: float, measured: FloatArray, pushed: bool) -> None:
         x, around = self.low.state(measured), self.surroundings(time)
-        event = self._is_event(time, x, around)
+        event = self._is_event(time, x, around) or pushed
+        if pushed:
+            self._felt = self.observer.push[:2]
         begin = clock.perf_counter()
         times = time + self.implicit.times
         plan = self.implicit.plan(

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import argparse
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from tests.systems.wallbounce.test_build import leaning
 from trundle.records import Trajectory
 from trundle.scenarios import load_scenario
 from trundle.scenarios.scenario import Scenario
@@ -72,6 +72,13 @@ def run(scenario: Scenario, seed: int | None) -> Trajectory:
     """Return the trajectory of a scenario's trials; `seed` None: its own."""
     setup = Setup(scenario.tables, scenario.seed if seed is None else seed)
     return trajectory(setup, [run_trial(setup, trial) for trial in setup.trials()])
+
+
+def leaning(degrees: float) -> list[str]:
+    """Set a wall that leans away from the robot (over it where < 0), as far from its torso as upright ones: 0.36 m."""
+    a, height = np.deg2rad(degrees), 1.2 if degrees < 0.0 else 0.138  # m, where the torso is nearest
+    point, normal = [0.14 + 0.36 / np.cos(a), 0.0, height], [-np.cos(a), 0.0, np.sin(a)]
+    return [f"walls=[{{point = {[float(v) for v in point]}, normal = {[float(v) for v in normal]}}}]"]
 
 
 def walls_of(name: str) -> list[str]:

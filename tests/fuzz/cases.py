@@ -206,6 +206,7 @@ BASES: dict[str, dict[str, Any]] = {
         },
         "reference": {"speed": {"type": "ramp", "rate": 0.6}},
         "noise": {"angle": 1e-3, "delay": 0.004, "contact_delay": 0.01},
+        "estimator": {"enabled": False, "body": "base"},
         "plant": {
             "mass": 1.05,
             "center_of_mass": {"base": [0.02, -0.01]},
@@ -457,6 +458,10 @@ BY_KIND: dict[str, dict[str, Any]] = {
         "controller.tasks.weight": 1, "controller.tasks.level": 0,
         "controller.tasks.active": "always", "reference": {}, "reference.speed.start": 0,
         **{f"noise.{key}": 0 for key in "position angle velocity angular_velocity delay contact_delay".split()},
+        "plan.duration": [1, 10], "plan.nodes": 40, "plan.share": 0.9,
+        "estimator.encoder": 1e-4, "estimator.gyro": 1e-3, "estimator.gyro_bias": 5e-3, "estimator.accelerometer": 0.02,
+        "estimator.start": 1e-4, "estimator.model": 5, "estimator.terrain": 1e-5, "estimator.rolling": 1e-4,
+        "estimator.slipping": 1,
         **{f"plant.{key}": 1 for key in ("mass", "inertia", "friction", "actuator_gain")},
         **{f"plant.{key}": 0 for key in ("joint_damping", "joint_friction", "actuator_bias")},
         "plant.center_of_mass": {}, "plant.curve_size": {},
@@ -505,14 +510,16 @@ HUMANOID: dict[str, dict[str, Any]] = {
         "samples": [0.05] * 6 + [0.15] * 6 + [0.225] * 8,
     },
     "controller.gating": {"force": 8, "descent": 0.4, "patience": 0.4, "early": 0.7},
-    "plant": {"friction": 0.8, "step": 0.001, "sole_part": 1, "moved": {}, "fallen_height": 0.6, "fallen_tilt": 1.05},
+    "plant": {"friction": 0.8, "step": 0.001, "sole_part": 1, "actuation": "torque", "moved": {}, "fallen_height": 0.6,
+              "fallen_tilt": 1.05},
     "noise": {"position": 1e-4, "rate": 0.01, "attitude": 0.002, "gyro": 0.01, "force": 1, "delay": 0.002},
     "simulation": {"output_step": 0.01, "settle": 1.5},
     "pushes": {
         "fore_aft": [8], "lateral": [15], "axes": ["fore-aft", "lateral"], "start": 1, "duration": 0.1,
     },
     "steps": {"count": 20, "length": 0.14, "first": 1, "single": 0.6, "double": 0.2, "lift": 0.06, "sway": 0.6,
-              "lean": {}, "width": None, "stagger": 0, "aside": 0, "search": False, "rest": False, "fit": False},
+              "lean": {}, "reference": "swaying", "width": None, "stagger": 0, "aside": 0, "search": False,
+              "rest": False, "fit": False},
     "terrain": {"floor": True, "blocks": []},
     "hand": {"end": "left_hand", "support": "beam", "across": 0.5, "out": 0.5, "down": 0.7, "ahead": 0, "every": 2,
              "duration": 0.6, "pause": 0.2, "lift": 0.05},
@@ -568,7 +575,7 @@ BALL: dict[str, dict[str, Any]] = {
     "simulation": {"gravity": 9.81, "output_step": 0.005, "relative_tolerance": 1e-10},
 }
 CARRY: dict[str, dict[str, Any]] = {
-    "box": {"size": [0.2, 0.24, 0.2], "mass": 2, "held": [0.27, 0, 0.2]},
+    "box": {"size": [0.2, 0.24, 0.2], "mass": 2, "preview": "body", "held": [0.27, 0, 0.2]},
     "stands": {"pick_ahead": 0.27, "pick_height": 0.7, "place_ahead": 0.27, "place_height": 0.7, "width": 0.12},
     "hands": {
         "wait": 0.5, "reach": 1.5, "close": 0.8, "squeeze": 0.4, "load": 0.5, "lift": 1.5, "pause": 0.5, "lower": 1.5,

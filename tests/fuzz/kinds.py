@@ -209,6 +209,12 @@ at = [0.05, 0.0, -0.07]
 
 [stiffness]
 "*" = 100.0
+
+[servo.stiffness]
+"*" = 300.0
+
+[servo.damping]
+"*" = 6.0
 """
 
 
@@ -242,7 +248,7 @@ def text(content: str) -> Callable[[Path], Path]:
 
 def _read_humanoid(path: Path) -> str:
     robot = load_humanoid(path)
-    return repr((robot.name, robot.feet, robot.standing().tolist()))
+    return repr((robot.name, robot.feet, robot.standing().tolist(), robot.drives if robot.servo else None))
 
 
 _BYTES, _TEXT = (damage.bytes_of,), (damage.text_of,)

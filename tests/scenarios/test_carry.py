@@ -52,6 +52,34 @@ def test_mass_goes_up_and_down_in_the_same_stairs_for_hands_and_preview() -> Non
     assert job.share(job.starts["carry"]) == 1.0
 
 
+def test_a_known_weight_is_where_the_hands_should_hold_it() -> None:
+    """Its impulse is the weight over the shares of time; its moment that of the box about the centre of mass."""
+    job = errand(grip=Grip(steps=4), durations=Durations(load=0.4, unload=0.2, carry=2.0))
+    centre, turn = np.array([0.02, 0.0, 0.7]), 0.5
+    middle = job.starts["carry"] + 1.0
+    pushes = job.weights([middle, 1e9], lambda time: (centre, turn if time >= middle else 0.0))
+    assert [a.end for a in pushes[:-1]] == [b.start for b in pushes[1:]]
+    assert (pushes[0].start, pushes[-1].end) == (job.starts["load"], job.starts["release"])
+    impulse = sum((one.end - one.start) * one.push.force for one in pushes)
+    times = np.linspace(0.0, job.duration, 200_001)
+    assert impulse[2] == pytest.approx(-2 * 9.81 * np.mean([job.share(t) for t in times]) * job.duration, rel=1e-3)
+    assert pushes[0].push.moment == pytest.approx([0.0, 0.28 * 2 * 9.81 / 4, 0.0]), "a quarter of it, on the stand"
+    held = [one.push for one in pushes if one.start < job.starts["lower"] and one.end > job.starts["carry"]]
+    assert held[0].moment == pytest.approx([0.0, 0.27 * 2 * 9.81, 0.0])
+    assert held[1].moment == pytest.approx(0.27 * 2 * 9.81 * np.array([-np.sin(turn), np.cos(turn), 0.0]))
+
+
+@pytest.mark.parametrize("known", ["body", "force", "unknown"])
+def test_the_preview_takes_the_box_for_what_the_file_says(known: str) -> None:
+    work = build(load_scenario(CARRY, [f"box.preview='{known}'"]))
+    ahead = work.steps.forecast
+    assert (bool(ahead.masses), bool(ahead.pushes)) == (known == "body", known == "force")
+    assert work.pick_and_place.counted == (known == "body")
+    robot, held = work.controller.humanoid.robot.mass, work.pick_and_place.held
+    from_both = held if known == "body" else held * robot / (robot + 2.0)
+    assert from_both == pytest.approx(work.held), "the box is carried at the same place"
+
+
 def test_phases_come_in_order_and_wait_for_what_hands_feel() -> None:
     job = errand()
     assert [job.phase(start) for start in job.starts.values()] == list(job.starts)

@@ -43,7 +43,7 @@ def normal_force(
 
     Notes
     -----
-    Source: Wall-bouncing paper, eq. 17-18, with a logistic function.
+    Source: Wall-bouncing paper, (10) and (11), with a logistic function.
 
     Examples
     --------
@@ -172,7 +172,7 @@ class SoftTouch(HoldsExpressions):
     def force(self, f_n: ca.SX, direction: ca.SX) -> ca.SX:
         """Return the force on the sphere f_n (n + u_1 t_1 + u_2 t_2), N; |u| <= mu is Coulomb's cone.
 
-        Source: Wall-bouncing paper, eq. 19-21.
+        Source: Wall-bouncing paper, (19)-(21).
         """
         return f_n * (self.normal + self.tangents @ direction)
 

@@ -128,6 +128,8 @@ def test_momenta_of_robot_and_object_add_up(g1: WholeBodyController) -> None:
     p_rate, L_rate = ((b - a) / (2 * e) for a, b in zip(total(-e), total(e), strict=True))
     assert joined.J_com @ rates + joined.com_bias == pytest.approx(p_rate / (mass + 2.0), abs=1e-6)
     assert joined.J_angular @ rates + joined.angular_bias == pytest.approx(L_rate, abs=1e-5)
+    apart = replace(at(0.0)[2], counted=False)
+    assert apart.combined_momentum(momentum, mass) is momentum, "what is not counted leaves the robot's own"
 
 
 def test_pads_point_away_from_the_box(g1: WholeBodyController) -> None:

@@ -93,6 +93,8 @@ def test_bodies_have_the_mass_of_the_robot(humanoid: Humanoid) -> None:
         ('urdf = "g1_29dof_rev_1_0"', 'urdf = "g2"', "name"),
         ("\n[posture]", "\n[stance]", "stance"),
         ('"*_wrist_yaw_joint" = 0.00425\n"*" = 0.0036', '"*_wrist_yaw_joint" = 0.1', "armature."),
+        ('"*_knee_joint" = 150.0', '"*_knee_joint" = 0.0', "servo.stiffness"),
+        ("[servo.damping]", "[servo.friction]", "servo"),
         ("[robot]", "[robot", "robot"),
     ],
 )

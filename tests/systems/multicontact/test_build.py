@@ -135,6 +135,42 @@ def test_the_nominal_motion_itself_may_be_tracked() -> None:
 
 
 @pytest.mark.slow
+def test_position_controlled_joints_walk_as_far(walked) -> None:
+    run = only(
+        "humanoid-walk",
+        "steps.count=1",
+        "trials.count=1",
+        "simulation.settle=0.6",
+        "plant.actuation='position'",
+    )
+    values = compute("humanoid-walk", run)
+    assert values["seeds_ok"] == 1
+    assert values["com_rms_xy"] < 0.01
+    assert values["torque_use"] <= 1.0, "of the drives too"
+    assert run["contact_position"][-1, 1] == pytest.approx(walked["contact_position"][-1, 1], abs=0.01)
+    stand = run["joint_torque"][-50:].mean(axis=0)
+    assert stand == pytest.approx(walked["joint_torque"][-50:].mean(axis=0), abs=5.0), "N m: they stand alike"
+
+
+@pytest.mark.slow
+def test_a_preview_that_has_to_find_the_sway_needs_its_window() -> None:
+    """The paper's reference, at one velocity: 3 s ahead it walks, 0.75 s ahead it falls (paper 3, III-C, V-A)."""
+    parts = load_scenario("humanoid-walk").parts
+    ends = {}
+    for name in ("even-samples", "short-window"):
+        (job,) = build(parts[name]).parts()
+        (ends[name],) = results(job.run(None))
+    assert ends["even-samples"].survived, ends["even-samples"].reason
+    assert ends["even-samples"].com_rms_xy < 0.01
+    assert not ends["short-window"].survived
+
+
+def test_a_robot_without_drives_cannot_follow_positions() -> None:
+    with pytest.raises(InputError, match=r"plant\.actuation = .*servo\.stiffness and servo\.damping"):
+        build(load_scenario(EXAMPLES / "romeo_walk.toml", ["plant.actuation='position'"]))
+
+
+@pytest.mark.slow
 def test_harder_pushes_stop_at_the_first_that_fells() -> None:
     run = only(
         "humanoid-stand",
@@ -401,6 +437,7 @@ def test_what_a_ridge_does_not_allow_is_said(override: str, key: str, words: str
         ("pushes.axes=['up']", "pushes.axes"),
         ("controller.gains.friction=0.0", "controller.gains.friction"),
         ("noise.delay=1.0", "noise.delay"),
+        ("plant.actuation='velocity'", "plant.actuation"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_starts(override: str, key: str) -> None:

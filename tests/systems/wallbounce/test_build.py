@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bench.wallbounce import leaning
 from tests.measuring import compute
 from trundle.contact.soft import SoftLaw
 from trundle.errors import InputError
@@ -153,16 +154,11 @@ def test_a_run_leaves_trajectory_parts_metrics_pictures_and_page(tmp_path: Path)
     values = compute("wallbounce-models", made, result.parts)
     assert {"penetration_p95", "slip_p95", "off_wall_force_p95", "slip_p95_implicit"} <= set(values)
     assert values["slip_p95"] < values["slip_p95_implicit"]
+    assert 0.0 <= values["penetration_p95_implicit"] <= values["penetration_max_implicit"]
+    assert made["hand_penetration_implicit"].max() <= values["penetration_max_implicit"] + 1e-12
     files = {path.name for path in (tmp_path / "out" / "plots").iterdir()}
     assert {"hand_forces.png", "acceleration.png", "path.png", "planned_hand_speed.png", "trials.png"} <= files
     assert (tmp_path / "out" / "viewer.html").stat().st_size > 100_000
-
-
-def leaning(degrees: float) -> list[str]:
-    """Set a wall that leans away from the robot (over it where < 0), as far from its torso as upright ones: 0.36 m."""
-    a, height = np.deg2rad(degrees), 1.2 if degrees < 0.0 else 0.138  # m, where the torso is nearest
-    point, normal = [0.14 + 0.36 / np.cos(a), 0.0, height], [-np.cos(a), 0.0, np.sin(a)]
-    return [f"walls=[{{point = {[float(v) for v in point]}, normal = {[float(v) for v in normal]}}}]"]
 
 
 @pytest.mark.slow
@@ -200,6 +196,8 @@ def test_plans_without_contact_have_no_quality_that_could_hold():
     values = models(run, {})
     assert set(values) == {f"{key}_implicit" for key in full}
     assert set(values.values()) == {0.5}
+    most: Any = SimpleNamespace(metadata={"plan_quality": {"implicit": {"penetration_max": 0.03, "slip_count": 9.0}}})
+    assert models(run, {"implicit-only": most}) == values | {"penetration_max_implicit_only": 0.03}
 
 
 @pytest.mark.parametrize("missing", [float("nan"), float("inf")])

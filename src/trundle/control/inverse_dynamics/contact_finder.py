@@ -13,6 +13,7 @@ from trundle.checks import FloatArray
 from trundle.control.inverse_dynamics.inverse_dynamics import Flags
 from trundle.errors import InputError
 from trundle.models.tree.approach import approach_at
+from trundle.models.tree.multibody import ContactConstraint
 from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.models.tree.touching import contact_points
 from trundle.numerics.compiled.buffered import BufferedCall
@@ -131,6 +132,20 @@ class ContactFinder:
         return contact_points(self._system, self._atlas, there, contact)[0]
 
 
+def nearest(constraint: ContactConstraint, s: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Return what is zero where the coordinates `s` are those of nearest points, T'(n_A + n_B) and T'(P_A - P_B); gap.
+
+    Parameters
+    ----------
+    constraint : ContactConstraint
+        In the plane.
+    s : (size,) SX
+    """
+    tA, tB = constraint.contact.touch(constraint.A, constraint.B, s)
+    apart = (constraint.A.p - constraint.B.p) + (tA.r - tB.r)
+    return ca.vertcat(tB.T.T @ (tA.n + tB.n), tB.T.T @ apart)[: s.shape[0]], dot(tB.n, apart)
+
+
 def _steps(system: ContactSystem, atlas: Atlas) -> ca.Function:
     """(x, s) -> (s after some steps of Newton's iteration, residual and gap of every contact there)."""
     model = system.model(atlas)
@@ -140,11 +155,9 @@ def _steps(system: ContactSystem, atlas: Atlas) -> ca.Function:
     gaps: list[ca.SX] = []
     for constraint in model.constraints:
         s = ca.SX.sym("s", constraint.contact.size)
-        tA, tB = constraint.contact.touch(constraint.A, constraint.B, s)
-        apart = (constraint.A.p - constraint.B.p) + (tA.r - tB.r)
-        residual = ca.vertcat(tB.T.T @ (tA.n + tB.n), tB.T.T @ apart)[: s.shape[0]]
+        residual, gap = nearest(constraint, s)
         error = ca.norm_inf(residual) if s.shape[0] else ca.SX(1, 1)
-        rest = ca.Function("rest", [model.x, s], [error, dot(tB.n, apart)])
+        rest = ca.Function("rest", [model.x, s], [error, gap])
         found = seed = ca.SX.sym("seed", s.shape[0])
         if s.shape[0]:
             newton = ca.Function("newton", [model.x, s], [s - inverse(ca.jacobian(residual, s)) @ residual])

@@ -181,7 +181,7 @@ class InverseDynamics:
         self._driven = np.flatnonzero(np.any(S != 0, axis=0))
         self._inputs = S.shape[1]
         b = terms.b + 2 * beta * terms.velocity + beta**2 * terms.position
-        contacts = _switched(terms, b, touching, compliance, slipping)
+        contacts = switched(terms, b, touching, compliance, slipping)
         rows = (terms.M, terms.h, ca.SX(ca.DM(S[:, self._driven])), *contacts)
         nv, m = terms.M.shape[0], terms.J.shape[0]
         layout = program_layout(
@@ -284,7 +284,7 @@ class InverseDynamics:
         return inputs
 
 
-def _switched(
+def switched(
     terms: Terms, b: ca.SX, touching: ca.SX | None, compliance: ArrayLike | None, slipping: Slipping | None
 ) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
     """Return J, b, G, D of  J nudot + D lam + b = 0; of a contact that is apart it reads lam = 0."""

@@ -46,6 +46,18 @@ class Finder(Protocol):
         ...
 
 
+class Estimator(Protocol):
+    """(time, state, which contacts touch, inputs since the last call) -> the estimated state."""
+
+    def reset(self) -> None:
+        """Forget what was estimated."""
+        ...
+
+    def __call__(self, time: float, state: FloatArray, touching: FloatArray, u: FloatArray) -> FloatArray:
+        """Return the estimate (n_x,) that readings of sensors in the `state` (n_x,) allow, contact coordinates too."""
+        ...
+
+
 _AT_ONCE = 1e-9
 
 
@@ -71,6 +83,8 @@ class InverseDynamicsPolicy:
     integral : IntegralAction, optional
     slip : SlipMonitor, optional
         For a controller with `Slipping`.
+    estimator : Estimator, optional
+        Makes the state that all else acts on, such as a `trundle.control.sensing.RollingEstimator`.
 
     Attributes
     ----------
@@ -90,6 +104,7 @@ class InverseDynamicsPolicy:
         contact_delay: float = 0.0,
         integral: IntegralAction | None = None,
         slip: SlipMonitor | None = None,
+        estimator: Estimator | None = None,
     ) -> None:
         if not callable(fallback) and fallback not in FALLBACKS:
             raise InputError("fallback", fallback, "'hold', 'let-go' or a function of (state, last torques)")
@@ -98,7 +113,7 @@ class InverseDynamicsPolicy:
         self._period = positive("period", period, "s")
         self._fallback = fallback if callable(fallback) else FALLBACKS[fallback]
         self._finder = finder
-        self._integral, self.slip = integral, slip
+        self._integral, self.slip, self.estimator = integral, slip, estimator
         self._late = non_negative("contact_delay", contact_delay, "s")
         self.reset()
 
@@ -116,7 +131,7 @@ class InverseDynamicsPolicy:
         """Forget the last torques, the contacts and the counts."""
         if self._finder is not None:
             self._finder.reset()
-        for part in (self._integral, self.slip):
+        for part in (self._integral, self.slip, self.estimator):
             if part is not None:
                 part.reset()
         self.command: Command | None = None
@@ -139,17 +154,19 @@ class InverseDynamicsPolicy:
     def __call__(self, time: float, state: FloatArray) -> FloatArray:
         """Return the model's input for the measured `state` (n_x,)."""
         last = self._last if self._controller.remembers else ()
-        known = state if self._finder is None else self._finder(state, self._touching)
+        before = self._controller.inputs(self._last)
+        known = state if self.estimator is None else self.estimator(time, state, self._touching, before)
+        known = known if self._finder is None else self._finder(known, self._touching)
         touching = self._touching if self._controller.contacts else ()
         reference = self._reference(time)
         wanted = reference if self._integral is None else self._integral.wanted(reference)
         slipping: tuple[FloatArray, ...] = ()
         if self.slip is not None:
-            self.slip.sense(known, self._touching, self._controller.inputs(self._last))
+            self.slip.sense(known, self._touching, before)
             slipping = (self.slip.symbols,)
         self.command = command = self._controller(known, wanted, last, touching, *slipping)
         if self._integral is not None:
             self._integral.take(known, reference, touching, command)
         self.statuses[command.status] += 1
-        self._last = command.u if command.usable else self._fallback(state, self._last)
+        self._last = command.u if command.usable else self._fallback(known, self._last)
         return self._controller.inputs(self._last)

@@ -112,7 +112,7 @@ class Preview:
         least_normal_force: float = 0.0,
         pull: float = 6.0,
         align: bool = True,
-        accuracy: float = 1e-8,
+        accuracy: float = 1e-7,
         max_iterations: int = 60,
         check: str | None = None,
     ) -> None:
@@ -309,7 +309,8 @@ class _Known:
         wanted, held = window.samples.privileged_force, window.held
         if not len(self._rays):
             return wanted
-        along = np.tensordot(window.samples.W[:, 2], self._rays, (1, 1))
+        axes = window.samples.W[: None if window.turns.any() else 1, 2]  # where none turns one is enough
+        along = np.tensordot(axes, self._rays, (1, 1))
         ends = along.min(axis=2), along.max(axis=2)
         low = np.where(held, np.where(ends[0] < 0, -np.inf, self.least * ends[0]), 0.0).sum(axis=1)
         high = np.where(held, np.where(ends[1] > 0, np.inf, self.least * ends[1]), 0.0).sum(axis=1)

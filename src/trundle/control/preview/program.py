@@ -33,8 +33,9 @@ _TURNED = np.array(
     dtype=bool,
 )
 _REACHED = np.zeros((STATES, 6), dtype=bool)
-_REACHED[:, 3:] = True
+_REACHED[[1, 3, 4, 5], 3:] = True
 _REACHED[4:, :3] = True
+_PLACES, _SPEEDS = np.array([0, 2]), np.array([1, 3])
 
 
 _SLACK = 1e5
@@ -169,6 +170,8 @@ class PreviewProgram:
         k, state = np.arange(K)[:, None], nz - STATES
         rows: list[NDArray[np.intp]] = [k * per + np.arange(STATES)]
         columns: list[NDArray[np.intp]] = [k * nz + state + np.arange(STATES)]
+        rows.append(k * per + _PLACES)
+        columns.append(k * nz + state + _SPEEDS)
         i, j = np.nonzero(self._dense)
         rows.append(k[1:] * per + i)
         columns.append(k[:-1] * nz + state + j)
@@ -242,7 +245,12 @@ class PreviewProgram:
         empty = index < 0
         A = (stages.A @ window.E) * (sx / sx[:, None])
         C = (stages.C + (stages.A @ window.e[..., None])[..., 0]) / sx
-        values: list[FloatArray] = [np.ones(K * STATES), -A[1:, self._dense].ravel()]
+        # A place less half the sample times its speed: forces cancel, a fifth of E is not there, and nothing is lost.
+        half = samples.durations[:, None] / 2
+        A[:, _PLACES] -= half[..., None] * A[:, _SPEEDS]
+        C[:, _PLACES] -= half * C[:, _SPEEDS]
+        own = np.repeat(-half, 2, axis=1)
+        values: list[FloatArray] = [np.ones(K * STATES), own.ravel(), -A[1:, self._dense].ravel()]
         along = np.zeros((K, len(layout.slots), 3))
         if layout.slots:
             B = inputs * (su / sx[:, None])

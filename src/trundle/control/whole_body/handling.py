@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Annotated
 
 import numpy as np
@@ -16,10 +17,12 @@ from trundle.control.whole_body.load import Load
 from trundle.control.whole_body.stepping import SwingMotion, minimum_jerk
 from trundle.control.whole_body.target import BalanceTarget
 from trundle.errors import InputError
-from trundle.models.centroidal.forecast import MassChange
+from trundle.models.centroidal.centroidal import Push
+from trundle.models.centroidal.forecast import MassChange, Pushed
 from trundle.numerics.rotations import cross, rotation_by, rotation_vector, rotation_z
 from trundle.parameters import Checked, Fraction, NonNegative, Range, Seconds, parameter
 from trundle.threads import cached_property
+from trundle.units import GRAVITY
 
 HANDS = ("left_hand", "right_hand")
 PHASES = ("wait", "reach", "close", "squeeze", "load", "lift", "carry", "lower", "unload", "release", "open", "retreat")
@@ -93,6 +96,8 @@ class PickAndPlace:
         robot's heading.
     durations : Durations
     grip : Grip
+    counted : bool
+        Whether the centre of mass that is steered, also that of `held`, is that of robot and object, or the robot's.
     """
 
     mass: float
@@ -103,6 +108,7 @@ class PickAndPlace:
     held: FloatArray
     durations: Durations = Durations()
     grip: Grip = Grip()
+    counted: bool = True
     starts: Mapping[str, float] = field(init=False, repr=False, compare=False)
     """When each phase begins, s."""
 
@@ -144,6 +150,36 @@ class PickAndPlace:
                 time = self.starts[name] + k / n * getattr(self.durations, name)
                 changes.append(MassChange(time, mass + level / n * self.mass, place.position))
         return tuple(changes)
+
+    def weights(
+        self, times: Iterable[float], stance: Callable[[float], tuple[FloatArray, float]]
+    ) -> tuple[Pushed, ...]:
+        """Return the object's weight as known forces on the robot, with their moments about its centre of mass.
+
+        They are constant between `times` (s) and changes of the weight; `stance` gives the place (3,) of the centre of
+        mass and the heading (rad) then, as far as they are known before.
+        """
+        n, begin, end = self.grip.steps, self.starts["load"], self.starts["release"]
+        parts = ("load", "lift", "lower", "unload")
+        knots = {self.starts[name] + k / n * getattr(self.durations, name) for name in parts for k in range(n)}
+        knots |= {time for time in times if begin < time < end}
+        found = []
+        for a, b in pairwise(sorted({*knots, end})):
+            time = (a + b) / 2
+            centre, yaw = stance(time)
+            place, s = self.moved(time)[:2]
+            out = s * (rotation_z(yaw) @ self.held) + (1 - s) * (place.position - centre)
+            weight = np.array([0.0, 0.0, -GRAVITY * self.share(time) * self.mass])
+            found.append(Pushed(Push(weight, cross(out, weight)), a, b))
+        return tuple(found)
+
+    def moved(self, time: float) -> tuple[ObjectPose, float, float, float]:
+        """Return the stand in question, the part of the way from it to `held`, and its derivatives, 1/s, 1/s2."""
+        down = time >= self.starts["lower"]
+        T = self.durations.lower if down else self.durations.lift
+        s, ds, dds = minimum_jerk(self.part("lower" if down else "lift", time))
+        s, ds, dds = (1 - s, -ds, -dds) if down else (s, ds, dds)
+        return (self.place if down else self.pick), s, ds / T, dds / T**2
 
     def patch(self, hand: str, at: ObjectPose, gap: float = 0.0) -> PlacedPatch:
         """Return where a pad lies on the object, or `gap` (m) beside it; z out of the object, x along its own x."""
@@ -191,7 +227,7 @@ class Handling:
             waiting = min(felt) < grip.force
         elif self.phase == "lower" and ahead >= task.starts["unload"] - 1e-9:
             carried = -sum(float(self.forces[name][2]) for name in HANDS)
-            waiting = carried > grip.support * 9.81 * task.mass
+            waiting = carried > grip.support * GRAVITY * task.mass
         waiting = waiting and self.waited < grip.patience
         self.waited = self.waited + period if waiting else 0.0
         return waiting
@@ -228,7 +264,8 @@ class Handling:
         grip = self.task.grip.squeeze
         squeeze = grip * self.task.part("squeeze", self.time) * (1.0 - self.task.part("release", self.time))
         if self._load is None:
-            self._load = Load(mass, inertia, p, R, BalanceTarget(p, R=R), HANDS, v, omega, squeeze, share)
+            aim = BalanceTarget(p, R=R)
+            self._load = Load(mass, inertia, p, R, aim, HANDS, v, omega, squeeze, share, self.task.counted)
             return self._load
         state = {"p": p, "R": R, "v": v, "omega": omega}
         return self._load.updated(
@@ -244,19 +281,14 @@ class Handling:
         turn = rotation_z(yaw)
         held, spin = com + turn @ task.held, np.array([0.0, 0.0, yaw_rate])
         held_rate = rate + cross(spin, turn @ task.held)
-        down = self.time >= task.starts["lower"]
-        place = task.place if down else task.pick
-        s, ds, dds = minimum_jerk(self.task.part("lower" if down else "lift", self.time))
-        T = task.durations.lower if down else task.durations.lift
-        if down:
-            s, ds, dds = 1 - s, -ds, -dds
+        place, s, ds, dds = task.moved(self.time)
         offset = held - place.position
-        position, velocity = place.position + s * offset, ds / T * offset + s * held_rate
+        position, velocity = place.position + s * offset, ds * offset + s * held_rate
         if self.phase == "lower" and self.waited > 0.0:
             sunk = np.array([0.0, 0.0, -task.grip.descent])
             position, velocity = position + self.waited * sunk, velocity + sunk
         R = rotation_by(s * rotation_vector(place.R, turn)) @ place.R
-        return load.with_target(BalanceTarget(position, velocity, dds / T**2 * offset, R, s * spin))
+        return load.with_target(BalanceTarget(position, velocity, dds * offset, R, s * spin))
 
     def hand_targets(self, ends: Mapping[str, FrameMotion]) -> dict[str, BalanceTarget]:
         """Return where the hands should be while they are free."""

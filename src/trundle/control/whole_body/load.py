@@ -43,6 +43,8 @@ class Load:
         Least normal force of each hand.
     share : float
         Of the object's weight that the hands carry, for records.
+    counted : bool
+        Whether centre of mass and momentum that are steered are those of robot and body together, or the robot's.
     """
 
     mass: float
@@ -55,6 +57,7 @@ class Load:
     omega: FloatArray = field(default_factory=lambda: np.zeros(3))
     squeeze: float = 0.0
     share: float = 1.0
+    counted: bool = True
 
     def __post_init__(self) -> None:
         positive("mass", self.mass, "kg")
@@ -104,10 +107,14 @@ class Load:
     def combined_momentum(self, robot: Momentum, mass: float) -> Momentum:
         """Return the momentum of a robot of `mass` (kg) and this body together; Jacobians are of (nu, twist).
 
+        That of the robot alone where the body is not `counted`.
+
             m c = m_r c_r + m_o c_o,   L = L_r + L_o + mu d x d',   d = c_o - c_r,  mu = m_r m_o / m
 
         and L' = L_r' + L_o' + mu d x d''.
         """
+        if not self.counted:
+            return robot
         whole = mass + self.mass
         a, b, mu = mass / whole, self.mass / whole, mass * self.mass / whole
         d, rate = self.p - robot.com, self.v - robot.com_rate

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +16,7 @@ from trundle.errors import InputError
 from trundle.models.centroidal.centroidal import CentroidalState
 from trundle.problems.paths import PointPath
 
+Shape = Literal["swaying", "piecewise", "constant"]
 _LONG = 1.0
 """A rest before a step that is longer than this, s, is a rest."""
 
@@ -55,6 +58,7 @@ def gross_path(
     lean: Mapping[str, float] | None = None,
     rise: float = 0.3,
     back: float = 0.0,
+    shape: Shape = "swaying",
 ) -> PointPath:
     """Return a coarse path of the centre of mass: over the middle of what stands while something travels.
 
@@ -74,11 +78,13 @@ def gross_path(
         By how much it is behind the middle of what stands, along the soles' direction, from the first half second on.
     lean : mapping of str to float, m
         Where it is across, from the middle of both soles, while an end travels; those left out: by `sway`.
+    shape : "swaying"; "piecewise", "constant": as in `_straight`, without sway, lean, rise and back
     """
-    aside = lean or {}
     first, last = _middle(steps, 0.0), _middle(steps, steps.duration + 1.0)
-    height = float(com[2]) - lowered - first[2]
-    times, points = [0.0, 0.5], [np.array(com), np.array([first[0], first[1], height + first[2]])]
+    up = np.array([0.0, 0.0, height := float(com[2]) - lowered - first[2]])
+    if shape != "swaying":
+        return _straight(steps, com, up, shape == "piecewise")
+    times, points = [0.0, 0.5], [np.array(com), first + up]
     for travel in steps.travels:
         time = (travel.start + travel.end) / 2
         if time <= times[-1]:
@@ -86,22 +92,34 @@ def gross_path(
         here, before = _middle(steps, time), _middle(steps, travel.start - 1e-6)
         if travel.start - times[-1] > _LONG:
             times.append(travel.start - 0.5 * _LONG)
-            points.append(np.array([before[0], before[1], height + before[2]]))
+            points.append(before + up)
         times.append(time)
         yaw = steps.heading(travel.start)[0]
         ahead, left = np.array([np.cos(yaw), np.sin(yaw)]), np.array([-np.sin(yaw), np.cos(yaw)])
         shift = here[:2] - before[:2]
-        across = aside.get(travel.name, sway * float(left @ shift))
+        across = (lean or {}).get(travel.name, sway * float(left @ shift))
         lands = travel.target.position[2] if travel.name.endswith("_foot") else here[2]
         level = np.array([here[2], before[2], lands])
         rest = rise * (level.max() - level.min()) + level.min() if np.ptp(level) > 1e-9 else here[2]
         points.append(np.array([*(before[:2] + (ahead @ shift) * ahead + across * left), height + rest]))
     times.append(max(steps.duration, 0.6) + 0.4)
-    points.append(np.array([last[0], last[1], height + last[2]]))
+    points.append(last + up)
     for time, point in zip(times[1:], points[1:], strict=True):
         yaw = steps.heading(time)[0]
         point[:2] -= back * np.array([np.cos(yaw), np.sin(yaw)])
     return PointPath(times, points, "smooth")
+
+
+def _straight(steps: Footsteps, com: FloatArray, up: FloatArray, everywhere: bool) -> PointPath:
+    """Return straight pieces over the middles of the soles (paper 3, III-C).
+
+    Everywhere: at a constant velocity during each step, at rest between them; else at one velocity, which the paper
+    prefers, from the first step to the last.
+    """
+    feet = [travel for travel in steps.travels if travel.name.endswith("_foot")]
+    knots = list(chain.from_iterable((travel.start - 1e-6, travel.end) for travel in feet))
+    times = [0.5, *(t for t in (knots if everywhere else knots[:1] + knots[-1:]) if t > 0.5)]
+    return PointPath([0.0, *times], [com, *(_middle(steps, time) + up for time in times)])
 
 
 def nominal_path(

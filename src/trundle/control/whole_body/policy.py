@@ -16,10 +16,12 @@ from trundle.control.inverse_dynamics import Command
 from trundle.control.preview import Preview, PreviewPlan, ReferencePath
 from trundle.control.whole_body.base_estimator import AttitudeFilter, LegOdometry, Measurement, shifted
 from trundle.control.whole_body.handling import Handling
+from trundle.control.whole_body.joint_targets import JointTargets
 from trundle.control.whole_body.progress import Gating, Progress
 from trundle.control.whole_body.stepping import Footsteps, SwingMotion
 from trundle.control.whole_body.whole_body import WholeBodyController, WholeBodyTarget
 from trundle.models.centroidal.centroidal import CentroidalState
+from trundle.models.robots.servo import Servo
 from trundle.models.urdf.articulated import ArticulatedTerms, Momentum
 from trundle.numerics.rotations import quaternion_of, rotation_by, rotation_z
 from trundle.parameters import Checked, Period, parameter
@@ -106,6 +108,8 @@ class HumanoidPolicy:
         that stands bears weaker pushes.
     forces : sequence of ForcePulse
         On the base, known before: those that the forecast of the steps tells the preview.
+    servo : Servo, optional
+        Drives of position-controlled joints: the answers are their targets (n,) rad, see `JointTargets`.
     """
 
     def __init__(
@@ -122,11 +126,13 @@ class HumanoidPolicy:
         handling: Handling | None = None,
         momentum_share: float = 0.3,
         forces: Sequence[ForcePulse] = (),
+        servo: Servo | None = None,
     ) -> None:
         self._share = number("momentum_share", momentum_share, minimum=0.0, maximum=1.0)
         self.controller, self.steps, self.path, self.preview = controller, steps, path, preview
         self.gating, self.periods = gating or Gating(), periods or ControlPeriods()
         self._start, self._posture, self.handling = np.array(q), posture, handling
+        self._targets = None if servo is None else JointTargets(servo, self.periods.control)
         self._forces = [(force, np.array(force.point), np.array(force.force)) for force in forces]
         robot = controller.humanoid.robot
         self._limit = robot.torque_limit
@@ -152,7 +158,9 @@ class HumanoidPolicy:
         self._previewed = False
         self._next, self._lift = 0.0, 0.0
         self.progress = Progress(self.steps, self.path, self.gating, self.periods.control)
-        self._last = np.zeros(self._n)
+        self._last, self._bend = np.zeros(self._n), np.zeros(self._n)
+        if self._targets:
+            self._targets.reset()
 
     def measurement(self, state: FloatArray) -> Measurement:
         """Return a measurement of `trundle.simulate.mujoco.humanoid` by its parts."""
@@ -164,7 +172,7 @@ class HumanoidPolicy:
         return Measurement(state[:n], state[n : 2 * n], R, R @ gyro, named)
 
     def __call__(self, time: float, state: FloatArray) -> FloatArray:
-        """Return torques (n,) for a measurement."""
+        """Return torques (n,) for a measurement, or targets (n,) rad of the joints' drives."""
         begin, self._previewed = clock.thread_time(), False
         measured = self.measurement(state)
         q, nu, terms, ends = self._estimate(measured)
@@ -201,7 +209,7 @@ class HumanoidPolicy:
         command = self.command = self.controller(q, nu, aim, (terms, ends))
         self.statuses[command.status] += 1
         if command.usable:
-            self._last = command.u
+            self._last, self._bend = command.u, command.nudot[6 : 6 + self._n]
         i = self.diagnostics
         i.com, i.com_rate, i.momentum, i.aim = momentum.com, momentum.com_rate, momentum.angular, com
         i.base, i.plan_time, i.standing, i.begun = q[:3], progress.clock, progress.standing, progress.begun
@@ -209,7 +217,9 @@ class HumanoidPolicy:
         taken = clock.thread_time() - begin
         i.spent += taken
         i.solve_time = taken - (i.preview_time if self._previewed else 0.0)
-        return self._last
+        if self._targets is None:
+            return self._last
+        return self._targets(measured.joints, measured.rates, self._bend, self._last)
 
     @property
     def landed(self) -> int:

@@ -20,6 +20,7 @@ from trundle.errors import InputError
 from trundle.models.robots.capsules import Clearance, read_clearance
 from trundle.models.robots.ends import BallHand, Pad, Sole
 from trundle.models.robots.joint_patterns import by_joint, known
+from trundle.models.robots.servo import Servo
 from trundle.models.urdf.articulated import Articulated
 from trundle.models.urdf.checks import CheckedUrdf, load_urdf
 from trundle.models.urdf.examples import example_robots, load_example_robot
@@ -31,7 +32,7 @@ from trundle.threads import cached_property
 _BYTES = 1_000_000
 HUMANOIDS = ("g1", "talos")
 """Robots that come with a file of their own."""
-_TABLES = ("robot", "feet", "hands", "pads", "posture", "armature", "stiffness", "clearance", "postures")
+_TABLES = ("robot", "feet", "hands", "pads", "posture", "armature", "stiffness", "clearance", "postures", "servo")
 
 _LEVEL = 0.95  # of a unit axis: the least part along x or y of a joint that counts as an ankle about it
 _LEAST = 0.1  # of half a sole's side: the least that an ankle must allow
@@ -63,6 +64,8 @@ class Humanoid:
         Limbs that a controller may keep apart.
     postures : mapping of str to mapping
         Named changes of the posture, see `posed`.
+    servo : mapping of str to mapping
+        "stiffness" (N m/rad) and "damping" (N m s/rad) of joints that are position controlled; empty: they are not.
     """
 
     name: str
@@ -78,6 +81,7 @@ class Humanoid:
     pads: Mapping[str, Pad] = field(default_factory=dict)
     clearance: Clearance | None = None
     postures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    servo: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     robot: Articulated = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -99,6 +103,8 @@ class Humanoid:
         _ = self.joint_posture, self.joint_stiffness
         for name, changes in self.postures.items():
             known(f"postures.{name}", changes, self.robot.joints)
+        if self.servo:
+            _ = self.drives
 
     @cached_property
     def ends(self) -> dict[str, tuple[str, FloatArray]]:
@@ -125,6 +131,23 @@ class Humanoid:
     def joint_stiffness(self) -> FloatArray:
         """The stiffness (n,) of the posture."""
         return by_joint("stiffness", self.stiffness, self.robot.joints, minimum=0.0)
+
+    @cached_property
+    def drives(self) -> Servo:
+        """The drives of position-controlled joints.
+
+        Raises
+        ------
+        InputError
+            If the robot's file does not say how stiff and how damped they are.
+        """
+        if set(self.servo) != {"stiffness", "damping"}:
+            allowed = f"with the tables servo.stiffness and servo.damping in the file of {self.name}"
+            raise InputError("servo", sorted(self.servo), allowed)
+        stiffness, damping = (
+            by_joint(f"servo.{key}", self.servo[key], self.robot.joints) for key in ("stiffness", "damping")
+        )
+        return Servo(stiffness, damping, self.robot.torque_limit)
 
     @cached_property
     def R_ahead_base(self) -> FloatArray:  # noqa: N802
@@ -308,8 +331,9 @@ def _read(text: str, name: str, folder: Path | None) -> Humanoid:
             tables["clearance"] = read_clearance(_table(data, "clearance"))
         except InputError as error:
             raise error.within("clearance") from None
-    named = _table(data, "postures", optional=True)
-    tables["postures"] = {key: _table(named, key) for key in named}
+    for group in ("postures", "servo"):
+        named = _table(data, group, optional=True)
+        tables[group] = {key: _table(named, key) for key in named}
     said = {"name": name, "licence": "", "notice": "", "base": urdf.root}
     said |= {key: robot[key] for key in said if key in robot}
     for key, value in said.items():

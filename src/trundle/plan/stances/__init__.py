@@ -2,5 +2,6 @@
 
 `pose.find_pose` finds the configuration by inverse kinematics, `equilibrium` whether contact forces and torques can
 bear it, `stances.plan_stances` a sequence with its timing, `swing` the paths of the limbs. `arms` places hands alone,
-`checks` refuses footholds that no pose reaches.
+`footsteps` searches for footholds, `resting` says where on the way a robot could rest, `checks` refuses what no pose
+reaches.
 """

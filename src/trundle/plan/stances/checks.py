@@ -12,6 +12,7 @@ from trundle.contact.patch import PlacedPatch
 from trundle.models.centroidal.forecast import Forecast
 from trundle.models.robots.humanoid import Humanoid
 from trundle.numerics.rotations import rotation_of, rotation_z
+from trundle.plan.stances.equilibrium import bearable_place
 from trundle.plan.stances.pose import PoseSettings, StanceError, contact_sets, find_pose, refusals_name
 
 _SETTINGS = PoseSettings(tolerance=0.02, angle_tolerance=0.1)
@@ -20,6 +21,8 @@ _OVERLAP = 0.005
 """How far, m, two soles may overlap: footholds are rounded."""
 _ALIKE = 4
 """Stances whose contacts agree to so many decimals (m) are one."""
+_DRAWN = 0.15
+"""How far, m, along either axis, the centre of mass may be from the middle of the soles where a hand helps."""
 _HALVINGS = 7
 _MOST_TURN = np.pi / 2
 
@@ -28,7 +31,8 @@ def rests_everywhere(humanoid: Humanoid, forecast: Forecast, height: float, q: F
     """Return how many stances from time 0 to `until` (s) differ, after finding a pose at rest in each of them.
 
     Of stances that a shift and a turn about the vertical make equal one is tried (`find_pose`, from q (nq,)). The
-    centre of mass is over the middle of the soles, which dynamic steps only pass, `height` (m) above the lowest one.
+    centre of mass is over the middle of the soles, which dynamic steps only pass, or with a hand over the place nearest
+    to it where contacts bear the weight, `height` (m) above the lowest one.
 
     Raises
     ------
@@ -90,7 +94,11 @@ def _rest(humanoid: Humanoid, contacts: Sequence[PlacedPatch], height: float, q:
     if len(soles) == 2 and overlap(humanoid, *soles) > _OVERLAP:
         raise StanceError("the soles overlap", {"overlap": overlap(humanoid, *soles)})
     places = np.array([c.position for c in soles or contacts])
-    com = [*places[:, :2].mean(axis=0), places[:, 2].min() + height]
+    middle = places[:, :2].mean(axis=0)
+    if len(soles) < len(contacts):  # a hand that has to help draws the centre of mass towards it
+        place = bearable_place(contacts, middle - _DRAWN, middle + _DRAWN, humanoid.robot.mass, middle)
+        middle = middle if place is None else place
+    com = [*middle, places[:, 2].min() + height]
     find_pose(humanoid, contacts, com, start=q, settings=_SETTINGS)
 
 

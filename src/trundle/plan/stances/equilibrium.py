@@ -56,6 +56,32 @@ def bearable(contacts: Sequence[PlacedPatch], center_of_mass: FloatArray, mass: 
     return _solved(contacts, wanted, maps, np.zeros(0), [], np.zeros(0))
 
 
+def bearable_place(
+    contacts: Sequence[PlacedPatch], low: FloatArray, high: FloatArray, mass: float, near: FloatArray | None = None
+) -> FloatArray | None:
+    """Return the place (2,) m of a centre of mass between `low` and `high` (2,) m at which contacts bear it at rest.
+
+    As `bearable`, with x and y of the centre of mass unknowns of the program too; the place nearest to `near` (2,) m,
+    by the larger of both differences, unless that is left out. None: contacts can bear a `mass` (kg) at no such place.
+    """
+    from scipy.optimize import linprog
+
+    if np.any(low > high):
+        return None
+    positive("mass", mass, "kg")  # whose weight is the unit of the wrenches
+    E = np.hstack([np.column_stack([c.world(w) for w in np.eye(6)]) @ c.patch.generators for c in contacts])
+    n, moment = E.shape[1], np.zeros((6, 3))
+    moment[0, 1], moment[1, 0] = -1.0, 1.0  # of the weight about the origin: linear in the place
+    rows = np.hstack((E, moment))
+    wish = (low + high) / 2 if near is None else near
+    off = np.hstack((np.zeros((4, n)), np.kron([[1.0], [-1.0]], np.eye(2)), -np.ones((4, 1))))
+    bounds = [(0.0, None)] * n + [*zip(low.tolist(), high.tolist(), strict=True), (0.0, None)]
+    price = np.append(np.zeros(n + 2), 0.0 if near is None else 1.0)
+    top, wanted = np.append(wish, -wish), np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+    found = linprog(price, A_ub=off, b_ub=top, A_eq=rows, b_eq=wanted, bounds=bounds, method="highs")
+    return np.asarray(found.x[n : n + 2]) if found.status == 0 else None
+
+
 def standing_still(humanoid: Humanoid, q: FloatArray, contacts: Sequence[PlacedPatch]) -> Equilibrium:
     """Return the wrenches that hold a robot at rest at q with the least use of torque, by a linear program (HiGHS).
 

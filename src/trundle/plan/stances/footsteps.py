@@ -17,6 +17,8 @@ from trundle.parameters import Checked, NonNegative, Positive, parameter
 Place: TypeAlias = "tuple[FloatArray, FloatArray]"
 Foothold = Callable[[float, float], Place]
 """From (x, y) m to the point (3,) m and the axes (3, 3) of a foothold; raises `InputError` where there is none."""
+Rests = Callable[[Mapping[str, Place], bool], bool]
+"""From soles that stand, and whether a hand may help, to whether the robot can rest: `resting.Resting`."""
 _SIDES = {"left_foot": 1.0, "right_foot": -1.0}
 _OTHER = {"left_foot": "right_foot", "right_foot": "left_foot"}
 _EXACT = 4.0
@@ -39,7 +41,12 @@ class StepReach(Checked):
 
 
 def footsteps(
-    start: Mapping[str, Place], way: float, foothold: Foothold, length: float, reach: StepReach | None = None
+    start: Mapping[str, Place],
+    way: float,
+    foothold: Foothold,
+    length: float,
+    reach: StepReach | None = None,
+    rests: Rests | None = None,
 ) -> list[tuple[str, Place]]:
     """Return the steps of "left_foot" and "right_foot", the right one first, until both are `way` (m) ahead along x.
 
@@ -47,14 +54,16 @@ def footsteps(
 
     A* over places on a grid: a step costs 1, and the squares of how much its length differs from `length` (m), over a
     quarter of that, and its breadth from that at the start, over the reach; the heuristic is the least number of steps
-    that are left. So a refusal is a proof: all stances that can be reached have been tried.
+    that are left. So a refusal is a proof: all stances that can be reached have been tried. With `rests` the robot can
+    rest on the sole that stands while the other goes, where a hand may help, and on both without one: it may be on its
+    way.
 
     Raises
     ------
     InputError
         If no footholds lead there (key "way").
     """
-    search = _Search(start, way, foothold, length, reach or StepReach())
+    search = _Search(start, way, foothold, length, reach or StepReach(), rests)
     return search.run()
 
 
@@ -62,9 +71,16 @@ class _Search:
     """One search: places by their cells from the middle of the start."""
 
     def __init__(
-        self, start: Mapping[str, Place], way: float, foothold: Foothold, length: float, reach: StepReach
+        self,
+        start: Mapping[str, Place],
+        way: float,
+        foothold: Foothold,
+        length: float,
+        reach: StepReach,
+        rests: Rests | None,
     ) -> None:
         self.foothold, self.reach, self.length = foothold, reach, length
+        self.rests: Rests = rests or (lambda standing, helped: True)
         points = {name: start[name][0] for name in _SIDES}
         self.origin: FloatArray = np.mean([point[:2] for point in points.values()], axis=0)
         self.width = float(points["left_foot"][1] - points["right_foot"][1])
@@ -114,6 +130,10 @@ class _Search:
         here = self._place(other)
         if here is None:
             return
+        stands = {_OTHER[name]: here}
+        alone = self.rests(stands, False)
+        if not (alone or self.rests(stands, True)):
+            return
         for ahead in range(-1, self.most + 1):
             for out in range(-int(r.narrow / grid + 1e-9), int(r.wide / grid + 1e-9) + 1):
                 cell = (other[0] + ahead, other[1] + round(side * (self.width / grid + out)))
@@ -121,6 +141,8 @@ class _Search:
                     continue
                 place = self._place(cell)
                 if place is None or abs(place[0][2] - here[0][2]) > r.rise:
+                    continue
+                if not (alone or self.rests({name: place, **stands}, False)):
                     continue
                 wanted = min(self.length / grid, max(self.goal - other[0], 0))
                 off = _EXACT * (ahead - wanted) * grid / self.length

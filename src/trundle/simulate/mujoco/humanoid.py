@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -93,8 +93,8 @@ class HumanoidPlant:
     """A robot in MuJoCo; the masses of its plant may differ from those the controller believes (final).
 
     A measurement is (joint positions (n), joint rates (n), turn of the base as rotation vector (3), angular velocity
-    of the base in its own axes (3), forces on soles and hands (3 each), world axes). A command is (n,) N m, limited
-    by the torque limits of the description.
+    of the base in its own axes (3), forces on soles and hands (3 each), world axes). A command is (n,) N m, or (n,) rad
+    of drives that follow it at every step (`actuation`); torques stay within the limits of the description.
 
     MuJoCo regularises friction: a contact that bears the tangential force f creeps by R f / b, however far inside its
     cone, R = (1 - d) / (d impratio) times the bodies' inverse mass there, d its impedance, b = 2 / (d time constant).
@@ -121,6 +121,9 @@ class HumanoidPlant:
     mass_factor: float = 1.0
     step: Period = parameter(0.001, "s")
     sole_part: PositiveFraction = parameter(1.0, "of the soles' sides, between the corners that touch the ground")
+    actuation: Literal["torque", "position"] = parameter(
+        "torque", "what a command is: 'torque', or 'position', which the drives of the robot's file ([servo]) follow"
+    )
     box: FreeBox | None = None
     obstacles: Sequence[Obstacle] = ()
     avoidance_pairs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -128,6 +131,8 @@ class HumanoidPlant:
     def __post_init__(self) -> None:
         check_parameters(self)
         positive("mass_factor", self.mass_factor)
+        if self.actuation == "position":
+            _ = self.humanoid.drives
 
     @property
     def ends(self) -> tuple[str, ...]:
@@ -227,8 +232,14 @@ class HumanoidPlant:
         def put(view: PlantView) -> None:
             view.data.qpos[: robot.nq], view.data.qvel[: robot.nv] = start, to_mujoco(start, rates)
 
-        limit = robot.torque_limit
-        return MujocoPlant(self._model, lambda view, u: np.clip(u, -limit, limit), falls, put)
+        return MujocoPlant(self._model, self._torques, falls, put)
+
+    def _torques(self, view: PlantView, command: FloatArray) -> FloatArray:
+        """Return the torques (n,) of the drives, N m, at this step of the plant."""
+        robot = self.humanoid.robot
+        if self.actuation == "torque":
+            return np.clip(command, -robot.torque_limit, robot.torque_limit)
+        return self.humanoid.drives.torques(command, view.data.qpos[7 : robot.nq], view.data.qvel[6 : robot.nv])
 
     def sensors(self, noise: SensorNoise | None = None, delay: float = 0.0, seed: int = 0) -> Sensors:
         """Return the sensors with this noise and delay (s)."""

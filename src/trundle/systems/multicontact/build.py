@@ -23,7 +23,8 @@ _TASKS = {"stand": StandExperiment, "walk": WalkExperiment, "carry": CarryExperi
 def build(scenario: Scenario) -> MulticontactExperiment:
     """Return the experiment of a `multicontact` scenario, robot and footholds checked."""
     experiment = _TASKS[scenario.task](scenario)
-    moved = {"robot": "robot.name", "pads": "robot.name"} | {key: key for key in ("controller.avoid", "box.size")}
+    moved = {"robot": "robot.name", "servo": "plant.actuation", "pads": "robot.name"}
+    moved |= {key: key for key in ("controller.avoid", "box.size")}
     with error_context("robot", scenario, moved):
         try:
             _ = experiment.controller, experiment.plant(Trial(scenario.seed, 1.0)).specification()

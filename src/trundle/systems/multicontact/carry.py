@@ -17,7 +17,7 @@ from trundle.control.whole_body.stepping import Footsteps, Move, in_turn, turn_i
 from trundle.control.whole_body.whole_body import WholeBodyController
 from trundle.errors import InputError
 from trundle.models.robots.terrain import Block, Terrain
-from trundle.numerics.rotations import quaternion_of, rotation_of, rotation_rpy
+from trundle.numerics.rotations import quaternion_of, rotation_of, rotation_rpy, rotation_z
 from trundle.plan.stances.arms import Arms, arm_pose, arms
 from trundle.plan.stances.pose import center_of_mass_of
 from trundle.problems.paths import PointPath
@@ -155,15 +155,29 @@ class CarryExperiment(MulticontactExperiment):
             places.append(ObjectPose(middle + out, yaw))
         inertia = FreeBox(np.array(box.size), box.mass, np.zeros(3)).inertia
         durations, grip = Durations(**hands.values(Durations), carry=carry), Grip(**hands.values(Grip))
-        return PickAndPlace(box.mass, inertia, box.size[1], places[0], places[1], self.held, durations, grip)
+        counted = box.preview == "body"
+        # From the robot's centre of mass the box is farther than from that of both: r_o - r = (r_o - c) (m + m_o) / m.
+        held = self.held * (1.0 if counted else 1.0 + box.mass / self.controller.humanoid.robot.mass)
+        return PickAndPlace(box.mass, inertia, box.size[1], places[0], places[1], held, durations, grip, counted)
 
     @cached_property
     def steps(self) -> Footsteps:
         """The footholds, and when the box joins and leaves."""
         task = self.pick_and_place
         first = task.starts["carry"] + self.tables.hands.pause
-        masses = task.mass_changes(self.controller.humanoid.robot.mass)
-        return in_turn(self.soles, self.moves, first, masses=masses, pushes=self.known_pushes)
+        known = self.tables.box.preview
+        masses = task.mass_changes(self.controller.humanoid.robot.mass) if known == "body" else ()
+        steps = in_turn(self.soles, self.moves, first, masses=masses, pushes=self.known_pushes)
+        if known != "force":
+            return steps
+
+        def stance(time: float) -> tuple[FloatArray, float]:
+            """Return the middle of the soles, less what the path is behind it; heights are of no matter to a weight."""
+            yaw, soles = steps.heading(time)[0], [place.position for place in steps.standing(time).values()]
+            return np.mean(soles, axis=0) - self.tables.route.back * rotation_z(yaw)[:, 0], yaw
+
+        times = [time for travel in steps.travels for time in (travel.start, travel.end)]
+        return replace(steps, pushes=(*steps.pushes, *task.weights(times, stance)))
 
     @cached_property
     def rests(self) -> None:
@@ -209,8 +223,9 @@ class CarryExperiment(MulticontactExperiment):
                         raise InputError("box.held", self.held.tolist(), error.allowed) from None
                     raise self._out_of_reach(name, error.allowed) from None
                 posed = np.concatenate([q[:7], found[name]])
-                total = humanoid.robot.mass * center_of_mass_of(humanoid, posed) + task.mass * centre
-                q[:3] += com - total / (humanoid.robot.mass + task.mass)
+                added = task.mass if task.counted else 0.0
+                total = humanoid.robot.mass * center_of_mass_of(humanoid, posed) + added * centre
+                q[:3] += com - total / (humanoid.robot.mass + added)
         return found
 
     def _out_of_reach(self, name: str, allowed: str) -> InputError:

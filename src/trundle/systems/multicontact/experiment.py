@@ -317,6 +317,7 @@ class MulticontactExperiment(ABC):
             handling=handling,
             momentum_share=table.preview.momentum_share,
             forces=self.forces(known=True),
+            servo=self.controller.humanoid.drives if self.tables.plant.actuation == "position" else None,
         )
 
     def make_plant(self, trial: Trial) -> HumanoidPlant:

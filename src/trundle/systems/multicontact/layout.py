@@ -17,6 +17,7 @@ from trundle.models.robots.humanoid import Humanoid
 from trundle.models.robots.limbs import Limb, limb
 from trundle.models.robots.terrain import Block, Terrain
 from trundle.numerics.rotations import rotation_z
+from trundle.plan.stances.resting import Resting
 from trundle.scenarios.engine.building import error_context
 from trundle.systems.multicontact.schema import MulticontactWalk
 
@@ -127,19 +128,50 @@ def with_hand(
     friction: float,
 ) -> list[Move]:
     """Return the steps with the moves of the hand between them, the first before all steps."""
-    places, moves, patch = dict(start), [], FlatPatch.point(friction)
+    places, moves = dict(start), []
     for i, step in enumerate(steps):
         if i % holds.every == 0:
-            x = float(np.mean([place.position[0] for place in places.values()])) + holds.ahead
+            middle: FloatArray = np.mean([place.position for place in places.values()], axis=0)
             try:
-                point, R = terrain.ground(x, holds.across, table.support)
+                hold = _hold(table, holds, terrain, friction, middle)
             except InputError as error:
                 key = "hand.support" if error.key == "block" else "hand.across"
                 raise InputError(key, error.value, error.allowed) from None
-            moves.append(Move(PlacedPatch(table.end, patch, point, R), table.duration, table.pause, table.lift))
+            moves.append(Move(hold, table.duration, table.pause, table.lift))
         moves.append(step)
         places[step.target.name] = step.target
     return moves
+
+
+def with_help(
+    table: HandTable, resting: Resting, start: Mapping[str, PlacedPatch], steps: Sequence[Move]
+) -> tuple[list[Move], int | None]:
+    """Return the steps with moves of the hand before those it has to help in, and the number of the last of these."""
+    places, moves, last = dict(start), list[Move](), None
+    for step in steps:
+        stands = {n: (p.position, p.R_world_patch) for n, p in places.items() if n != step.target.name}
+        hold = None if resting(stands) else resting.held(stands)
+        if hold is not None:
+            moves.append(Move(hold, table.duration, table.pause, table.lift))
+            last = len(moves)
+        moves.append(step)
+        places[step.target.name] = step.target
+    return moves, last
+
+
+def hold_at(
+    table: HandTable, holds: Holds, terrain: Terrain, friction: float, middle: FloatArray
+) -> PlacedPatch | None:
+    """Return where a hand leans while what stands has its middle (3,) m there; None where there is no support."""
+    try:
+        return _hold(table, holds, terrain, friction, middle)
+    except InputError:
+        return None
+
+
+def _hold(table: HandTable, holds: Holds, terrain: Terrain, friction: float, middle: FloatArray) -> PlacedPatch:
+    point, R = terrain.ground(float(middle[0]) + holds.ahead, holds.across, table.support)
+    return PlacedPatch(table.end, FlatPatch.point(friction), point, R)
 
 
 class ListedMoves(NamedTuple):

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from trundle.control.preview.preview import GRID, PreviewWeights
+from trundle.control.whole_body.nominal import Shape
 from trundle.control.whole_body.policy import ControlPeriods
 from trundle.control.whole_body.progress import Gating
 from trundle.control.whole_body.whole_body import WholeBodyGains
@@ -162,7 +163,7 @@ class ControllerTable(table_of(ControlPeriods, {"period": "control"})):
     gating: GatingTable = Field(default=GatingTable())
 
 
-class PlantTable(table_of(HumanoidPlant, ["friction", "step", "sole_part"])):
+class PlantTable(table_of(HumanoidPlant, ["friction", "step", "sole_part", "actuation"])):
     """The simulated robot; masses are those of the trials."""
 
     moved: Offsets = Field(
@@ -225,6 +226,11 @@ class StepsTable(Table):
     sway: Annotated[float, Field(ge=0, le=1.5), Allowed("a number from 0 to 1.5")] = Field(
         default=0.6, description="share of the way to the standing foot that the coarse path of the centre goes"
     )
+    reference: Shape = Field(
+        default="swaying",
+        description="that path: from side to side; 'piecewise': at a constant velocity during each step, over the "
+        "middle of the soles; 'constant': at one velocity from the first step to the last",
+    )
     lean: Leans = Field(
         default={}, description="m, where that path is across, from the middle of the soles, while this end travels"
     )
@@ -238,8 +244,8 @@ class StepsTable(Table):
     )
     search: bool = Field(
         default=False,
-        description="whether footholds are searched for over the ground (A*), to count lengths ahead; else they are "
-        "these lengths apart, moved by at most 10 cm",
+        description="whether footholds are searched for over the ground (A*), to count lengths ahead, with a hand "
+        "where soles alone cannot rest; else they are these lengths apart, moved by at most 10 cm",
     )
     rest: bool = Field(default=False, description="whether the robot must be able to rest at every stance")
     fit: bool = Field(

@@ -28,6 +28,11 @@ class BoxTable(Table):
 
     size: Sizes3 = Field(default=(0.2, 0.24, 0.2), description="m, whole sides")
     mass: Heaviness = Field(default=2.0, description="kg, as the controller knows it")
+    preview: Literal["body", "force", "unknown"] = Field(
+        default="body",
+        description="what the preview takes it for: 'body', a part of what moves; 'force', a weight where it should "
+        "be; 'unknown', nothing. Centre of mass and momentum are the robot's own but for 'body'",
+    )
     held: Place3 | None = Field(
         default=None,
         description="m, its centre while it is carried, from the centre of mass of robot and box, x ahead; left out: "

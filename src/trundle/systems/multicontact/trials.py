@@ -142,7 +142,7 @@ def _in_force(policy: HumanoidPolicy, ends: tuple[str, ...]) -> FloatArray:
 
 def _result(experiment: MulticontactExperiment, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> TrialResult:
     diagnostics, records = policy.diagnostics, run.records
-    nq = experiment.controller.humanoid.robot.nq
+    nq, limit = experiment.controller.humanoid.robot.nq, experiment.controller.humanoid.robot.torque_limit
     off = records["truth"][:, :2] - records["nominal"][:, :2]
     speed = float(np.linalg.norm(records["state"][-1, nq + 3 : nq + 6]))
     held = run.status is Status.SUCCESS
@@ -171,7 +171,7 @@ def _result(experiment: MulticontactExperiment, trial: Trial, run: PlantRun, pol
         com_rms_xy=float(np.sqrt(np.mean(np.sum(off**2, axis=1)))),
         momentum_most=float(np.linalg.norm(records["truth"][:, 6:9], axis=1).max()),
         drift=float(np.linalg.norm((records["estimated"] - records["state"][:, :3])[-1, :2])),
-        torque_use=diagnostics.torque_use,
+        torque_use=max(diagnostics.torque_use, float(np.max(np.abs(records["torque"]) / limit))),
         simulated=float(run.time[-1]),
         solve_time=diagnostics.spent,
         unsolved=int(sum(n for status, n in policy.statuses.items() if status is not Status.SUCCESS)),

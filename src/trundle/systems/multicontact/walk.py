@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar, final
 
@@ -12,18 +13,19 @@ from trundle.checks import FloatArray
 from trundle.contact.patch import PlacedPatch
 from trundle.control.whole_body.nominal import gross_path
 from trundle.control.whole_body.policy import HumanoidPolicy
-from trundle.control.whole_body.stepping import Footsteps, in_turn, steps_ahead, steps_to, timed
+from trundle.control.whole_body.stepping import Footsteps, Move, in_turn, steps_ahead, steps_to, timed
 from trundle.control.whole_body.whole_body import WholeBodyController
 from trundle.errors import InputError
 from trundle.models.robots.humanoid import HUMANOIDS
 from trundle.plan.stances.footsteps import footsteps
 from trundle.plan.stances.pose import StanceError, find_pose
+from trundle.plan.stances.resting import Resting
 from trundle.plan.stances.stances import StancePlan, rests
 from trundle.problems.paths import PointPath
 from trundle.scenarios.engine.building import error_context
 from trundle.simulate.mujoco.humanoid import HumanoidPlant
 from trundle.systems.multicontact.experiment import MulticontactExperiment
-from trundle.systems.multicontact.layout import holds_of, listed_moves, steps_of, with_hand
+from trundle.systems.multicontact.layout import hold_at, holds_of, listed_moves, steps_of, with_hand, with_help
 from trundle.systems.multicontact.schema import MulticontactWalk, StepsTable
 from trundle.systems.multicontact.trials import Outcome, Trial, numbered, run_trial
 from trundle.threads import cached_property
@@ -55,6 +57,7 @@ class WalkExperiment(MulticontactExperiment):
             "humanoid": "robot.name",
             "loadable": "robot.name",
             "lowered": "robot.lowered",
+            "way": "steps.search",
         }
         if not self.tables.terrain.floor and not self.tables.terrain.blocks:
             moved["place"] = "terrain.floor"
@@ -104,7 +107,7 @@ class WalkExperiment(MulticontactExperiment):
             if name not in humanoid.ends:
                 raise InputError(f"lean.{name}", t.lean[name], "of one of " + ", ".join(humanoid.ends))
         kinds = {"single": t.single, "double": t.double, "lift": t.lift, "aside": t.aside}
-        first, releases = t.first, dict[str, float]()
+        first, releases, helped = t.first, dict[str, float](), None
         if tables.moves:
 
             def level(x: float, y: float, yaw: float) -> tuple[FloatArray, FloatArray]:
@@ -113,12 +116,10 @@ class WalkExperiment(MulticontactExperiment):
             listed = listed_moves(self.scenario, tables, humanoid.ends, start, level, self.terrain)
             moves, first, releases = listed
         elif t.search:
-            places = {name: (sole.position, sole.R_world_patch) for name, sole in start.items()}
-            found = footsteps(places, t.count * t.length, partial(self.foothold, shift=0.0), t.length)
-            moves = steps_to(start, found, **kinds)
+            moves, helped = self._searched(start, kinds)
         else:
             moves = steps_ahead(start, t.count, t.length, stagger=t.stagger, ground=self.foothold, **kinds)
-        if tables.hand is not None:
+        if tables.hand is not None and not t.search:
             with error_context("hand", self.scenario):
                 holds = holds_of(tables.hand, humanoid, t.length)
             moves = with_hand(tables.hand, holds, start, moves, self.terrain, tables.controller.preview.friction)
@@ -129,7 +130,24 @@ class WalkExperiment(MulticontactExperiment):
                 name: end.p - humanoid.radii.get(name, 0.0) * _UP for name, end in ends.items() if name not in start
             }
             moves = timed(start, moves, t.timing.make().duration, ways, away)
-        return in_turn(start, moves, first, releases=releases, pushes=self.known_pushes)
+        steps = in_turn(start, moves, first, releases=releases, pushes=self.known_pushes)
+        if tables.hand is None or helped is None:
+            return steps
+        return replace(steps, releases={tables.hand.end: steps.travels[helped].end + tables.hand.pause})
+
+    def _searched(self, start: Mapping[str, PlacedPatch], kinds: Mapping[str, float]) -> tuple[list[Move], int | None]:
+        """Return the steps of a search, the hand's where it helps, and the number of the last move that needs it."""
+        t, hand, humanoid, hold = self.walk, self.tables.hand, self.controller.humanoid, None
+        if hand is not None:
+            with error_context("hand", self.scenario):
+                holds = holds_of(hand, humanoid, t.length)
+            friction = self.tables.controller.preview.friction
+            hold = partial(hold_at, hand, holds, self.terrain, friction)
+        resting = Resting(humanoid, start, self.com, hold)
+        places = {name: (sole.position, sole.R_world_patch) for name, sole in start.items()}
+        found = footsteps(places, t.count * t.length, partial(self.foothold, shift=0.0), t.length, rests=resting)
+        steps = steps_to(start, found, **kinds)
+        return (steps, None) if hand is None else with_help(hand, resting, start, steps)
 
     def _ways(self, steps: Footsteps) -> FloatArray:
         """Path length (m) of the centre of mass from each step to the next; 0 after the last."""
@@ -143,8 +161,8 @@ class WalkExperiment(MulticontactExperiment):
         return self._coarse(self.steps)
 
     def _coarse(self, steps: Footsteps) -> PointPath:
-        walk = self.walk
-        return gross_path(steps, self.com, lowered=self.tables.robot.lowered, sway=walk.sway, lean=walk.lean)
+        walk, lowered = self.walk, self.tables.robot.lowered
+        return gross_path(steps, self.com, lowered=lowered, sway=walk.sway, lean=walk.lean, shape=walk.reference)
 
     @cached_property
     def rests(self) -> StancePlan | None:

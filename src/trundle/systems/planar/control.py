@@ -26,12 +26,15 @@ from trundle.simulate import simulate
 from trundle.simulate.wrappers import Delayed, Noisy
 from trundle.status import Status
 from trundle.systems.planar.build import settings
+from trundle.systems.planar.estimates import recorded
 from trundle.systems.planar.metrics import missed_goals
-from trundle.systems.planar.program import ControlProgram
+from trundle.systems.planar.planned import Planned, plan_tasks
+from trundle.systems.planar.program import ControlProgram, quantity_of, torque_bounds
 from trundle.systems.planar.schema_control import (
     GOAL,
     PlanarNoiseTable,
     PlanarTrack,
+    PlannedReferenceTable,
     ReferenceTable,
     SampledReferenceTable,
 )
@@ -49,7 +52,8 @@ def build(scenario: Scenario) -> TrackExperiment:
     """Return the experiment of a scenario of task `track`, its controller compiled."""
     tree, start = build_tree(scenario)
     work = TrackExperiment(scenario, tree, start)
-    _ = work.signals
+    if not work.has_plan:  # that is made when the run begins
+        _ = work.signals
     with error_context("controller", scenario):
         _ = work.controller
     _ = work.plant
@@ -83,6 +87,8 @@ class TrackExperiment:
         with held():
             run = simulate(plant, start, **settings(tables), policy=policy, progress=progress)
             run = replace(run, metadata=dict(run.metadata) | {"control": self._described(inner)})
+            if inner is not None and self.program.estimator is not None and self.program.estimator.log:
+                run = recorded(run, self.program.estimator.log)
             return run if inner is None else _ended(run, inner.statuses)
 
     @cached_property
@@ -117,7 +123,7 @@ class TrackExperiment:
     @cached_property
     def program(self) -> ControlProgram:
         """What the controller computes, compiled."""
-        return ControlProgram.of(self.tree, self.start.atlas, self.tables.controller)
+        return ControlProgram.of(self.tree, self.start.atlas, self.tables, self.scenario.seed)
 
     @property
     def controller(self) -> InverseDynamics | None:
@@ -126,20 +132,41 @@ class TrackExperiment:
 
     def _sampled(self, controller: InverseDynamics) -> InverseDynamicsPolicy:
         table = self.tables.controller
-        finder = ContactFinder(self.tree.system, self.start.atlas)
         late = self.tables.noise.contact_delay
         program, signals = self.program, follow(self.signals)
-        parts = {"integral": program.integral, "slip": program.slip}
+        finder = None if program.estimator else ContactFinder(self.tree.system, self.start.atlas)
+        parts = {"integral": program.integral, "slip": program.slip, "estimator": program.estimator}
         return InverseDynamicsPolicy(controller, signals, table.period, table.fallback, finder, late, **parts)
 
     @cached_property
     def signals(self) -> list[Signal]:
         """The reference signal of each task."""
+        if self.planned is not None:
+            return list(self.planned.signals)
         given = self.tables.reference
         return [self._signal(task.name, given.get(task.name)) for task in self.tables.controller.tasks]
 
+    @property
+    def has_plan(self) -> bool:
+        """Whether the references are planned."""
+        return any(isinstance(one, PlannedReferenceTable) for one in self.tables.reference.values())
+
+    @cached_property
+    def planned(self) -> Planned | None:
+        """The plan that the tasks follow, if their references are planned."""
+        table, model = self.tables.controller, self.program.model
+        given = [self.tables.reference.get(task.name) for task in table.tasks]
+        goals = [one.goals for one in given if isinstance(one, PlannedReferenceTable)]
+        if not goals:
+            return None
+        quantities = [quantity_of(self.tree, model, task) for task in table.tasks]
+        laws = self.start.laws or (self.tree.law,) * len(model.constraints)
+        limits = torque_bounds(table, model), table.normal_force_min
+        with error_context("plan", self.scenario, {"controller.tasks": "controller.tasks"}):
+            return plan_tasks(model, self.start, laws, quantities, np.transpose(goals), *limits, self.tables.plan)
+
     def _signal(self, name: str, table: ReferenceTable | None) -> Signal:
-        if table is None:
+        if table is None or isinstance(table, PlannedReferenceTable):
             return Constant()
         if not isinstance(table, SampledReferenceTable):
             return table.make()
@@ -181,6 +208,8 @@ class TrackExperiment:
                 {key: value for key, value in entry.items() if value is not None} | {"reference": follows.table()}
             )
         statuses = {} if policy is None else {status.label: n for status, n in policy.statuses.items()}
+        plan = self.planned
+        planned = {} if plan is None else {"plan": {"reached": plan.reached, "iterations": plan.iterations}}
         slides = [name for name in self.program.model.joints if not self.program.model.turns(name)]
         return {
             "tasks": tasks,
@@ -188,6 +217,7 @@ class TrackExperiment:
             "enabled": table.enabled,
             "solver": table.solver,
             "statuses": statuses,
+            **planned,
             **self._slipped(),
         }
 

@@ -12,6 +12,7 @@ from trundle.checks import FloatArray
 from trundle.records import Trajectory
 from trundle.report import style
 from trundle.report.runs import DrawRun, DrawRuns, Runs
+from trundle.systems.planar import estimates
 from trundle.systems.planar import metrics as metrics_planar
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ def figures(run: Trajectory) -> dict[str, DrawRun]:
         found["task_errors"] = task_errors
         if np.any(run["torque"]):
             found["torque"] = torque
+        if "estimate_error" in run:
+            found["estimate_error"] = estimates.estimate_error
         if run.metadata.get("parents"):
             found["joint_acceleration"] = joint_acceleration
     return found

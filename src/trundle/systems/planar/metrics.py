@@ -18,6 +18,7 @@ from trundle.report import Metric, MetricGroup, Quantity, RunSet, general, measu
 from trundle.report.metrics import QUANTITIES, energy, physics, relative_drift
 from trundle.report.runs import Runs
 from trundle.status import Status
+from trundle.systems.planar import estimates
 from trundle.systems.planar.metrics_walker import WALKER
 
 Array = NDArray[np.float64]
@@ -275,11 +276,11 @@ GROUPS = (
 
 def metrics(runs: RunSet) -> Mapping[str, Metric]:
     """Return the metrics of a run of kind `planar`."""
-    return measure(runs, GROUPS, _of_run, QUANTITIES | _LOOP | _tasks(runs))
+    return measure(runs, GROUPS, _of_run, QUANTITIES | _LOOP | estimates.QUANTITIES | _tasks(runs))
 
 
 def _of_run(run: Trajectory) -> dict[str, float]:
-    return general(run) | (tracking(run) if is_controlled(run) else {})
+    return general(run) | (tracking(run) | estimates.metrics(run) if is_controlled(run) else {})
 
 
 def _tasks(runs: RunSet) -> dict[str, Quantity]:

@@ -8,15 +8,17 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.control import InverseDynamics, Limit, MotionQuantity, Task
 from trundle.control.inverse_dynamics import IntegralAction, SlipMonitor, Slipping
 from trundle.control.inverse_dynamics import tasks as tk
+from trundle.control.sensing import RollingEstimator
 from trundle.models import RollingTree
 from trundle.models.tree.model import TreeModel
 from trundle.models.tree.multibody import Terms
 from trundle.models.tree.system import Atlas
-from trundle.systems.planar.schema_control import PlanarControllerTable, TaskTable
+from trundle.systems.planar.schema_control import PlanarControllerTable, PlanarTrack, TaskTable
 
 SHARED = 1e-3
 """Compliance of a body's second contact, times the mass: the constraints of two contacts of a body are redundant."""
@@ -33,16 +35,19 @@ class ControlProgram:
     controller : InverseDynamics
     integral : IntegralAction or None
     slip : SlipMonitor or None
+    estimator : RollingEstimator or None
     """
 
     model: TreeModel
     controller: InverseDynamics
     integral: IntegralAction | None
     slip: SlipMonitor | None
+    estimator: RollingEstimator | None
 
     @classmethod
-    def of(cls, tree: RollingTree, atlas: Atlas, table: PlanarControllerTable) -> ControlProgram:
-        """Return the program of a table [controller]."""
+    def of(cls, tree: RollingTree, atlas: Atlas, tables: PlanarTrack, seed: int) -> ControlProgram:
+        """Return the program of a table [controller]; with `seed` the noise of the sensors of [estimator] is drawn."""
+        table = tables.controller
         share = table.friction_share
         believed = tree if share == 1.0 else tree.scaled(friction=share)
         model = believed.system.model(atlas)
@@ -56,13 +61,18 @@ class ControlProgram:
             weight = task.weight * driven.while_(task.active, task.contacts)
             gains = {"kp": task.kp, "kd": task.kd, "weight": weight, "level": task.level}
             wishes.append(quantity.tracking(task.name, value, rate, acceleration, **gains))
+        sensing, estimator = tables.estimator, None
+        if sensing is not None and sensing.enabled:
+            body = sensing.body or next(one.name for one in tables.bodies or () if one.parent is None)
+            contacts = believed.system, atlas, driven.terms, driven.touching, driven.compliance
+            estimator = RollingEstimator(*contacts, body, table.period, sensing.make(), seed)
         settings = table.slip.make() if table.slip is not None and table.slip.enabled else None
         slipping, monitor = None, None
         if settings is not None:
             slipping = Slipping(ca.SX.sym("slipping", 2 * len(driven.names)), share, 1.0 / driven.mass)
             wishes += slipping.tasks(driven.names, driven.terms, settings, min(task.level for task in table.tasks))
-            believed = np.array([one.friction.mu / share for one in model.constraints])
-            monitor = SlipMonitor(model.x, model.nu, driven.terms, believed, table.period, settings)
+            friction = np.array([one.friction.mu / share for one in model.constraints])
+            monitor = SlipMonitor(model.x, model.nu, driven.terms, friction, table.period, settings)
         controller = InverseDynamics(
             driven,
             wishes + _secondary(table, driven),
@@ -77,7 +87,7 @@ class ControlProgram:
             solver=table.solver,
             damping=table.damping,
         )
-        return cls(model, controller, _integral(steered, driven, reference, table.period), monitor)
+        return cls(model, controller, _integral(steered, driven, reference, table.period), monitor, estimator)
 
 
 def _integral(
@@ -102,9 +112,9 @@ def _limits(
     table: PlanarControllerTable, model: TreeModel, driven: Contacts, last: ca.SX | None, slipping: Slipping | None
 ) -> list[Limit]:
     limits: list[Limit] = []
-    bounds = [table.torque_limits.get(name, table.torque_limit or np.inf) for name in model.driven]
+    bounds = torque_bounds(table, model)
     if np.any(np.isfinite(bounds)):
-        limits.append(tk.torque_limit(np.array(bounds)))
+        limits.append(tk.torque_limit(bounds))
     if last is not None and table.torque_rate_limit is not None:
         limits.append(tk.torque_rate_limit(table.torque_rate_limit, table.period, last))
     if table.cone:
@@ -114,6 +124,11 @@ def _limits(
             cones["coefficients"] = slipping.share * slipping.friction
         limits += tk.contact_limits(model.constraints, driven.terms.kin, driven.terms.split, **cones)
     return limits
+
+
+def torque_bounds(table: PlanarControllerTable, model: TreeModel) -> FloatArray:
+    """Return the largest torques (N m; N of a slide) of the inputs (n_u,), infinite where there is no limit."""
+    return np.array([table.torque_limits.get(name, table.torque_limit or np.inf) for name in model.driven])
 
 
 class Contacts:

@@ -10,6 +10,7 @@ from pydantic import Field
 from trundle.control import Task
 from trundle.control.inverse_dynamics import SlipSensing
 from trundle.control.inverse_dynamics.signals import Constant, Ramp, SecondOrder, Sine
+from trundle.control.sensing import RollingSensors
 from trundle.models.plant_error import PlantError
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
@@ -139,15 +140,42 @@ class SampledReferenceTable(Table):
     )
 
 
+class PlannedReferenceTable(Table):
+    """From the start to goals, at rest at each, as [plan] finds it; of all tasks or of none."""
+
+    type: Literal["planned"]
+    goals: Annotated[
+        tuple[Real, ...], Array, Field(min_length=1, max_length=20), Allowed("1 to 20 numbers (m or rad)")
+    ] = Field(description="m or rad, values of the task, one after another; as many for every task")
+
+
+class PlanTable(Table):
+    """Settings of the plan that makes references of type `planned`: durations are free, torques and cones bounded."""
+
+    duration: Annotated[tuple[Positive, Positive], Array, Allowed("[shortest, longest] (s)")] = Field(
+        default=(1.0, 10.0), description="s, shortest and longest duration from one goal to the next"
+    )
+    nodes: Annotated[int, Field(ge=4, le=1000), Allowed("an integer from 4 to 1000")] = Field(
+        default=40, description="intervals of the collocation from one goal to the next"
+    )
+    share: PositiveFraction = Field(
+        default=0.9, description="part of torque limits and of the controller's friction that the plan may use"
+    )
+
+    def _check(self) -> None:
+        if self.duration[0] > self.duration[1]:
+            raise fault("duration", "must be ascending (s)")
+
+
 ReferenceTable = Annotated[
-    ConstantTable | RampTable | SineTable | SecondOrderTable | SampledReferenceTable,
+    ConstantTable | RampTable | SineTable | SecondOrderTable | SampledReferenceTable | PlannedReferenceTable,
     Field(discriminator="type"),
 ]
 References = Annotated[
     dict[str, ReferenceTable],
     Allowed(
         "a table by the tasks' names of tables with `type` one of "
-        "'constant', 'ramp', 'samples', 'second-order', 'sinusoid'"
+        "'constant', 'planned', 'ramp', 'samples', 'second-order', 'sinusoid'"
     ),
 ]
 
@@ -162,6 +190,15 @@ class PlanarNoiseTable(Table):
     delay: Delay = Field(default=0.0, description="s, from measurement to torque")
     contact_delay: Delay = Field(
         default=0.0, description="s, delay with which the controller learns which bodies touch the terrain"
+    )
+
+
+class EstimatorTable(table_of(RollingSensors)):
+    """Encoders and an inertial unit, from whose readings the controller estimates the state; left out: it knows it."""
+
+    enabled: bool = Field(default=True, description="false: the controller knows the state, with [noise]")
+    body: Name | None = Field(
+        default=None, description="that has the unit, at its centre of mass; left out: the first without a parent"
     )
 
 
@@ -185,7 +222,9 @@ class PlanarTrack(PlanarTable):
     task: Literal["track"]
     controller: PlanarControllerTable
     reference: References = Field(default={}, description="by the tasks' names; left out: the constant 0")
+    plan: PlanTable = PlanTable()
     noise: PlanarNoiseTable = PlanarNoiseTable()
+    estimator: EstimatorTable | None = Field(default=None, description="left out: the state is known, with [noise]")
     plant: PlantTable = PlantTable()
 
     def _check(self) -> None:
@@ -208,6 +247,7 @@ class PlanarTrack(PlanarTable):
             if task.type == "joint" and known[task.body].parent is None:
                 raise fault(f"{key}.body", "must be a body with a parent: it has no joint")
         self._check_references(seen)
+        self._check_estimator(known)
         for name in self.plant.center_of_mass:
             if name not in known:
                 raise fault(f"plant.center_of_mass.{name}", "must belong to one of " + _listed(known))
@@ -227,6 +267,24 @@ class PlanarTrack(PlanarTable):
         for name in self.reference:
             if name not in tasks:
                 raise fault(f"reference.{name}", f"must belong to a task: {_listed(tasks)}")
+        counts = {
+            name: len(one.goals) for name, one in self.reference.items() if isinstance(one, PlannedReferenceTable)
+        }
+        for name in sorted(tasks) if counts else ():
+            if name not in counts:
+                raise fault(f"reference.{name}", "must be of type 'planned', as another is: a plan is of all tasks")
+            if counts[name] != max(counts.values()):
+                raise fault(f"reference.{name}.goals", f"must be {max(counts.values())} numbers, as of other tasks")
+
+    def _check_estimator(self, known: Mapping[str, LinkTable]) -> None:
+        if self.estimator is None:
+            return
+        roots = [name for name, body in known.items() if body.parent is None]
+        if self.estimator.body not in (None, *roots):
+            raise fault("estimator.body", "must be a body without a parent: " + _listed(roots))
+        for key in ("position", "angle", "velocity", "angular_velocity", "delay") if self.estimator.enabled else ():
+            if getattr(self.noise, key):
+                raise fault(f"noise.{key}", "must be 0 beside [estimator], whose sensors have noise of their own")
 
 
 def _curved(known: Mapping[str, LinkTable]) -> list[str]:

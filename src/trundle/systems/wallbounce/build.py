@@ -16,7 +16,7 @@ from trundle.scenarios.scenario import Scenario
 from trundle.status import Status
 from trundle.systems.wallbounce.checks import MOVED
 from trundle.systems.wallbounce.setup import Setup
-from trundle.systems.wallbounce.trials import QUALITY, Outcome, run_trial
+from trundle.systems.wallbounce.trials import QUALITY, SHARES, Outcome, run_trial
 
 if TYPE_CHECKING:
     from trundle.records import Trajectory
@@ -114,13 +114,13 @@ def _message(setup: Setup, outcomes: list[Outcome], shown: int) -> str:
 
 
 def _quality(outcomes: list[Outcome]) -> dict[str, dict[str, float | None]]:
-    """Return median and 95th percentile of each measure over all plans of all trials, by level."""
+    """Return median, 95th percentile and maximum of each measure over all plans of all trials, by level."""
     result: dict[str, dict[str, float | None]] = {}
     for level in ("implicit", "hybrid"):
         result[level] = {}
         for name in QUALITY:
             values = np.concatenate([outcome.quality[level][name] for outcome in outcomes])
             result[level][f"{name}_count"] = float(values.size)
-            for share in (50, 95):
-                result[level][f"{name}_p{share}"] = float(np.percentile(values, share)) if values.size else None
+            for share, percent in SHARES.items():
+                result[level][f"{name}_{share}"] = float(np.percentile(values, percent)) if values.size else None
     return result

@@ -44,7 +44,7 @@ def _of_run(run: Trajectory) -> dict[str, DrawRun]:
 
 
 def hand_forces(run: Trajectory, ax: Axes) -> None:
-    """Draw planned and measured force of both hands over time; bands: the plan has the hand in contact (figure 5b)."""
+    """Draw planned and measured force of both hands; bands: the plan has the hand in contact (paper 5, figure 5b)."""
     quiet = True
     for i, (name, colour) in enumerate(zip(_HANDS, _COLOURS, strict=True)):
         planned, measured = (
@@ -64,7 +64,7 @@ def hand_forces(run: Trajectory, ax: Axes) -> None:
 
 
 def acceleration(run: Trajectory, ax: Axes) -> None:
-    """Draw the magnitude of the ball's acceleration over time, mean of 50 ms, and the push (figure 5b)."""
+    """Draw the magnitude of the ball's acceleration over time, mean of 50 ms, and the push (paper 5, figure 5b)."""
     rate = np.linalg.norm(np.gradient(run["base_velocity"], run.time, axis=0), axis=1)
     width = max(1, round(0.05 / float(run.time[1] - run.time[0])))
     smooth = np.convolve(np.pad(rate, width, mode="edge"), np.ones(width) / width, mode="same")[width:-width]
@@ -162,16 +162,32 @@ def _both_plans(name: str, title: str, unit: str) -> DrawRun:
         if name == "hand_distance":
             ax.plot(run.time, run["wall_distance"][:, i], color=style.INK, linewidth=0.9, label="measured")
             ax.axhline(0.0, color=style.RED, linewidth=0.8, label="contact")
+            _penetration(run, i, ax)
         if name == "hand_press":
             force = np.linalg.norm(run["hand_force_measured"][:, i], axis=1)
             ax.plot(run.time, force, color=style.INK, linewidth=0.9, alpha=0.6, label="measured")
             ax.set_ylim(top=max(ax.get_ylim()[1], 1.0))  # no zoom into the round-off of plans without force
         _band(ax, run.time, run["active_contact"][:, i] > 0.5, style.GREEN, 0, "contact by the schedule")
-        style.dress(ax, title, "time (s)", unit, run)
+        style.dress(ax, title, "time (s)", unit, run, columns=3)
 
     draw.__name__ = name
-    draw.__doc__ = f"{title} over time, at the plans' own instants (figure 6)."
+    shaded = "; shaded: the deepest in a wall that the plan has ahead" if name == "hand_distance" else ""
+    draw.__doc__ = f"{title} over time, at the plans' own instants{shaded} (paper 5, figure 6)."
     return draw
+
+
+def _penetration(run: Trajectory, hand: int, ax: Axes) -> None:
+    """Shade how deep each level's plan in force has the hand in a wall at its contacts, and zoom in on the surface."""
+    deepest = 0.0
+    for level, colour in (("implicit", style.ORANGE), ("hybrid", style.BLUE)):
+        if f"hand_penetration_{level}" not in run or not np.any(run[f"solve_time_{level}"]):
+            continue
+        depth = run[f"hand_penetration_{level}"][:, hand]
+        most, label = float(np.max(depth)), f"deepest ahead, {level}: {1e3 * np.max(depth):.1f} mm"
+        ax.fill_between(run.time, -depth, 0.0, step="post", color=colour, alpha=0.3, linewidth=0, label=label)
+        deepest = max(deepest, most)
+    if deepest > 0.0:
+        ax.set_ylim(-max(1.3 * deepest, 0.01), 0.1)
 
 
 def _top(run: Trajectory) -> Array:

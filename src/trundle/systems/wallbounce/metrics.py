@@ -11,8 +11,6 @@ from trundle.report import Count, Metric, MetricGroup, Quantity, RunSet, measure
 from trundle.report.runs import Runs
 from trundle.systems.wallbounce.record import TrialResult, results
 
-_QUALITY = ("penetration", "slip", "off_wall_force")
-
 
 def general(run: Trajectory) -> dict[str, float]:
     """Return what every run of the kind has, over all its trials: worst distance, lean and forces, safe trials."""
@@ -82,18 +80,18 @@ def turn(run: Trajectory, parts: Runs) -> dict[str, float]:
 
 
 def models(run: Trajectory, parts: Runs) -> dict[str, float]:
-    """Return the metrics of `wallbounce-models`: quality of hybrid plans, and of implicit ones beside them.
+    """Return the metrics of `wallbounce-models`: quality of hybrid plans, and of implicit ones beside them and alone.
 
     Plans without any contact have none: a limit on them does not hold.
     """
     values: dict[str, float] = {}
-    for level, suffix in (("hybrid", ""), ("implicit", "_implicit")):
-        quality = run.metadata["plan_quality"][level]
-        for name in _QUALITY:
-            for share in ("p95", "p50"):
-                value = quality[f"{name}_{share}"]
-                if value is not None:
-                    values[f"{name}_{share}{suffix}"] = float(value)
+    sources = [(run, "hybrid", ""), (run, "implicit", "_implicit")]
+    if "implicit-only" in parts:
+        sources.append((parts["implicit-only"], "implicit", "_implicit_only"))
+    for source, level, suffix in sources:
+        for key, value in source.metadata["plan_quality"][level].items():
+            if value is not None and not key.endswith("_count"):
+                values[f"{key}{suffix}"] = float(value)
     return values
 
 
@@ -121,9 +119,9 @@ _RATIO = {
     "peak_acceleration_ratio": Quantity("1", "peak acceleration with arms over without"),
 }
 _PLANS = {
-    "penetration": Quantity("m", "of hands in plans in closed loop, at stages with contact, percentiles"),
-    "slip": Quantity("m/s", "of hands in plans, at stages with contact, percentiles"),
-    "off_wall_force": Quantity("N", "planned where the hand is more than 5 mm off the wall, percentiles"),
+    "penetration": Quantity("m", "of hands in plans in closed loop, at stages with contact, percentiles and most"),
+    "slip": Quantity("m/s", "of hands in plans, at stages with contact, percentiles and most"),
+    "off_wall_force": Quantity("N", "planned where the hand is more than 5 mm off the wall, percentiles and most"),
 }
 QUANTITIES = {
     "trials_safe": Quantity("1", "trials that end upright within 0.3 m of the goal, the torso never touching"),
@@ -162,7 +160,9 @@ GROUPS = (
         avoid,
     ),
     MetricGroup({"falls": Quantity("1", "trials that fell, with arms")} | _RATIO, turn),
-    MetricGroup({f"{name}_{share}": quantity for name, quantity in _PLANS.items() for share in ("p50", "p95")}, models),
+    MetricGroup(
+        {f"{name}_{share}": quantity for name, quantity in _PLANS.items() for share in ("p50", "p95", "max")}, models
+    ),
 )
 
 

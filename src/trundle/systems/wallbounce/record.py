@@ -45,6 +45,12 @@ _VARIABLES: dict[str, Variable] = {
     "hand_distance_hybrid": Variable(_H, "m", "world", "distance to a wall in the hybrid plan", False),
     "hand_press_implicit": Variable(_H, "N", "world", "normal force of the hand in the contact-implicit plan", False),
     "hand_press_hybrid": Variable(_H, "N", "world", "normal force of the hand in the hybrid plan", False),
+    "hand_penetration_implicit": Variable(
+        _H, "m", "world", "deepest in a wall at the contacts of the contact-implicit plan, all its stages", False
+    ),
+    "hand_penetration_hybrid": Variable(
+        _H, "m", "world", "deepest in a wall at the contacts of the hybrid plan, all its stages", False
+    ),
     "ahead_implicit": Variable(_P, "m or rad", "world", "posture planned 0.4 s ahead, contact-implicit", False),
     "ahead_hybrid": Variable(_P, "m or rad", "world", "posture planned 0.4 s ahead, hybrid", False),
 }

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 _LATE = 4.0  # s at the end, over which a robot should stay in its place
 _AHEAD = 0.4  # s, of the postures that are drawn as ghosts
+_PRESSED = 1.0  # N of normal force from which a planned stage is a contact
 QUALITY = ("penetration", "slip", "off_wall_force")
+SHARES = {"p50": 50, "p95": 95, "max": 100}
+"""Of `QUALITY` over plans, in percent."""
 _LEVELS = ("implicit", "hybrid")
 _OF_HANDS: Mapping[str, Callable[[BalancerPlan], FloatArray]] = {
     "hand_speed": lambda plan: plan.speeds,
@@ -88,6 +91,7 @@ def _records(plant: BalancerPlant, policy: TwoLevel, pushes: Sequence[ForcePulse
     }
     for level in _LEVELS:
         records[f"solve_time_{level}"] = partial(_last_solve_time, policy, level)
+        records[f"hand_penetration_{level}"] = partial(_deepest, policy, level)
         records[f"ahead_{level}"] = partial(_ahead, plant, policy, level)
         records |= {f"{name}_{level}": partial(_by_hand, policy, level, of) for name, of in _OF_HANDS.items()}
     return records
@@ -113,6 +117,15 @@ def _by_hand(policy: TwoLevel, level: str, of: Callable[[BalancerPlan], FloatArr
     return of(plan)[k].reshape(2, -1)[[0, 1], np.argmin(plan.distances[k].reshape(2, -1), axis=1)]
 
 
+def _deepest(policy: TwoLevel, level: str, view: PlantView) -> FloatArray:
+    """Deepest penetration (2,), m, of each hand at the contacts of the level's plan, over all its stages."""
+    plan = policy.plans[level] or policy.following
+    if plan is None:
+        return np.zeros(2)
+    deep = np.where(plan.forces > _PRESSED, np.maximum(-plan.distances, 0.0), 0.0)
+    return deep.reshape(len(deep), 2, -1).max(axis=(0, 2))
+
+
 def plan_quality(plans: list[BalancerPlan]) -> dict[str, FloatArray]:
     """Return penetration, slip and off-wall force over all planned contacts of all plans; on the wall the last is 0.
 
@@ -121,7 +134,7 @@ def plan_quality(plans: list[BalancerPlan]) -> dict[str, FloatArray]:
     """
     found: dict[str, list[FloatArray]] = {name: [] for name in QUALITY}
     for plan in plans:
-        on = plan.forces > 1.0
+        on = plan.forces > _PRESSED
         found["penetration"].append(np.maximum(-plan.distances[on], 0.0))
         found["slip"].append(plan.slips[on])
         found["off_wall_force"].append(np.where(plan.distances[on] > 0.005, plan.forces[on], 0.0))

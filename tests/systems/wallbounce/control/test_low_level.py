@@ -92,3 +92,19 @@ def test_wrong_gains_are_named():
         LowLevelGains(tilt_rate=-1.0)
     with pytest.raises(InputError, match="arm_masses"):
         LowLevel(ROBOT, arm_masses=(0.8,))
+
+
+@pytest.mark.parametrize("gain", [100.0, 223.0, 1000.0])
+def test_the_lean_obeys_the_equation_of_the_theory_page(gain: float) -> None:
+    """(I_O - m^2 c^2 / M_e) lean'' = m g c lean - (r_b + m c / M_e) f_d, near upright, with f_d = K lean."""
+    m, c, M, r_b = ROBOT.mass, ROBOT.com[2], ROBOT.effective_mass, ROBOT.ball_radius
+    inertia = ROBOT.inertia[1] + m * c**2
+    x, pitch = ca.SX(ROBOT.rest()), ca.SX.sym("pitch")
+    x[3] = pitch  # the lean along x, near upright
+    drive = ca.vertcat(gain * pitch, 0)
+    rate = ROBOT.rate(x, drive, ca.SX(0), [ca.SX(3, 1)] * 2, ca.SX(6, 1))
+    _, turning = ROBOT.accelerations(ROBOT.state(x), rate)
+    slope = float(ca.evalf(ca.substitute(ca.jacobian(turning[1], pitch), pitch, 0)))
+    wanted = (m * ROBOT.gravity * c - (r_b + m * c / M) * gain) / (inertia - m**2 * c**2 / M)
+    assert slope == pytest.approx(wanted, rel=1e-9)
+    assert (slope < 0.0) == (gain > m * ROBOT.gravity * c / (r_b + m * c / M))

@@ -33,7 +33,7 @@ class ContactImplicit(BalancerLevel):
 
     Notes
     -----
-    Source: Wall-bouncing paper, section IV; costs reconstructed.
+    Source: Wall-bouncing paper, V-B and VI-B; costs reconstructed.
     """
 
     @property

@@ -28,7 +28,7 @@ class HybridControl(BalancerLevel):
 
     Notes
     -----
-    Source: Wall-bouncing paper, section IV-D.
+    Source: Wall-bouncing paper, V-C and VI-A.
     """
 
     @property

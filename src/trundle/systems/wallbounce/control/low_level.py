@@ -67,7 +67,7 @@ class LowLevel:
 
     Notes
     -----
-    Source: Wall-bouncing paper, section VI; the gains are reconstructed.
+    Source: Wall-bouncing paper, VI-D and VI-E; the gains are reconstructed.
     """
 
     robot: BallBalancer = field(default_factory=BallBalancer)

@@ -80,7 +80,7 @@ def contact_schedule(
 
     Notes
     -----
-    Source: Wall-bouncing paper, section IV-C; distance test and horizon rule added.
+    Source: Wall-bouncing paper, VI-C; distance test and horizon rule added.
     """
     f = array("forces", forces, (None, None))
     d = array("distances", distances, f.shape)

@@ -125,7 +125,7 @@ class TwoLevel:
 
     Notes
     -----
-    Source: Wall-bouncing paper, section IV and VI.
+    Source: Wall-bouncing paper, VI.
     """
 
     def __init__(

@@ -86,15 +86,15 @@ class BoxTable(Table):
     )
 
 
-class LawTable(table_of(SoftLaw)):
+class LawTable(table_of(SoftLaw, defaults={"largest": 100.0, "width": 0.01, "offset": 0.03})):
     """Soft force of plans: largest / (1 + exp((distance + offset) / width))."""
 
 
-class RulesTable(table_of(ScheduleRules)):
+class RulesTable(table_of(ScheduleRules, defaults={"keep_end": True})):
     """When a planned force is a contact of the schedule."""
 
 
-class WeightsTable(table_of(BalancerWeights, _WEIGHTS, defaults={"joints": 1.0, "angular": 1.0})):
+class WeightsTable(table_of(BalancerWeights, _WEIGHTS, defaults={"position": 120.0, "joints": 1.0, "angular": 1.0})):
     """Weights of the plans' costs; see `trundle.systems.wallbounce.control.costs.BalancerWeights`."""
 
 
@@ -123,13 +123,11 @@ class BalancerControllerTable(table_of(BalancerLevel, ["stages", "step"])):
     iterations: Iterations = Field(default=15, description="of a contact-implicit update, at most")
     event_iterations: Iterations = Field(default=15, description="for each law of the homotopy at an event")
     hybrid_iterations: Iterations = Field(default=5, description="of a hybrid update")
-    event_momentum: Positive = Field(default=4.0, description="N s, departure from the plan that is an event")
+    event_momentum: Positive = Field(default=2.0, description="N s, departure from the plan that is an event")
     torso_margins: Reach2 = Field(default=(0.20, 0.18), description="m, of ball and torso at 1.05 m from walls")
-    torso_range: Size | None = Field(
-        default=None, description="m beyond the margins, where walls and obstacles are not felt; left out: no end"
-    )
-    ready: Size | None = Field(
-        default=None, description="m, of waiting hands from walls within reach; left out: arms wait at rest"
+    torso_range: Size = Field(default=0.12, description="m beyond the margins, where walls and obstacles are not felt")
+    ready: NonNegative = Field(
+        default=0.07, description="m, of the hands of a robot that stands from walls within reach; 0: arms at rest"
     )
     law: LawTable = Field(default_factory=LawTable)
     rules: RulesTable = Field(default_factory=RulesTable)

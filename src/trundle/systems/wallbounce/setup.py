@@ -148,8 +148,7 @@ class Setup:
     def keep_out(self) -> KeepOut:
         """Return how far the body keeps from walls and obstacles."""
         table = self.tables.controller
-        end = math.inf if table.torso_range is None else table.torso_range
-        return KeepOut(ball=table.torso_margins[0], body=table.torso_margins[1], range=end)
+        return KeepOut(ball=table.torso_margins[0], body=table.torso_margins[1], range=table.torso_range)
 
     def levels(self) -> tuple[ContactImplicit, HybridControl]:
         """Return both problems, compiled."""
@@ -257,7 +256,7 @@ class Guide:
         self.obstacle: PassedObstacle | None = None
         self._planner = self._made(0.0)
         gap = setup.tables.controller.ready
-        self._held = self.robot.rest() if gap is None else ready(self.robot, gap, self.walls)
+        self._held = self.robot.rest() if gap == 0.0 else ready(self.robot, gap, self.walls)
 
     def reference(self, time: float, state: FloatArray, times: FloatArray) -> FloatArray:
         """Return x_ref (n, 16)."""

@@ -23,14 +23,15 @@ class ScheduleRules:
 
     `off` must exceed the soft law's force at the surface, else only the distance ends a contact. The duration of a
     contact that reaches the plan's end is not known. Stages of a plan that is made anew each time would put off the
-    arrival of a hand for ever: hence `arrives`. And a contact that lasts would end later each time: without `keep_end` what a plan leaves for its end, such as a last push against the lean, never comes.
+    arrival of a hand for ever: hence `arrives`. And a contact that lasts would end later each time: without `keep_end`
+    what a plan leaves for its end, such as a last push against the lean, never comes.
     """
 
     on: NonNegative = parameter(3.0, "N, a contact begins above it")
     off: NonNegative = parameter(1.2, "N, it ends below")
     near: Reach = parameter(0.02, "m, it begins only within this distance")
     far: Reach = parameter(0.04, "m, it ends beyond")
-    arrives: NonNegative = parameter(0.02, "m, nearer than this a hand that touches in the next stage touches in this")
+    arrives: NonNegative = parameter(0.04, "m, nearer than this a hand that touches in the next stage touches in this")
     shortest: NonNegative = parameter(0.12, "s, shorter ones are dropped")
     credit: bool = parameter(True, "a contact that lasts counts with the time it has lasted")
     horizon: bool = parameter(True, "a contact that reaches the plan's end is kept however short")

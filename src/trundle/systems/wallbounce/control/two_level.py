@@ -35,9 +35,9 @@ class Timing:
     implicit: Period = parameter(0.025, "s, period of contact-implicit plans")
     hybrid: Period = parameter(0.01, "s, period of hybrid plans")
     low: Period = parameter(0.001, "s, period of the low level")
-    implicit_time: Delay = parameter(0.011, "s, a contact-implicit plan takes")
-    event_time: Delay = parameter(0.020, "s, more at an event")
-    hybrid_time: Delay = parameter(0.005, "s, a hybrid plan takes")
+    implicit_time: Delay = parameter(0.005, "s, a contact-implicit plan takes")
+    event_time: Delay = parameter(0.015, "s, more at an event")
+    hybrid_time: Delay = parameter(0.003, "s, a hybrid plan takes")
     measured: bool = parameter(False, "the time really taken instead; runs then differ")
 
     def __post_init__(self) -> None:
@@ -137,7 +137,7 @@ class TwoLevel:
         surroundings: Callable[[float], Surroundings],
         timing: Timing = Timing(),
         levels: str = "two-level",
-        event_momentum: float = 4.0,
+        event_momentum: float = 2.0,
         observer: ObserverRules = ObserverRules(),
     ) -> None:
         self.low, self.implicit, self.hybrid, self.timing = low, implicit, hybrid, timing

@@ -19,7 +19,7 @@ class ObserverRules(Checked):
     """How fast a push is learnt, and for how long plans expect it to last."""
 
     filter: Positive = parameter(0.02, "s, time constant of the estimate")
-    memory: NonNegative = parameter(0.1, "s, time constant in which plans expect it to fade; 0: plans expect none")
+    memory: NonNegative = parameter(0.08, "s, time constant in which plans expect it to fade; 0: plans expect none")
     threshold: NonNegative = parameter(40.0, "N, horizontal; what errors of the model seem to push")
 
 

@@ -304,9 +304,7 @@ class BallBalancer:
             return FloorLoad(ca.vertcat(drive), normal)
         return FloorLoad(drive - self.ball_inertia / self.ball_radius**2 * v_dot, normal)
 
-    def rest(
-        self, position: ArrayLike = (0.0, 0.0), yaw: float = 0.0, joints: ArrayLike | None = None
-    ) -> np.ndarray:
+    def rest(self, position: ArrayLike = (0.0, 0.0), yaw: float = 0.0, joints: ArrayLike | None = None) -> np.ndarray:
         """Return the state (16,) at rest: balanced, the centre of mass above the ball; arms in `joint_rest` or (6,)."""
         x = np.zeros(16)
         x[:2], x[2] = array("position", position, (2,), unit="m"), yaw

@@ -18,8 +18,8 @@ from trundle.systems.wallbounce.control.two_level import TwoLevel
 from trundle.systems.wallbounce.plant import BalancerPlant
 from trundle.systems.wallbounce.record import TrialResult
 from trundle.systems.wallbounce.robot import tilt_of
-from trundle.systems.wallbounce.setup import Guide, Setup, Trial
 from trundle.systems.wallbounce.schema import PUSH
+from trundle.systems.wallbounce.setup import Guide, Setup, Trial
 
 if TYPE_CHECKING:
     from trundle.systems.wallbounce.schema import WallbounceNavigate

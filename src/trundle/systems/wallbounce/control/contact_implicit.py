@@ -12,7 +12,16 @@ from numpy.typing import ArrayLike
 from trundle.checks import FloatArray
 from trundle.contact.soft import SoftLaw, SoftTouch, Wall, normal_force
 from trundle.numerics.ilqr import ControlSolution, Guess, Limits
-from trundle.systems.wallbounce.control.costs import PUSH, BalancerWeights, KeepOut, KeepOutDisc, Residual, Row, Unpacked, packed
+from trundle.systems.wallbounce.control.costs import (
+    PUSH,
+    BalancerWeights,
+    KeepOut,
+    KeepOutDisc,
+    Residual,
+    Row,
+    Unpacked,
+    packed,
+)
 from trundle.systems.wallbounce.control.level import BalancerLevel, ContactTerms
 
 Law = tuple[float, float]
@@ -76,7 +85,8 @@ class ContactImplicit(BalancerLevel):
             If there are more walls than compiled for, or a shape does not fit.
         """
         head = np.tile([law.largest, law.width, law.offset], (self.stages + 1, 1))
-        return packed(reference, head, weights, disc, keep_out, self.balance(weights).to_go, push, walls, self.walls, self.surface)
+        to_go = self.balance(weights).to_go
+        return packed(reference, head, weights, disc, keep_out, to_go, push, walls, self.walls, self.surface)
 
     def still(self, x: ArrayLike) -> Guess:
         """Return the guess without any contact: the robot at rest where it is, upright, all inputs zero."""

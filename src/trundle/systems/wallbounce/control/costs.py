@@ -164,7 +164,7 @@ def balance(robot: BallBalancer, weights: BalancerWeights, step: float) -> Balan
     Q = np.repeat([w.position, w.yaw, w.lean, w.linear, w.angular], [2, 1, 2, 2, 3])
     R = np.array([w.drive, w.drive, w.yaw_torque])
     K, S = regulator(A[:, BODY], B, np.diag(Q / step), np.diag(R / step))
-    return Balance(np.linalg.cholesky(S).T, K)
+    return Balance(np.asarray(np.linalg.cholesky(S).T, dtype=np.float64), K)
 
 
 class Unpacked(NamedTuple):
@@ -203,7 +203,7 @@ def packed(
     numbers = weights.numbers.copy()
     numbers[[_NAMES.index(name) for name in off]] = 0.0
     same = np.concatenate([numbers, disc.numbers, keep_out.numbers, to_go[_UPPER]])
-    wanted, (rows, size) = np.asarray(reference, dtype=np.float64), head.shape
+    wanted, rows = np.asarray(reference, dtype=np.float64), len(head)
     if wanted.shape not in ((16,), (rows, 16)):
         raise InputError("reference", wanted.shape, f"a state of 16 or {rows} of them")
     own = [np.broadcast_to(value, (rows, len(value))) for value in (same, np.concatenate(planes))]
@@ -245,8 +245,9 @@ def motion_limits(
         (u[3:9], -robot.joint_rate_limit, robot.joint_rate_limit, 1.0, 0.0),
         (x[5:11], np.tile(robot.joint_lower, 2), np.tile(robot.joint_upper, 2), 0.2, 8.0),  # felt near a limit alone
     ):
-        half = 0.5 * (np.asarray(high) - np.asarray(low))
-        rows += [((v, share * m, 0.02, fade)) for v in ((value - low) / half, (high - value) / half)]
+        least, most = ca.DM(low), ca.DM(high)
+        half = 0.5 * (most - least)
+        rows += [(v, share * m, 0.02, fade) for v in ((value - least) / half, (most - value) / half)]
     load, weight = robot.floor(x, u[:2], u[2], forces, u[3:9]), (robot.mass + robot.ball_mass) * robot.gravity
     cone = robot.floor_friction * load.normal - ca.sqrt(ca.sumsqr(load.tangential) + 1.0)
     return [*rows, ((load.normal - least_normal) / weight, m, 0.02), (cone / weight, m, 0.02)]

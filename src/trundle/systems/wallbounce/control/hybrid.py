@@ -73,7 +73,8 @@ class HybridControl(BalancerLevel):
             raise InputError("schedule", flags.shape, f"flags of {self.stages} x {self.pairs}")
         head = np.zeros((self.stages + 1, 1 + self.pairs))
         head[:, 0], head[:-1, 1:], head[-1, 1:] = positive("largest", largest, "N"), flags, flags[-1]
-        return packed(reference, head, weights, disc, keep_out, self.balance(weights).to_go, push, walls, self.walls, self.surface)
+        to_go = self.balance(weights).to_go
+        return packed(reference, head, weights, disc, keep_out, to_go, push, walls, self.walls, self.surface)
 
     def seed(self, solution: ControlSolution, forces: ArrayLike, schedule: ArrayLike) -> Guess:
         """Return the guess that follows a contact-implicit plan on the same grid.

@@ -49,7 +49,7 @@ def ready(
         return rest
     x = ca.SX.sym("x", 16)
     at = [ca.vertcat(x[:2], robot.ball_radius) + r for r, _ in robot.hands(x)]
-    numbers = [ca.DM(FLAT.numbers(wall)) for wall in walls]
+    numbers = [ca.SX(FLAT.numbers(wall)) for wall in walls]
     nearest = [ca.mmin(ca.vertcat(*(FLAT.distance(p, wall) for wall in numbers))) - robot.hand_radius for p in at]
     gaps = ca.Function("gaps", [x], [ca.vertcat(*nearest)])
     low, high = np.tile(robot.joint_lower, 2), np.tile(robot.joint_upper, 2)

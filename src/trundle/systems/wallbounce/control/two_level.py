@@ -22,6 +22,7 @@ from trundle.systems.wallbounce.control.plans import BalancerPlan, ImplicitPlann
 _FORGOTTEN = 0.5
 """Seconds in which what the momentum departed from plans is forgotten: each plan begins from what is measured."""
 LEVELS = ("two-level", "implicit-only", "drive-only")
+_OBSERVER = ObserverRules()
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ class TwoLevel:
         timing: Timing = Timing(),
         levels: str = "two-level",
         event_momentum: float = 2.0,
-        observer: ObserverRules = ObserverRules(),
+        observer: ObserverRules = _OBSERVER,
     ) -> None:
         self.low, self.implicit, self.hybrid, self.timing = low, implicit, hybrid, timing
         self.reference, self.surroundings = reference, surroundings

@@ -21,12 +21,21 @@ from trundle.records import load_trajectory
 from trundle.scenarios import build, load_scenario, run
 from trundle.systems.wallbounce.control.costs import BalancerWeights
 from trundle.systems.wallbounce.control.low_level import LowLevelGains
+from trundle.systems.wallbounce.control.observer import ObserverRules
 from trundle.systems.wallbounce.control.schedule import ScheduleRules
 from trundle.systems.wallbounce.control.two_level import Timing
 from trundle.systems.wallbounce.metrics import _turning, models
 from trundle.systems.wallbounce.record import TrialResult, results, robot_numbers, robot_of
 from trundle.systems.wallbounce.robot import BallBalancer
-from trundle.systems.wallbounce.schema import GainsTable, LawTable, RobotTable, RulesTable, TimingTable, WeightsTable
+from trundle.systems.wallbounce.schema import (
+    GainsTable,
+    LawTable,
+    ObserverTable,
+    RobotTable,
+    RulesTable,
+    TimingTable,
+    WeightsTable,
+)
 from trundle.systems.wallbounce.setup import Setup
 from trundle.systems.wallbounce.trials import QUALITY, _with_trip, run_trial
 
@@ -37,11 +46,12 @@ NAMES = ("recover", "avoid", "turn", "models")
     ("table", "object_", "but"),
     [
         (RobotTable, BallBalancer, {"gravity"}),
-        (LawTable, SoftLaw, set()),
-        (RulesTable, ScheduleRules, set()),
+        (LawTable, SoftLaw, {"largest", "width", "offset"}),
+        (RulesTable, ScheduleRules, {"keep_end"}),
+        (ObserverTable, ObserverRules, set()),
         (GainsTable, LowLevelGains, set()),
         (TimingTable, Timing, set()),
-        (WeightsTable, BalancerWeights, {"joints", "angular", "contact_speed", "contact_distance"}),
+        (WeightsTable, BalancerWeights, {"position", "joints", "angular", "contact_speed", "contact_distance"}),
     ],
 )
 def test_defaults_of_files_are_those_of_the_objects(table, object_, but):
@@ -67,7 +77,7 @@ def test_trials_are_drawn_with_the_seed_and_the_same_in_all_parts(name):
     if name == "recover":
         pushes = np.array([trial.push for trial in drawn])
         assert len(pushes) == 20
-        assert np.all((pushes >= [18, 0.15, -0.611, 0.3]) & (pushes <= [32, 0.35, 0.611, 0.7]))
+        assert np.all((pushes >= [18, 0.15, -0.611, 0.3, 0.5]) & (pushes <= [32, 0.35, 0.611, 0.7, 0.5]))
         assert Setup(scenario.tables, 1).trials() != drawn
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -31,7 +33,8 @@ def expressions():
 
 
 def test_law_as_written():
-    rng, low, g, of = np.random.default_rng(0), LowLevel(ROBOT, arm_masses=(0, 0)), LowLevelGains(), expressions()
+    low = LowLevel(dataclasses.replace(ROBOT, gravity=0.0))  # arms without weight
+    rng, g, of = np.random.default_rng(0), LowLevelGains(), expressions()
     for _ in range(5):
         y, total = measured(rng), rng.normal(size=2) * 0.1
         x = low.state(measured(rng))
@@ -68,9 +71,8 @@ def test_arms_are_held_against_gravity():
     y = measured(rng)
     y[11:], y[2:5] = 0.0, 0.0
     x = np.concatenate([y[:11], np.zeros(5)])
-    heavy, light = (
-        LowLevel(ROBOT, arm_masses=m)(y, x, np.zeros(15), np.zeros(2)).command for m in ((0.8, 0.6), (0, 0))
-    )
+    robots = [dataclasses.replace(ROBOT, arm_masses=(0.8, 0.6), gravity=g) for g in (9.81, 0.0)]
+    heavy, light = (LowLevel(robot)(y, x, np.zeros(15), np.zeros(2)).command for robot in robots)
 
     def energy(q):
         total, numbers = 0.0, {k: getattr(ROBOT, k) for k in ("shoulder", "upper_arm", "forearm", "ball_radius")}
@@ -87,11 +89,19 @@ def test_arms_are_held_against_gravity():
     assert (heavy - light)[3:] == pytest.approx(slope, abs=1e-6)
 
 
+def test_the_drive_pushes_no_harder_than_it_can():
+    y = measured(np.random.default_rng(2))
+    free, held = (
+        LowLevel(ROBOT, drive_limit=limit)(y, ROBOT.rest(), np.zeros(15), np.zeros(2)) for limit in (1e9, 5.0)
+    )
+    assert np.any(np.abs(free.command[:2]) > 5.0)
+    assert held.command[:2] == pytest.approx(np.clip(free.command[:2], -5.0, 5.0))
+    assert held.command[2:] == pytest.approx(free.command[2:])
+
+
 def test_wrong_gains_are_named():
     with pytest.raises(InputError, match="tilt_rate"):
         LowLevelGains(tilt_rate=-1.0)
-    with pytest.raises(InputError, match="arm_masses"):
-        LowLevel(ROBOT, arm_masses=(0.8,))
 
 
 @pytest.mark.parametrize("gain", [100.0, 223.0, 1000.0])

@@ -31,7 +31,7 @@ class ScheduleRules:
     off: NonNegative = parameter(1.2, "N, it ends below")
     near: Reach = parameter(0.02, "m, it begins only within this distance")
     far: Reach = parameter(0.04, "m, it ends beyond")
-    arrives: NonNegative = parameter(0.04, "m, nearer than this a hand that touches in the next stage touches in this")
+    arrives: NonNegative = parameter(0.04, "m, nearer a hand that touches in the next stage touches in this; 0: never")
     shortest: NonNegative = parameter(0.12, "s, shorter ones are dropped")
     credit: bool = parameter(True, "a contact that lasts counts with the time it has lasted")
     horizon: bool = parameter(True, "a contact that reaches the plan's end is kept however short")
@@ -127,7 +127,7 @@ def _column(
         raw[k] = on
     edges = np.flatnonzero(np.diff(np.concatenate([[False], raw, [False]]).astype(int)))
     for begin, end in edges.reshape(-1, 2):
-        if begin > 0 and d[begin - 1] <= rules.arrives and d[begin] <= 0.0:
+        if begin > 0 and 0.0 < rules.arrives >= d[begin - 1] and d[begin] <= 0.0:
             begin -= 1
             raw[begin] = True
         if begin == 0 and (end - 0.5) * step > until:

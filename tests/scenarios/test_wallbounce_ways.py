@@ -30,7 +30,7 @@ def test_the_part_with_the_papers_presets_has_its_rules():
 def test_barriers_end_where_the_file_says():
     assert made("controller.torso_range=0.4").keep_out().range == 0.4
     other = load_scenario("wallbounce-recover")
-    assert Setup(other.tables, other.seed).keep_out().range == math.inf
+    assert Setup(other.tables, other.seed).keep_out().range == 0.12
     with pytest.raises(InputError, match=r"controller\.torso_range = 0\.01: must be > softness"):
         build(load_scenario("wallbounce-avoid", ["controller.torso_range=0.01"]))
 

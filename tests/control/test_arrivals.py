@@ -67,7 +67,7 @@ def run(controller: TwoLevel, duration: float, speed: Any = lambda time: 0.0) ->
     ("force", "length", "expected"), [(30.0, 0.05, []), (30.0, 0.1, [0.275]), (200.0, 0.02, [0.206, 0.226, 0.246])]
 )
 def test_a_push_is_an_event_and_a_small_one_is_none(force: float, length: float, expected: list[float]) -> None:
-    """30 N, which the observer takes for no push, by its 3 N s but not by 1.5; 200 N before the next period, and as they end."""
+    """30 N, which the observer takes for no push, by its 3 N s but not by 1.5; 200 N at once, and as they end."""
     planner = Planner()
     run(policy(planner), 0.4, lambda time: force / ROBOT.effective_mass * min(max(time - 0.2, 0.0), length))
     assert planner.events == pytest.approx([0.0, *expected], abs=0.0015)

@@ -143,9 +143,9 @@ class Articulated:
         if not isinstance(urdf, CheckedUrdf):
             raise InputError("urdf", urdf, "a CheckedUrdf, as load_urdf and check_urdf return it")
         self._pin = _pinocchio()
-        for name, kind in urdf.joints.items():
-            if kind in ("planar", "floating"):
-                raise InputError(f"joint[{name}].type", kind, "revolute, continuous, prismatic or fixed")
+        for name, joint_type in urdf.joints.items():
+            if joint_type in ("planar", "floating"):
+                raise InputError(f"joint[{name}].type", joint_type, "revolute, continuous, prismatic or fixed")
         self.urdf = urdf
         self.gravity = array("gravity", gravity, (3,), unit="m/s2")
         try:

@@ -145,7 +145,7 @@ class InterpretedFunction:
         source, size = result.ctypes.data, result.nbytes
         self.error: BaseException | None = None
 
-        def evaluate(arg: Addresses, res: Addresses, iw: int, w: int, memory: int) -> int:
+        def _evaluate(arg: Addresses, res: Addresses, iw: int, w: int, memory: int) -> int:
             try:
                 for i, place, bytes_ in places:
                     ctypes.memmove(place, arg[i], bytes_)
@@ -156,7 +156,7 @@ class InterpretedFunction:
                 return 1
             return int(call.failed)
 
-        self._callback = _EVALUATE(evaluate)
+        self._callback = _EVALUATE(_evaluate)
         self.address = ctypes.cast(self._callback, ctypes.c_void_p).value
 
 

@@ -48,6 +48,10 @@ SMALLER: Mapping[str, tuple[str, ...]] = {
         *("trials.count=2", "trials.record=1", "simulation.duration=2.5"),
         *(f"parts.{part}.trials.count=1" for part in ("drive-only", "implicit-only", "paper-presets")),
     ),
+    "wallbounce-stay": (
+        *("trials.count=2", "trials.start=[0.5, 0.5]", "simulation.duration=4.0"),
+        *(f"parts.{part}.trials.count=1" for part in ("left", "right", "behind", "away")),
+    ),
     "wallbounce-turn": ("trials.count=2", "simulation.duration=2.5"),
 }
 """What makes a named scenario small: two trials, and where one trial takes long a shorter motion."""
@@ -63,7 +67,7 @@ WHOLE_ONLY: Mapping[str, frozenset[str]] = {
 
 SIBLINGS = {
     *("humanoid-ledge", "plate-reorient", "rover-sinusoid-4legs", "walk-up", "walk-flat-foot"),
-    *("wallbounce-models", "wallbounce-turn"),
+    *("wallbounce-models", "wallbounce-stay", "wallbounce-turn"),
 }
 """Those whose task another scenario of their system has, too: `make test` leaves them to `make test-all`."""
 

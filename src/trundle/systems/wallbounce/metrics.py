@@ -49,6 +49,16 @@ def recover(run: Trajectory, parts: Runs) -> dict[str, float]:
     return values
 
 
+def stay(run: Trajectory, parts: Runs) -> dict[str, float]:
+    """Return the metrics of `wallbounce-stay`: trials that keep their place, and pushes beyond the drive's bound."""
+    values: dict[str, float] = {}
+    for suffix, source in [("", run), *((f"_{part}", made) for part, made in parts.items() if part in SIDES)]:
+        trials = results(source)
+        values[f"stays{suffix}"] = _count(one.stays for one in trials)
+        values[f"beyond_drive{suffix}"] = _count(one.push_impulse > one.push_bound for one in trials)
+    return values
+
+
 def avoid(run: Trajectory, parts: Runs) -> dict[str, float]:
     """Return the metrics of `wallbounce-avoid`."""
     trials = results(run)
@@ -110,6 +120,8 @@ def _turning(trials: Sequence[TrialResult]) -> dict[str, float]:
     return {key: float(np.median(np.where(np.isnan(times), np.inf, times))) for key, times in found.items()}
 
 
+SIDES = ("left", "right", "behind", "away")
+"""Parts of `wallbounce-stay`: where the wall is, or pushes that go to no wall."""
 _RATIO = {
     "lateral_time": Quantity("s", "time to 0.25 m sideways, median"),
     "goal_time": Quantity("s", "time to the goal, median"),
@@ -148,6 +160,17 @@ GROUPS = (
             "gentle_hands_used": Quantity("1", "gentle trials in which a hand pushes"),
         },
         recover,
+    ),
+    MetricGroup(
+        {
+            f"{name}{suffix}": quantity
+            for suffix in ("", *(f"_{side}" for side in SIDES))
+            for name, quantity in {
+                "stays": Quantity("1", "safe, and within 0.1 m of the goal over the whole of the last 4 s"),
+                "beyond_drive": Quantity("1", "pushes larger than the drive alone survives, by the linear model"),
+            }.items()
+        },
+        stay,
     ),
     MetricGroup(
         {

@@ -91,6 +91,7 @@ class TrialResult:
     push_heading: Annotated[float, column("rad", "direction of the push, from the x axis")] = nan
     push_height: Annotated[float, column("m", "where the push acts, above the ball's centre")] = nan
     push_start: Annotated[float, column("s", "when the push begins")] = nan
+    push_bound: Annotated[float, column("N s", "largest impulse of such a push that the drive alone survives")] = nan
     speed: Annotated[float, column("m/s", "speed forward at the start of a trip")] = nan
     goal: Annotated[FloatArray | None, column("m", "goal of a trip at its end", "xy", frame="world")] = None
     box: Annotated[FloatArray | None, column("m", "centre of the box that appeared", "xy", frame="world")] = None

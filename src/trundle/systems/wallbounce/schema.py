@@ -165,6 +165,9 @@ class PushesTable(Table):
     length: Range = Field(default=(0.15, 0.35), description="s")
     heading: Range = Field(default=(-0.6109, 0.6109), description="rad, from the x axis")
     height: Range = Field(default=(0.3, 0.7), description="m, above the ball's centre")
+    survivable: NonNegative | None = Field(
+        default=None, description="most of an impulse over what the drive alone survives; left out: as drawn"
+    )
 
 
 class TripsTable(Table):

@@ -18,6 +18,7 @@ from trundle.numerics.ilqr import Limits
 from trundle.simulate.mujoco.plant import PlantView
 from trundle.simulate.mujoco.pushes import Action, ForcePulse
 from trundle.simulate.mujoco.sensors import Sensors
+from trundle.systems.wallbounce.bound import impulse_bound
 from trundle.systems.wallbounce.checks import check_places, check_robot, check_rules
 from trundle.systems.wallbounce.control import (
     NO_FORCE,
@@ -186,6 +187,9 @@ class Setup:
             table = self.tables.trials
             low, high = np.array([getattr(table, name) for name in PUSH[:-1]]).T
             drawn = np.array([rng.uniform(low, high) for _ in range(table.count)])
+            if table.survivable is not None:
+                most = [table.survivable * self.bound(length, height) for _, length, _, height in drawn]
+                drawn[:, 0] = np.minimum(drawn[:, 0], most)
             pushes = np.column_stack([drawn, rng.uniform(*table.start, table.count)]).tolist()
             return [Trial(push=tuple(push), seed=self.seed + k) for k, push in enumerate(pushes)]
         result, box = [], self.tables.box
@@ -194,6 +198,10 @@ class Setup:
             place = None if box is None else (float(rng.uniform(*box.ahead)), float(rng.uniform(*box.aside)))
             result.append(Trial(box=place, speed=speed, seed=self.seed + k))
         return result
+
+    def bound(self, length: float, height: float) -> float:
+        """Return `impulse_bound` of a push, N s, with the drive of plans; one too short is as long as a step."""
+        return impulse_bound(self.robot, max(length, self.tables.plant.step), max(height, 0.0))
 
     def pushes(self, trial: Trial) -> list[ForcePulse]:
         """Return the push of a trial, if it has one."""

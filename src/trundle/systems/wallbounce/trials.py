@@ -173,7 +173,9 @@ def _result(setup: Setup, trial: Trial, guide: Guide, run: PlantRun, policy: Two
         path=y[thinned, :2],
     )
     if trial.push is not None:
-        return replace(result, **dict(zip([f"push_{name}" for name in PUSH], trial.push, strict=True)))
+        push = dict(zip(PUSH, trial.push, strict=True))
+        bound = setup.bound(push["length"], push["height"])
+        return replace(result, push_bound=bound, **{f"push_{name}": value for name, value in push.items()})
     result = replace(result, speed=trial.speed)
     return result if setup.trip is None else _with_trip(result, setup, setup.trip, guide, run, y, real)
 

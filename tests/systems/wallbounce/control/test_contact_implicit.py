@@ -15,7 +15,7 @@ from trundle.numerics.compiled.compile import find_compiler
 from trundle.numerics.ilqr import Limits, recompute
 from trundle.status import Status
 from trundle.systems.wallbounce.control.contact_implicit import BalancerWeights, ContactImplicit, KeepOutDisc
-from trundle.systems.wallbounce.control.plans import falls
+from trundle.systems.wallbounce.control.plans import ImplicitPlanner, falls
 from trundle.systems.wallbounce.robot import BallBalancer
 
 ROBOT = BallBalancer()
@@ -52,14 +52,14 @@ def test_contact_is_found_without_a_hint(control):
     assert found >= 19
 
 
-@pytest.mark.parametrize(("seed", "share"), [(0, 20), (1, 19)])
-def test_homotopy_reaches_the_optimum_of_a_guess_with_contact(control, seed, share):
-    """Within 1 % and with the iterations of an event, in all pushes but one of 32 N s, whose plan falls over."""
-    p, balancing = control.parameters(ROBOT.rest(), [WALL]), control.balancing(ROBOT.rest(), BalancerWeights())
-    reached = 0
+@pytest.mark.parametrize("seed", [0, 1])
+def test_homotopy_reaches_the_optimum_of_a_guess_with_contact(control, seed):
+    """Within 1 %, with the iterations of an event; one push of 32 N s in 40 has no plan that does not fall."""
+    planner, p = ImplicitPlanner(control, SoftLaw()), control.parameters(ROBOT.rest(), [WALL])
+    reference, apart, reached = np.tile(ROBOT.rest(), (control.stages + 1, 1)), [np.nan, np.nan], 0
     for start in random_pushes(ROBOT, 20, seed):
-        found, truths = control.discover(start, p, balancing), []
-        for guess in (control.still(start), balancing):
+        found, truths = planner.plan(0.0, start, reference, [WALL], None, None, True, apart).solution, []
+        for guess in (control.still(start), control.balancing(ROBOT.rest(), BalancerWeights())):
             hand = np.array(guess.states)
             hand[:, 5:11] = np.tile([0.2, 1.2, 0.4], 2)
             truths.append(control.solve(start, p, replace(guess, states=hand), Limits(200, tolerance=1e-5)))
@@ -69,7 +69,7 @@ def test_homotopy_reaches_the_optimum_of_a_guess_with_contact(control, seed, sha
             assert pressed(control, found, p) > 10.0
             assert found.cost <= 1.01 * min(truth.cost for truth in truths)
             reached += 1
-    assert reached >= share
+    assert reached >= 20 - seed
 
 
 def test_a_wall_out_of_reach_is_left_alone(control):

@@ -150,20 +150,26 @@ class Balance(NamedTuple):
     gain: FloatArray
 
 
+def about_rest(robot: BallBalancer) -> tuple[FloatArray, FloatArray]:
+    """Return A (10, 10) and B (10, 3) of the body at rest without walls: e' = A e + B (f_d, t_z), e in `BODY`."""
+    x, u = ca.SX.sym("x", 16), ca.SX.sym("u", 3)
+    rate = robot.rate(x, u[:2], u[2], [ca.SX(3, 1)] * 2, ca.SX(6, 1))[BODY]
+    slopes = ca.Function("slopes", [x, u], [ca.jacobian(rate, x), ca.jacobian(rate, u)])
+    A, B = (np.array(slope) for slope in slopes(robot.rest(), np.zeros(3)))
+    return A[:, BODY], B
+
+
 def balance(robot: BallBalancer, weights: BalancerWeights, step: float) -> Balance:
     """Return the regulator with a stage's weights each `step` (s).
 
     Without its cost to go a plan of a second leaves the robot where it is, since to roll one way the ball must first
     roll the other way.
     """
-    x, u = ca.SX.sym("x", 16), ca.SX.sym("u", 3)
-    rate = robot.rate(x, u[:2], u[2], [ca.SX(3, 1)] * 2, ca.SX(6, 1))[BODY]
-    slopes = ca.Function("slopes", [x, u], [ca.jacobian(rate, x), ca.jacobian(rate, u)])
-    A, B = (np.array(slope) for slope in slopes(robot.rest(), np.zeros(3)))
+    A, B = about_rest(robot)
     w = weights
     Q = np.repeat([w.position, w.yaw, w.lean, w.linear, w.angular], [2, 1, 2, 2, 3])
     R = np.array([w.drive, w.drive, w.yaw_torque])
-    K, S = regulator(A[:, BODY], B, np.diag(Q / step), np.diag(R / step))
+    K, S = regulator(A, B, np.diag(Q / step), np.diag(R / step))
     return Balance(np.asarray(np.linalg.cholesky(S).T, dtype=np.float64), K)
 
 

@@ -169,7 +169,7 @@ class ImplicitPlanner(_Planner):
     """Contact-implicit plans, by homotopy at events, with the schedules they imply (final).
 
     A warm start whose roll-out falls over is worth nothing, nor is any plan that begins from it: there, too, the
-    homotopy is tried.
+    homotopy is tried, from a robot that balances and, where that falls, from one that stands still.
 
     Parameters
     ----------
@@ -236,6 +236,8 @@ class ImplicitPlanner(_Planner):
         searched = last is None or event or falls(found[0])
         if searched:
             found.append(control.discover(x, p, control.balancing(reference, self.weights), self.event))
+            if all(falls(solution) for solution in found):
+                found.append(control.discover(x, p, control.still(x), self.event))
         best = upright(found)
         seen = self._seen(best, p)
         schedule, ends = np.zeros(seen.forces.shape, dtype=bool), np.full(control.pairs, np.inf)

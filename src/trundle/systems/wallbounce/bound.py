@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from trundle.checks import non_negative, positive
-from trundle.systems.wallbounce.control.costs import about_rest
+from trundle.systems.wallbounce.control.costs import holding
 from trundle.systems.wallbounce.robot import BallBalancer
 
 
@@ -51,14 +51,10 @@ def impulse_bound(robot: BallBalancer, length: float, height: float, drive: floa
     positive("length", length, "s")
     non_negative("height", height, "m")
     limit = positive("drive", robot.drive_limit if drive is None else drive, "N")
-    A, B = about_rest(robot)
-    values, vectors = np.linalg.eig(A.T)
-    grows = np.argsort(-values.real)[:2]
-    rate, v = float(np.min(values[grows].real)), vectors[:, grows].real
-    if rate <= 1e-6 * float(np.max(np.abs(values))):
-        return math.inf  # a body on its centre of mass does not fall
-    push = np.zeros((len(A), 2))
+    rates, grown = holding(robot)
+    if not np.any(grown):
+        return math.inf
+    push = np.zeros((grown.shape[1], 2))
     push[5:9] = [[1.0, 0.0], [0.0, 1.0], [0.0, -height], [height, 0.0]]
-    countered = np.linalg.norm(np.linalg.solve(v.T @ B[:, :2], v.T @ push), axis=0)  # drive over push, N/N
-    longest = float(np.max(values[grows].real)) * length
-    return float(limit * length / (np.max(countered) * -np.expm1(-longest)))
+    countered = np.max(np.linalg.norm(grown @ push, axis=0))  # drive over push, N/N
+    return float(limit * length / (countered * -np.expm1(-np.max(rates) * length)))

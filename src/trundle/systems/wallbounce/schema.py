@@ -94,7 +94,13 @@ class RulesTable(table_of(ScheduleRules, defaults={"keep_end": True})):
     """When a planned force is a contact of the schedule."""
 
 
-class WeightsTable(table_of(BalancerWeights, _WEIGHTS, defaults={"position": 120.0, "joints": 1.0, "angular": 1.0})):
+class WeightsTable(
+    table_of(
+        BalancerWeights,
+        _WEIGHTS,
+        defaults={"position": 120.0, "joints": 1.0, "angular": 1.0, "force": 0.03, "torso": 10.0},
+    )
+):
     """Weights of the plans' costs; see `trundle.systems.wallbounce.control.costs.BalancerWeights`."""
 
 

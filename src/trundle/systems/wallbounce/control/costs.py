@@ -55,6 +55,7 @@ class BalancerWeights(Checked):
     disc: NonNegative = parameter(4.0, "barrier of the ball's distance from an obstacle")
     disc_top: NonNegative = parameter(8.0, "barrier of the torso's top from an obstacle")
     disc_hands: NonNegative = parameter(2.0, "barrier of the hands' distance from an obstacle")
+    capture: NonNegative = parameter(1.0, "barrier of the drive that holds the body from falling")
     end: NonNegative = parameter(0.9, "the last stage's weights of joints and barriers over those of a stage")
     to_go: NonNegative = parameter(1.0, "of the linear regulator's cost to go from the end")
     contact_speed: NonNegative = parameter(2e3, "1/(m/s)^2, of a contact that the schedule closes")
@@ -159,6 +160,23 @@ def about_rest(robot: BallBalancer) -> tuple[FloatArray, FloatArray]:
     return A[:, BODY], B
 
 
+def holding(robot: BallBalancer) -> tuple[FloatArray, FloatArray]:
+    """Return lambda (2,), 1/s, of falling along each axis of the drive, and D (2, 10): D' = lambda D + f_d, N s.
+
+    With the left vectors V'A = Lambda V' of what grows and M = V'B_d for the drive, D = M^-1 V'e: the drive can hold no
+    more than |D| = f_d / lambda, and what needs more falls. Zeros for a body on its centre of mass, which does not fall.
+    """
+    A, B = about_rest(robot)
+    values, vectors = np.linalg.eig(A.T)
+    grows = np.argsort(-values.real)[:2]
+    rates, V = values[grows].real, vectors[:, grows].real
+    if np.min(rates) <= 1e-6 * np.max(np.abs(values)):
+        return np.zeros(2), np.zeros((2, len(BODY)))
+    M = V.T @ B[:, :2]
+    axes = np.linalg.solve(M, rates[:, None] * M)
+    return np.diag(axes).copy(), np.asarray(np.linalg.solve(M, V.T))
+
+
 def balance(robot: BallBalancer, weights: BalancerWeights, step: float) -> Balance:
     """Return the regulator with a stage's weights each `step` (s).
 
@@ -260,8 +278,10 @@ def motion_limits(
 
 
 def kept_out(robot: BallBalancer, x: ca.SX, given: Unpacked, surface: Surface = FLAT) -> list[Row]:
-    """Return the barriers of the two points' distances to walls and to the disc, and of the hands' to the disc."""
-    rows: list[Row] = []
+    """Return the barriers of the two points' distances to walls and to the disc, of the hands' to the disc, of falling."""
+    rates, grown = holding(robot)
+    held = ca.DM(rates[:, None] * grown) @ (x - given.reference)[BODY] / robot.drive_limit
+    rows: list[Row] = [(side, given.weights["capture"], 0.1, 2.0) for side in (1 - held, 1 + held)]
     w, disc = given.weights, given.disc
     ball, body, height, top, softness, fade = ca.vertsplit(given.keep_out)
     lean = robot.state(x).R_world_body[:, 2]

@@ -32,9 +32,13 @@ class LowLevelGains(Checked):
     yaw: NonNegative = parameter(60.0, "N m/rad")
     yaw_rate: NonNegative = parameter(8.0, "N m s/rad")
     hand: NonNegative = parameter(400.0, "N/m")
-    hand_rate: NonNegative = parameter(40.0, "N s/m")
+    hand_rate: NonNegative = parameter(200.0, "N s/m")
     joint: NonNegative = parameter(2.0, "N m/rad")
-    joint_rate: NonNegative = parameter(0.3, "N m s/rad")
+    joint_rate: NonNegative = parameter(1.0, "N m s/rad")
+
+
+_GUARD = 5.0
+"""N, most of a planned force on a hand that feels none yet: more would only speed it up into the wall."""
 
 
 class LowLevelCommand(NamedTuple):
@@ -142,7 +146,9 @@ class LowLevel:
         for i, ((p, J), (p_plan, J_plan)) in enumerate(zip(at, wanted, strict=True)):
             part = slice(3 * i, 3 * i + 3)
             force = g.hand * (p_plan - p) + g.hand_rate * (J_plan @ rates_plan[part] - J @ rates[part])
-            force -= R.T @ u[9 + 3 * i : 12 + 3 * i]
+            press, felt = u[9 + 3 * i : 12 + 3 * i], ca.sumsqr(y[22 + 3 * i : 25 + 3 * i])
+            there = felt / (felt + _GUARD**2)
+            force -= R.T @ press * (there + (1 - there) * _GUARD / ca.sqrt(ca.sumsqr(press) + _GUARD**2))
             joint = g.joint * (q_plan[part] - q[part]) + g.joint_rate * (rates_plan[part] - rates[part])
             torques.append(J.T @ force + joint)
         s = ca.SX.sym("q", 6)

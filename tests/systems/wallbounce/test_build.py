@@ -19,6 +19,7 @@ from trundle.errors import InputError
 from trundle.numerics.compiled.compile import find_compiler
 from trundle.records import load_trajectory
 from trundle.scenarios import build, load_scenario, run
+from trundle.systems.wallbounce.bound import impulse_bound
 from trundle.systems.wallbounce.control.costs import BalancerWeights
 from trundle.systems.wallbounce.control.low_level import LowLevelGains
 from trundle.systems.wallbounce.control.observer import ObserverRules
@@ -51,7 +52,11 @@ NAMES = ("recover", "avoid", "turn", "models")
         (ObserverTable, ObserverRules, set()),
         (GainsTable, LowLevelGains, set()),
         (TimingTable, Timing, set()),
-        (WeightsTable, BalancerWeights, {"position", "joints", "angular", "contact_speed", "contact_distance"}),
+        (
+            WeightsTable,
+            BalancerWeights,
+            {"position", "joints", "angular", "force", "torso", "contact_speed", "contact_distance"},
+        ),
     ],
 )
 def test_defaults_of_files_are_those_of_the_objects(table, object_, but):
@@ -63,6 +68,19 @@ def test_defaults_of_files_are_those_of_the_objects(table, object_, but):
             assert own[name] == getattr(other, name)
         else:
             assert np.asarray(own[name]) == pytest.approx(np.asarray(getattr(other, name)))
+
+
+def test_survivable_pushes_are_those_drawn_up_to_the_bound():
+    away = load_scenario("wallbounce-stay").parts["away"]
+    for share in (1.0, 0.5, 0.0):
+        some = load_scenario("wallbounce-stay", [f"parts.away.trials.survivable={share}"]).parts["away"]
+        free = load_scenario("wallbounce-stay", ["trials.heading=[0.6109, 5.6723]"])
+        cut = 0
+        for held, drawn in zip(Setup.of(some).trials(), Setup.of(free).trials(), strict=True):
+            bound = share * impulse_bound(Setup.of(away).robot, drawn.push[1], drawn.push[3])
+            assert held.push == pytest.approx((min(drawn.push[0], bound), *drawn.push[1:]))
+            cut += held.push[0] < drawn.push[0]
+        assert cut == 10 if share == 0.0 else 0 < cut <= 10
 
 
 @pytest.mark.parametrize("name", NAMES)

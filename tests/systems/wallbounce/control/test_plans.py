@@ -14,7 +14,7 @@ from trundle.errors import InputError
 from trundle.numerics.ilqr import ControlSolution, Guess, Limits
 from trundle.status import Status
 from trundle.systems.wallbounce.control.contact_implicit import ContactImplicit
-from trundle.systems.wallbounce.control.costs import BalancerWeights, KeepOut, KeepOutDisc, kept_out, unpacked
+from trundle.systems.wallbounce.control.costs import BalancerWeights, KeepOut, KeepOutDisc, kept_out, kept_up, unpacked
 from trundle.systems.wallbounce.control.hybrid import HybridControl
 from trundle.systems.wallbounce.control.plans import ImplicitPlanner, StageContacts, TrackingPlanner, falls, upright
 from trundle.systems.wallbounce.control.schedule import ScheduleRules
@@ -126,6 +126,21 @@ def test_what_keeps_out_of_walls_and_obstacles(tilt):
     assert weights == pytest.approx([w.torso, w.torso, w.disc, w.disc_top, w.disc_hands, w.disc_hands])
     assert deltas == pytest.approx(np.full(6, 0.03))
     assert fades == pytest.approx(np.full(6, 1 / 0.3))
+
+
+def test_a_body_is_kept_where_its_drive_can_hold_it():
+    """A lean at rest is held by m g c / (r_b + m c / M_e) of it, on either axis."""
+    control = HybridControl(ROBOT, stages=2)
+    p = control.parameters(ROBOT.rest(), np.zeros((2, 2)))[0]
+    x, symbols = ca.SX.sym("x", 16), ca.SX.sym("p", p.size)
+    rows = kept_up(ROBOT, x, unpacked(symbols, control.head, 1))
+    margins = ca.Function("rows", [x, symbols], [ca.vertcat(*(row[0] for row in rows))])
+    m, c = ROBOT.mass, ROBOT.com[2]
+    share = m * ROBOT.gravity * c / (ROBOT.ball_radius + m * c / ROBOT.effective_mass) * 0.1 / ROBOT.drive_limit
+    for axis, lean in ((0, np.eye(16)[3]), (1, -np.eye(16)[4])):  # pitch along x, roll against y
+        found = np.array(margins(ROBOT.rest() + 0.1 * lean, p)).ravel()
+        held = np.eye(2)[axis] * share
+        assert np.sort(found) == pytest.approx(np.sort([*(1 - held), *(1 + held)]), rel=1e-6)
 
 
 def test_hands_are_free_of_a_disc_without_a_radius_of_theirs():

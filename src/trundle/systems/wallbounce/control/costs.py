@@ -164,7 +164,7 @@ def holding(robot: BallBalancer) -> tuple[FloatArray, FloatArray]:
     """Return lambda (2,), 1/s, of falling along each axis of the drive, and D (2, 10): D' = lambda D + f_d, N s.
 
     With the left vectors V'A = Lambda V' of what grows and M = V'B_d for the drive, D = M^-1 V'e: the drive can hold no
-    more than |D| = f_d / lambda, and what needs more falls. Zeros for a body on its centre of mass, which does not fall.
+    more than |D| = f_d / lambda, what needs more falls. Zeros for a body on its centre of mass: it does not fall.
     """
     A, B = about_rest(robot)
     values, vectors = np.linalg.eig(A.T)
@@ -278,10 +278,8 @@ def motion_limits(
 
 
 def kept_out(robot: BallBalancer, x: ca.SX, given: Unpacked, surface: Surface = FLAT) -> list[Row]:
-    """Return the barriers of the two points' distances to walls and to the disc, of the hands' to the disc, of falling."""
-    rates, grown = holding(robot)
-    held = ca.DM(rates[:, None] * grown) @ (x - given.reference)[BODY] / robot.drive_limit
-    rows: list[Row] = [(side, given.weights["capture"], 0.1, 2.0) for side in (1 - held, 1 + held)]
+    """Return the barriers of the two points' distances to walls and to the disc, and of the hands' to the disc."""
+    rows: list[Row] = []
     w, disc = given.weights, given.disc
     ball, body, height, top, softness, fade = ca.vertsplit(given.keep_out)
     lean = robot.state(x).R_world_body[:, 2]
@@ -294,6 +292,13 @@ def kept_out(robot: BallBalancer, x: ca.SX, given: Unpacked, surface: Surface = 
     for at, radius, weight in kept:
         rows.append((ca.sqrt(ca.sumsqr(x[:2] + at - disc[:2]) + 1e-6) - radius, weight, softness, fade))
     return rows
+
+
+def kept_up(robot: BallBalancer, x: ca.SX, given: Unpacked) -> list[Row]:
+    """Return the barriers of the drive that just holds the body from falling, over its limit; see `holding`."""
+    rates, grown = holding(robot)
+    held = ca.DM(rates[:, None] * grown) @ (x - given.reference)[BODY] / robot.drive_limit
+    return [(side, given.weights["capture"], 0.1, 2.0) for side in (1 - held, 1 + held)]
 
 
 def end_cost(x: ca.SX, given: Unpacked, kept: list[Row]) -> tuple[list[Residual], list[Row]]:

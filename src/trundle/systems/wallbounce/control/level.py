@@ -24,6 +24,7 @@ from trundle.systems.wallbounce.control.costs import (
     balance,
     end_cost,
     kept_out,
+    kept_up,
     motion_limits,
     parameter_count,
     stacked_cost,
@@ -130,7 +131,7 @@ class BalancerLevel(ABC):
         w, (drive, yaw, joint_rates) = given.weights, (u[:2], u[2], u[3:9])
         touches = self.touches(x, joint_rates, given.walls)
         own = self.contacts(touches, ca.vertsplit(u[9:], self.inputs_of_pair), given)
-        kept = kept_out(robot, x, given, self.surface)
+        kept = [*kept_out(robot, x, given, self.surface), *kept_up(robot, x, given)]
         residuals = [(drive, w["drive"]), (yaw, w["yaw_torque"]), (joint_rates, w["joint_rates"]), *own.residuals]
         barriers = [*motion_limits(robot, x, u, own.forces, w["limits"], self.least_normal), *own.barriers]
         # Arms weigh as in the reference: else plans balance with them, and the model lacks what it takes to move them.

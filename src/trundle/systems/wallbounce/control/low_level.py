@@ -59,7 +59,9 @@ class LowLevel:
         tau_i = J_i^T (K_p (p* - p) + K_d (p*' - p') - f_plan,i) + K_q (q* - q) + K_qd (q*' - q') + gravity
 
     e = plan - measured, e_x and e_v of the centre of mass: of the ball, whose speed answers a drive force with the
-    wrong sign first, these gains would let it rock. Hands and forces in body axes; f_plan,i acts on the hand.
+    wrong sign first, these gains would let it rock. Hands and forces in body axes; f_plan,i acts on the hand. Of it a
+    hand that feels f (N) gets the share (f^2 + f_0^2 a) / (f^2 + f_0^2), a = f_0 / sqrt(|f_plan|^2 + f_0^2), f_0 = 5 N:
+    off the wall it would only gain speed.
 
     Parameters
     ----------

@@ -130,7 +130,7 @@ class HardHybrid:
     def _program(self) -> _Program:
         level, problem = self.level, self.level.problem
         x, u, p, robot = problem.x, problem.u, problem.p, level.robot
-        given = unpacked(p, level.head, level.walls, level.surface)
+        given = unpacked(p, level.head, level.discs, level.walls, level.surface)
         equations, cones, forces = [], [], ca.vertsplit(u[9:], 3)
         for touch, f in zip(level.touches(x, u[3:9], given.walls), forces, strict=True):
             equations += [touch.approach + touch.distance / SETTLE, touch.slip]

@@ -72,18 +72,17 @@ class WallTable(Table):
     normal: Vector3 = Field(description="out of the wall, any length")
 
 
-class BoxTable(Table):
-    """A box that appears on the way."""
+class ObstacleTable(Table):
+    """A box on the way, there from the start or appearing."""
 
     half_size: Sizes3 = Field(default=(0.12, 0.12, 0.5), description="m")
-    appears: Duration = Field(default=1.0, description="s")
+    appears: Duration = Field(default=0.0, description="s")
+    position: Vector2 | None = Field(default=None, description="m, of its centre; left out: by ahead and aside")
     ahead: Range = Field(default=(1.25, 1.35), description="m, of its centre from the ball's then, drawn evenly")
     aside: Range = Field(default=(0.0, 0.0), description="m, of its centre to the left of the way, drawn evenly")
-    pass_on: Literal["left", "right"] = Field(default="right", description="side on which the reference passes")
-    margin: NonNegative = Field(default=0.12, description="m, added to box and torso for the disc plans keep out of")
-    hand_margin: NonNegative | None = Field(
-        default=None, description="m, added to box and hand for the disc hands keep out of; left out: of none"
-    )
+    side: Literal["either", "left", "right"] = Field(default="either", description="on which the path passes")
+    margin: NonNegative = Field(default=0.12, description="m, added to box and torso for what plans keep out of")
+    hand_margin: NonNegative = Field(default=0.03, description="m, added to box and hand for what hands keep out of")
 
 
 class LawTable(table_of(SoftLaw, defaults={"largest": 100.0, "width": 0.01, "offset": 0.03})):
@@ -159,6 +158,8 @@ class BalancerNoiseTable(Table):
 
 PUSH = ("impulse", "length", "heading", "height", "start")
 """What a push is drawn of, each from a range of `PushesTable`."""
+START = ("start_heading", "start_ahead", "start_aside")
+"""What a start is drawn of beside its speed, each from a range of `TripsTable`."""
 
 
 class PushesTable(Table):
@@ -181,7 +182,10 @@ class TripsTable(Table):
 
     count: Trials = Field(default=10, description="of trials")
     record: Trials = Field(default=1, description="number of the trial that becomes the trajectory, at most count")
-    start_speed: Range = Field(default=(0.0, 0.0), description="m/s, forward at the start, drawn evenly")
+    start_speed: Range = Field(default=(0.0, 0.0), description="m/s, at the start, drawn evenly")
+    start_heading: Range = Field(default=(0.0, 0.0), description="rad, of the start's speed to the left of forward")
+    start_ahead: Range = Field(default=(0.0, 0.0), description="m, of the start forward of the origin")
+    start_aside: Range = Field(default=(0.0, 0.0), description="m, of the start to the left of the origin")
 
 
 class GoalTable(Table):
@@ -237,15 +241,20 @@ class WallbounceNavigate(WallbounceTable):
     task: Literal["navigate"]
     goal: GoalTable = Field(default_factory=GoalTable)
     path: PathTable = Field(default_factory=PathTable)
-    box: BoxTable | None = Field(default=None, description="left out: nothing stands in the way")
+    obstacles: Annotated[
+        tuple[ObstacleTable, ...], Array, Field(max_length=8), Allowed("at most 8 tables [[obstacles]]")
+    ] = ()
     trials: TripsTable = Field(default_factory=TripsTable)
 
     def _check(self) -> None:
         super()._check()
-        _check_range("trials", "start_speed", self.trials.start_speed)
-        if self.box is not None:
-            _check_range("box", "ahead", self.box.ahead)
-            _check_range("box", "aside", self.box.aside)
+        for key in ("start_speed", *START):
+            _check_range("trials", key, getattr(self.trials, key))
+        for i, table in enumerate(self.obstacles):
+            for key in ("ahead", "aside"):
+                _check_range(f"obstacles[{i}]", key, getattr(table, key))
+                if table.position is not None and key in table.model_fields_set:
+                    raise fault(f"obstacles[{i}].{key}", "must be left out where position is given")
         if self.goal.position == (0.0, 0.0):
             raise fault("goal.position", "must differ from the start, the origin")
 

@@ -190,7 +190,7 @@ def _with_trip(
     real: FloatArray,
 ) -> TrialResult:
     """Return the result with what came of a trip, of measurements y (n, 28) and forces on the hands (n, 2), N."""
-    change = tables.goal.turn_at if tables.box is None else tables.box.appears
+    change = min((box.appears for box in tables.obstacles), default=tables.goal.turn_at)
     begin = 0.0 if change is None else change
     after = run.time >= begin - 1e-9
     origin = y[after, :2][0] if after.any() else y[-1, :2]  # a run may end before anything changes
@@ -203,7 +203,7 @@ def _with_trip(
     push = np.linalg.norm(np.gradient(speed, run.time, axis=0), axis=1)
     return replace(
         result,
-        box=None if guide.obstacle is None else guide.obstacle.disc.center,
+        boxes=guide.centers(),
         goal=guide.goal,
         change=begin,
         along=float(np.max(y[:, :2] @ setup.forward)),

@@ -138,7 +138,7 @@ def test_a_disc_is_gone_round(control):
     reference[:, 0] = np.minimum(np.linspace(0, 1.6, control.stages + 1), 0.9)
     start = ROBOT.rest()
     free = control.parameters(reference)
-    kept = control.parameters(reference, disc=KeepOutDisc((0.45, 0.05), 0.3))
+    kept = control.parameters(reference, discs=[KeepOutDisc((0.45, 0.05), 0.3)])
     for p, expected in ((free, False), (kept, True)):
         states = control.solve(start, p, control.still(start), Limits(60)).states
         gap = np.min(np.linalg.norm(states[:, :2] - [0.45, 0.05], axis=1))

@@ -110,10 +110,10 @@ def test_without_the_rule_a_contact_ends_when_the_newest_plan_says():
 @pytest.mark.parametrize("tilt", [0.0, 0.2])
 def test_what_keeps_out_of_walls_and_obstacles(tilt):
     control, disc, keep_out = HybridControl(ROBOT, stages=2), KeepOutDisc((0.9, 0.1), 0.4, 0.25), KeepOut(range=0.3)
-    p = control.parameters(ROBOT.rest(), np.zeros((2, 2)), [FLAT_WALL], disc=disc, keep_out=keep_out)[0]
+    p = control.parameters(ROBOT.rest(), np.zeros((2, 2)), [FLAT_WALL], discs=[disc], keep_out=keep_out)[0]
     state = ROBOT.rest([0.1, 0.0]) + np.eye(16)[3] * tilt
     x, symbols = ca.SX.sym("x", 16), ca.SX.sym("p", p.size)
-    rows = kept_out(ROBOT, x, unpacked(symbols, control.head, 1))
+    rows = kept_out(ROBOT, x, unpacked(symbols, control.head, 1, 1))
     margins, weights, deltas, fades = np.array(
         ca.Function("rows", [x, symbols], [ca.vertcat(*(ca.horzcat(*row) for row in rows))])(state, p)
     ).T
@@ -145,15 +145,16 @@ def test_a_body_is_kept_where_its_drive_can_hold_it():
 
 def test_hands_are_free_of_a_disc_without_a_radius_of_theirs():
     control = HybridControl(ROBOT, stages=2)
-    p = control.parameters(ROBOT.rest(), np.zeros((2, 2)), disc=KeepOutDisc((0.9, 0.1), 0.4))
-    given = unpacked(ca.SX(p[0]), control.head, 1)
-    assert float(given.weights["disc_hands"]) == 0.0
-    assert float(given.weights["disc_top"]) == BalancerWeights().disc_top
+    p = control.parameters(ROBOT.rest(), np.zeros((2, 2)), discs=[KeepOutDisc((0.9, 0.1), 0.4)])
+    given = unpacked(ca.SX(p[0]), control.head, 1, 1)
+    weights = [float(ca.evalf(weight)) for _, weight, *_ in kept_out(ROBOT, ca.SX(ca.DM(ROBOT.rest())), given)]
+    w = BalancerWeights()
+    assert weights == [w.torso, w.torso, w.disc, w.disc_top, 0.0, 0.0]
     assert float(given.keep_out[5]) == 0.0  # no range: without end
     with pytest.raises(InputError, match="range"):
         KeepOut(range=0.02)
     with pytest.raises(InputError, match="hands"):
-        control.parameters(ROBOT.rest(), np.zeros((2, 2)), disc=KeepOutDisc((0.9, 0.1), 0.4, -0.1))
+        control.parameters(ROBOT.rest(), np.zeros((2, 2)), discs=[KeepOutDisc((0.9, 0.1), 0.4, -0.1)])
 
 
 def test_planners_share_the_grid_of_their_level():
@@ -198,10 +199,10 @@ def test_a_warm_start_that_falls_over_is_replaced(monkeypatch):
     assert falls(control.solve(start, p, last.later(0.0), Limits(1)))
     planner = ImplicitPlanner(control, update=Limits(1), event=Limits(5))
     since = np.full(2, np.nan)
-    plan = planner.plan(0.0, start, reference, [FLAT_WALL], None, last, False, since)  # type: ignore[arg-type]
+    plan = planner.plan(0.0, start, reference, [FLAT_WALL], (), last, False, since)  # type: ignore[arg-type]
     assert plan.searched
     assert not falls(plan.solution)
-    calm = planner.plan(0.0, start, reference, [FLAT_WALL], None, plan, False, since)
+    calm = planner.plan(0.0, start, reference, [FLAT_WALL], (), plan, False, since)
     assert not calm.searched
     assert not falls(calm.solution)
 

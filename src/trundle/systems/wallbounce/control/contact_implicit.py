@@ -61,7 +61,7 @@ class ContactImplicit(BalancerLevel):
         walls: Sequence[Wall] = (),
         law: SoftLaw = _LAW,
         weights: BalancerWeights = _WEIGHTS,
-        disc: KeepOutDisc | None = None,
+        discs: Sequence[KeepOutDisc] = (),
         keep_out: KeepOut = _KEEP_OUT,
         push: ArrayLike = (0.0,) * PUSH,
     ) -> FloatArray:
@@ -74,7 +74,7 @@ class ContactImplicit(BalancerLevel):
         walls : sequence of Wall
         law : SoftLaw
         weights : BalancerWeights
-        disc : KeepOutDisc, optional
+        discs : sequence of KeepOutDisc
         keep_out : KeepOut
         push : (5,) or (N + 1, 5)
             Rates of l, N, and h, N m, by what else pushes the robot.
@@ -86,7 +86,8 @@ class ContactImplicit(BalancerLevel):
         """
         head = np.tile([law.largest, law.width, law.offset], (self.stages + 1, 1))
         to_go = self.balance(weights).to_go
-        return packed(reference, head, weights, disc, keep_out, to_go, push, walls, self.walls, self.surface)
+        most = self.discs, self.walls
+        return packed(reference, head, weights, discs, keep_out, to_go, push, walls, most, self.surface)
 
     def still(self, x: ArrayLike) -> Guess:
         """Return the guess without any contact: the robot at rest where it is, upright, all inputs zero."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import casadi as ca
@@ -69,7 +69,7 @@ class BalancerWeights(Checked):
 
 @dataclass(frozen=True)
 class KeepOutDisc:
-    """A vertical cylinder to stay out of.
+    """A vertical cylinder to stay out of: all places within `radius` of a segment along the x or y axis, or of a point.
 
     Attributes
     ----------
@@ -78,29 +78,40 @@ class KeepOutDisc:
         With the robot's own width added: of what ball and torso's top keep out of.
     hands : float, m
         Of what the hands keep out of; 0: of nothing.
+    half : (2,) m
+        Half of the segment, one of them 0.
     """
 
     center: FloatArray
     radius: float
     hands: float = 0.0
+    half: FloatArray = field(default_factory=lambda: np.zeros(2))
 
     @property
     def numbers(self) -> FloatArray:
-        """(x, y, radius, hands)."""
+        """(x, y, half x, half y, radius, hands)."""
         sizes = positive("radius", self.radius, "m"), non_negative("hands", self.hands, "m")
-        return np.array([*array("center", self.center, (2,), unit="m"), *sizes])
+        half = array("half", self.half, (2,), unit="m")
+        if np.min(half) != 0.0:
+            raise InputError("half", self.half, "2 numbers >= 0, one of them 0 (m)")
+        return np.array([*array("center", self.center, (2,), unit="m"), *half, *sizes])
+
+    @property
+    def core(self) -> tuple[FloatArray, FloatArray]:
+        """Ends of the segment, (2,) each, m."""
+        return np.asarray(self.center) - self.half, np.asarray(self.center) + self.half
 
 
 @dataclass(frozen=True)
 class KeepOut:
-    """Two points of the body's axis that keep clear of walls and of the disc; how strongly, say the weights.
+    """Two points of the body's axis that keep clear of walls and of discs; how strongly, say the weights.
 
     Attributes
     ----------
     ball, body : float, m
         Least distance from a wall of the ball's centre, and of the axis at `height`.
     height, top : float, m
-        Above the ball's centre, along the axis: of the point kept from walls, and of the one kept out of the disc.
+        Above the ball's centre, along the axis: of the point kept from walls, and of the one kept out of discs.
     softness : float, m
         Distance to the limit below which the barrier is a parabola.
     range : float, m
@@ -128,7 +139,8 @@ class KeepOut:
         return np.array([self.ball, self.body, self.height, self.top, self.softness, 1.0 / self.range])
 
 
-_NAMES, _KEPT, _DISC = list(BalancerWeights.__dataclass_fields__), len(KeepOut.__dataclass_fields__), 4
+_NO_DISC = KeepOutDisc(np.array([10.0, 0.0]), 1.0)
+_NAMES, _KEPT, _DISC = list(BalancerWeights.__dataclass_fields__), len(KeepOut.__dataclass_fields__), 8
 BODY = [0, 1, 2, 3, 4, 11, 12, 13, 14, 15]
 """Of a state: pose and momenta, what is left without the arms."""
 PUSH = 5
@@ -192,15 +204,15 @@ def balance(robot: BallBalancer, weights: BalancerWeights, step: float) -> Balan
 
 
 class Unpacked(NamedTuple):
-    """Parameter symbols: x_ref (16,), own head, weights by name, disc (4,), keep-out (6,), U, push (5,), walls."""
+    """Parameter symbols: x_ref (16,), own head, weights by name, keep-out (6,), U, push (5,), discs (8,), walls."""
 
     reference: ca.SX
     head: ca.SX
     weights: dict[str, ca.SX]
-    disc: ca.SX
     keep_out: ca.SX
     to_go: ca.SX
     push: ca.SX
+    discs: list[ca.SX]
     walls: list[ca.SX]
 
 
@@ -208,42 +220,42 @@ def packed(
     reference: ArrayLike,
     head: FloatArray,
     weights: BalancerWeights,
-    disc: KeepOutDisc | None,
+    discs: Sequence[KeepOutDisc],
     keep_out: KeepOut,
     to_go: FloatArray,
     push: ArrayLike,
     walls: Sequence[Wall],
-    most: int,
+    most: tuple[int, int],
     surface: Surface = FLAT,
 ) -> FloatArray:
-    """Return parameter rows (N + 1, n_p) in the order of `Unpacked`; `head` has a row a stage and one for the end."""
-    if len(walls) > most:
-        raise InputError("walls", len(walls), f"at most {most}, the number compiled for")
-    planes = [surface.numbers(wall) for wall in [*walls, *[NO_WALL] * (most - len(walls))]]
-    off = [] if disc else ["disc", "disc_top"]
-    disc = disc or KeepOutDisc(np.array([10.0, 0.0]), 1.0)
-    if disc.hands == 0.0:
-        off.append("disc_hands")
-    numbers = weights.numbers.copy()
-    numbers[[_NAMES.index(name) for name in off]] = 0.0
-    same = np.concatenate([numbers, disc.numbers, keep_out.numbers, to_go[_UPPER]])
+    """Return parameter rows (N + 1, n_p) in the order of `Unpacked`; `head` has a row a stage and one for the end.
+
+    `most` is the number of discs and of walls that the problem is compiled for.
+    """
+    for name, given, limit in (("discs", discs, most[0]), ("walls", walls, most[1])):
+        if len(given) > limit:
+            raise InputError(name, len(given), f"at most {limit}, the number compiled for")
+    planes = [surface.numbers(wall) for wall in [*walls, *[NO_WALL] * (most[1] - len(walls))]]
+    felt = [[*disc.numbers, 1.0, float(disc.hands > 0.0)] for disc in discs]
+    felt += [[*_NO_DISC.numbers, 0.0, 0.0]] * (most[0] - len(discs))
+    same = np.concatenate([weights.numbers, keep_out.numbers, to_go[_UPPER]])
     wanted, rows = np.asarray(reference, dtype=np.float64), len(head)
     if wanted.shape not in ((16,), (rows, 16)):
         raise InputError("reference", wanted.shape, f"a state of 16 or {rows} of them")
-    own = [np.broadcast_to(value, (rows, len(value))) for value in (same, np.concatenate(planes))]
+    own = [np.broadcast_to(value, (rows, len(value))) for value in (same, np.concatenate([*felt, *planes]))]
     own.insert(1, np.broadcast_to(np.asarray(push, dtype=np.float64), (rows, PUSH)))
     return np.hstack([np.broadcast_to(wanted, (rows, 16)), head, *own])
 
 
-def unpacked(p: ca.SX, head: int, walls: int, surface: Surface = FLAT) -> Unpacked:
+def unpacked(p: ca.SX, head: int, discs: int, walls: int, surface: Surface = FLAT) -> Unpacked:
     """Return the parts of the parameter symbols of `packed`."""
-    sizes = [16, head, len(_NAMES), _DISC, _KEPT, len(_UPPER[0]), PUSH, *([surface.size] * walls)]
-    reference, own, weights, disc, keep_out, entries, push, *planes = ca.vertsplit(p, [0, *np.cumsum(sizes).tolist()])
+    sizes = [16, head, len(_NAMES), _KEPT, len(_UPPER[0]), PUSH, *([_DISC] * discs), *([surface.size] * walls)]
+    reference, own, weights, keep_out, entries, push, *around = ca.vertsplit(p, [0, *np.cumsum(sizes).tolist()])
     to_go = ca.SX(len(BODY), len(BODY))
     for i, j, entry in zip(*_UPPER, ca.vertsplit(entries), strict=True):
         to_go[int(i), int(j)] = entry
     named = dict(zip(_NAMES, ca.vertsplit(weights), strict=True))
-    return Unpacked(reference, own, named, disc, keep_out, to_go, push, planes)
+    return Unpacked(reference, own, named, keep_out, to_go, push, around[:discs], around[discs:])
 
 
 def without(p: FloatArray, head: int, names: Sequence[str]) -> FloatArray:
@@ -253,9 +265,9 @@ def without(p: FloatArray, head: int, names: Sequence[str]) -> FloatArray:
     return rows
 
 
-def parameter_count(head: int, walls: int, surface: Surface = FLAT) -> int:
+def parameter_count(head: int, discs: int, walls: int, surface: Surface = FLAT) -> int:
     """Return n_p."""
-    return 16 + head + len(_NAMES) + _DISC + _KEPT + len(_UPPER[0]) + PUSH + surface.size * walls
+    return 16 + head + len(_NAMES) + _KEPT + len(_UPPER[0]) + PUSH + _DISC * discs + surface.size * walls
 
 
 def motion_limits(
@@ -278,19 +290,22 @@ def motion_limits(
 
 
 def kept_out(robot: BallBalancer, x: ca.SX, given: Unpacked, surface: Surface = FLAT) -> list[Row]:
-    """Return the barriers of the two points' distances to walls and to the disc, and of the hands' to the disc."""
+    """Return the barriers of the two points' distances to walls and to discs, and of the hands' to discs."""
     rows: list[Row] = []
-    w, disc = given.weights, given.disc
+    w = given.weights
     ball, body, height, top, softness, fade = ca.vertsplit(given.keep_out)
     lean = robot.state(x).R_world_body[:, 2]
     center = ca.vertcat(x[:2], robot.ball_radius)
     for plane in given.walls:
         for up, margin in ((0.0, ball), (height, body)):
             rows.append((surface.distance(center + up * lean, plane) - margin, w["torso"], softness, fade))
-    kept = [(up * lean[:2], disc[2], weight) for up, weight in ((0.0, w["disc"]), (top, w["disc_top"]))]
-    kept += [(at[:2], disc[3], w["disc_hands"]) for at, _ in robot.hands(x)]
-    for at, radius, weight in kept:
-        rows.append((ca.sqrt(ca.sumsqr(x[:2] + at - disc[:2]) + 1e-6) - radius, weight, softness, fade))
+    for disc in given.discs:
+        radius, hands, on, hands_on = ca.vertsplit(disc[4:])
+        kept = [(up * lean[:2], radius, on * weight) for up, weight in ((0.0, w["disc"]), (top, w["disc_top"]))]
+        kept += [(at[:2], hands, hands_on * w["disc_hands"]) for at, _ in robot.hands(x)]
+        for at, far, weight in kept:
+            beside = ca.fmax(ca.fabs(x[:2] + at - disc[:2]) - disc[2:4], 0.0)
+            rows.append((ca.sqrt(ca.sumsqr(beside) + 1e-6) - far, weight, softness, fade))
     return rows
 
 

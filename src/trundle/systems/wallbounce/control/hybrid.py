@@ -48,7 +48,7 @@ class HybridControl(BalancerLevel):
         walls: Sequence[Wall] = (),
         largest: float = 60.0,
         weights: BalancerWeights = _WEIGHTS,
-        disc: KeepOutDisc | None = None,
+        discs: Sequence[KeepOutDisc] = (),
         keep_out: KeepOut = _KEEP_OUT,
         push: ArrayLike = (0.0,) * PUSH,
     ) -> FloatArray:
@@ -63,7 +63,7 @@ class HybridControl(BalancerLevel):
         largest : float, N
             f_max.
         weights : BalancerWeights
-        disc : KeepOutDisc, optional
+        discs : sequence of KeepOutDisc
         keep_out : KeepOut
         push : (5,) or (N + 1, 5)
             Rates of l, N, and h, N m, by what else pushes the robot.
@@ -74,7 +74,8 @@ class HybridControl(BalancerLevel):
         head = np.zeros((self.stages + 1, 1 + self.pairs))
         head[:, 0], head[:-1, 1:], head[-1, 1:] = positive("largest", largest, "N"), flags, flags[-1]
         to_go = self.balance(weights).to_go
-        return packed(reference, head, weights, disc, keep_out, to_go, push, walls, self.walls, self.surface)
+        most = self.discs, self.walls
+        return packed(reference, head, weights, discs, keep_out, to_go, push, walls, most, self.surface)
 
     def seed(self, solution: ControlSolution, forces: ArrayLike, schedule: ArrayLike) -> Guess:
         """Return the guess that follows a contact-implicit plan on the same grid.

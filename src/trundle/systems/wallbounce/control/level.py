@@ -63,6 +63,8 @@ class BalancerLevel(ABC):
         Most walls at once; fewer may be given to a call.
     least_normal : float, N
         Of the floor.
+    discs : int
+        Most discs at once.
     surface : Surface
         Kind of the walls: `FLAT`, `ROUND` (planes, pillars, balls, hollows; times in `bench.ilqr`) or a `Formula`.
     """
@@ -73,9 +75,11 @@ class BalancerLevel(ABC):
     step: Period = parameter(0.04, "s, of a stage")
     least_normal: float = 30.0
     surface: Surface = FLAT
+    discs: int = 1
 
     def __post_init__(self) -> None:
         integer("walls", self.walls, minimum=1)
+        integer("discs", self.discs, minimum=0)
         check_parameters(self)
 
     @property
@@ -126,8 +130,8 @@ class BalancerLevel(ABC):
     def _built(self) -> tuple[ControlProblem, ca.Function]:
         robot = self.robot
         x, u = ca.SX.sym("x", 16), ca.SX.sym("u", self.nu)
-        p = ca.SX.sym("p", parameter_count(self.head, self.walls, self.surface))
-        given = unpacked(p, self.head, self.walls, self.surface)
+        p = ca.SX.sym("p", parameter_count(self.head, self.discs, self.walls, self.surface))
+        given = unpacked(p, self.head, self.discs, self.walls, self.surface)
         w, (drive, yaw, joint_rates) = given.weights, (u[:2], u[2], u[3:9])
         touches = self.touches(x, joint_rates, given.walls)
         own = self.contacts(touches, ca.vertsplit(u[9:], self.inputs_of_pair), given)

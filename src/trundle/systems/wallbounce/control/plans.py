@@ -201,7 +201,7 @@ class ImplicitPlanner(_Planner):
         x: FloatArray,
         reference: FloatArray,
         walls: Sequence[Wall],
-        disc: KeepOutDisc | None,
+        discs: Sequence[KeepOutDisc],
         last: BalancerPlan | None,
         event: bool,
         since: ArrayLike,
@@ -216,7 +216,7 @@ class ImplicitPlanner(_Planner):
         x : (16,)
         reference : (N + 1, 16)
         walls : sequence of Wall
-        disc : KeepOutDisc or None
+        discs : sequence of KeepOutDisc
         last : BalancerPlan or None
             The warm start.
         event : bool
@@ -229,7 +229,7 @@ class ImplicitPlanner(_Planner):
             Forecast at the stages, see `ContactImplicit.parameters`.
         """
         control = self.control
-        p = control.parameters(reference, walls, self.law, self.weights, disc, self.keep_out, push)
+        p = control.parameters(reference, walls, self.law, self.weights, discs, self.keep_out, push)
         found = []
         if last is not None:
             found.append(control.solve(x, p, last.later(begin), self.event if event else self.update))
@@ -300,7 +300,7 @@ class TrackingPlanner(_Planner):
         x: FloatArray,
         reference: FloatArray,
         walls: Sequence[Wall],
-        disc: KeepOutDisc | None,
+        discs: Sequence[KeepOutDisc],
         source: BalancerPlan,
         last: BalancerPlan | None,
         fresh: bool,
@@ -314,7 +314,7 @@ class TrackingPlanner(_Planner):
         x : (16,)
         reference : (N + 1, 16)
         walls : sequence of Wall
-        disc : KeepOutDisc or None
+        discs : sequence of KeepOutDisc
         source : BalancerPlan
             Of the contact-implicit level: schedule and seed.
         last : BalancerPlan or None
@@ -327,7 +327,7 @@ class TrackingPlanner(_Planner):
         control = self.control
         passed = begin - source.begin
         schedule = on_grid(source.schedule, source.step, self.times[:-1] + passed)
-        p = control.parameters(reference, schedule, walls, self.largest, self.weights, disc, self.keep_out, push)
+        p = control.parameters(reference, schedule, walls, self.largest, self.weights, discs, self.keep_out, push)
         guesses = [] if last is None else [last.later(begin)]
         seed = control.seed(source.solution, source.forces, source.schedule).shifted(passed / source.step)
         if fresh or not guesses:

@@ -58,7 +58,7 @@ class Surroundings:
     """What is known around the robot; `version` changes when something appears."""
 
     walls: Sequence[Wall] = ()
-    disc: KeepOutDisc | None = None
+    discs: Sequence[KeepOutDisc] = ()
     version: int = 0
 
 
@@ -233,7 +233,7 @@ class TwoLevel:
         begin = clock.perf_counter()
         times = time + self.implicit.times
         plan = self.implicit.plan(
-            time, x, self.reference(time, x, times), around.walls, around.disc, self.plans["implicit"], event,
+            time, x, self.reference(time, x, times), around.walls, around.discs, self.plans["implicit"], event,
             self._since, touching=self.levels == "two-level", push=self.observer.forecast(self.implicit.times),
         )  # fmt: skip
         taken = clock.perf_counter() - begin
@@ -254,7 +254,7 @@ class TwoLevel:
         around = self.surroundings(time)
         times = time + self.hybrid.times
         plan = self.hybrid.plan(
-            time, x, self.reference(time, x, times), around.walls, around.disc, source, self.plans["hybrid"],
+            time, x, self.reference(time, x, times), around.walls, around.discs, source, self.plans["hybrid"],
             self._fresh, self.observer.forecast(self.hybrid.times),
         )  # fmt: skip
         taken = clock.perf_counter() - begin

@@ -46,7 +46,7 @@ SMALLER: Mapping[str, tuple[str, ...]] = {
     "wallbounce-models": ("trials.count=2", "simulation.duration=1.8"),
     "wallbounce-recover": (
         *("trials.count=2", "trials.record=1", "simulation.duration=2.5"),
-        *(f"parts.{part}.trials.count=1" for part in ("drive-only", "implicit-only", "paper-presets")),
+        *(f"parts.{part}.trials.count=1" for part in ("drive-only", "implicit-only", "paper-presets", "simplified")),
     ),
     "wallbounce-stay": (
         *("trials.count=2", "trials.start=[0.5, 0.5]", "simulation.duration=4.0"),

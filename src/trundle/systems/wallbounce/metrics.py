@@ -35,7 +35,7 @@ def recover(run: Trajectory, parts: Runs) -> dict[str, float]:
         "falls_two_level": _count(one.fell for one in trials),
         "safe_two_level": _count(one.safe for one in trials),
     }
-    for part in ("drive-only", "implicit-only", "paper-presets", "gentle"):
+    for part in ("drive-only", "implicit-only", "paper-presets", "simplified", "gentle"):
         if part in parts:
             values[f"safe_{part.replace('-', '_')}"] = _count(one.safe for one in results(parts[part]))
     if "gentle" in parts:
@@ -153,6 +153,7 @@ GROUPS = (
             "safe_drive_only": Quantity("1", "the same without hands: the pushes are hard enough to need the wall"),
             "safe_implicit_only": Quantity("1", "the same with the upper level alone"),
             "safe_paper_presets": Quantity("1", "the same with the paper's presets"),
+            "safe_simplified": Quantity("1", "the same with plans by the paper's simplified dynamics"),
             "safe_gentle": Quantity("1", "the same under gentle pushes"),
             "gentle_force_planned": Quantity("N", "median peak over the gentle pushes"),
             "gentle_force_measured": Quantity("N", "median peak over the gentle pushes"),

@@ -58,7 +58,7 @@ def test_homotopy_reaches_the_optimum_of_a_guess_with_contact(control, seed):
     planner, p = ImplicitPlanner(control, SoftLaw()), control.parameters(ROBOT.rest(), [WALL])
     reference, apart, reached = np.tile(ROBOT.rest(), (control.stages + 1, 1)), [np.nan, np.nan], 0
     for start in random_pushes(ROBOT, 20, seed):
-        found, truths = planner.plan(0.0, start, reference, [WALL], None, None, True, apart).solution, []
+        found, truths = planner.plan(0.0, start, reference, [WALL], (), None, True, apart).solution, []
         for guess in (control.still(start), control.balancing(ROBOT.rest(), BalancerWeights())):
             hand = np.array(guess.states)
             hand[:, 5:11] = np.tile([0.2, 1.2, 0.4], 2)

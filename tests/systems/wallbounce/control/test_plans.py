@@ -133,7 +133,7 @@ def test_a_body_is_kept_where_its_drive_can_hold_it():
     control = HybridControl(ROBOT, stages=2)
     p = control.parameters(ROBOT.rest(), np.zeros((2, 2)))[0]
     x, symbols = ca.SX.sym("x", 16), ca.SX.sym("p", p.size)
-    rows = kept_up(ROBOT, x, unpacked(symbols, control.head, 1))
+    rows = kept_up(ROBOT, x, unpacked(symbols, control.head, control.discs, 1))
     margins = ca.Function("rows", [x, symbols], [ca.vertcat(*(row[0] for row in rows))])
     m, c = ROBOT.mass, ROBOT.com[2]
     share = m * ROBOT.gravity * c / (ROBOT.ball_radius + m * c / ROBOT.effective_mass) * 0.1 / ROBOT.drive_limit

@@ -42,7 +42,7 @@ SMALLER: Mapping[str, tuple[str, ...]] = {
     "rover-sinusoid-4legs": ("simulation.duration=2.5",),
     "walk-flat": ("plan.intervals=[8, 3]", "plan.steps=2", "replay.steps=0"),
     "walk-flat-foot": ("plan.intervals=[8, 3]", "plan.steps=2"),
-    "wallbounce-avoid": ("trials.count=2", "simulation.duration=3.0"),
+    "wallbounce-avoid": ("trials.count=2", "simulation.duration=3.0", "parts.any-start.simulation.duration=5.0"),
     "wallbounce-models": ("trials.count=2", "simulation.duration=1.8"),
     "wallbounce-recover": (
         *("trials.count=2", "trials.record=1", "simulation.duration=2.5"),

@@ -220,6 +220,7 @@ def _surroundings(ax: Axes, run: Trajectory, points: Array) -> None:
 
         corner = center - half[:2]
         ax.add_patch(Rectangle(tuple(corner), 2 * half[0], 2 * half[1], facecolor="#d9cbb3", edgecolor=style.INK))
+        low, high = np.minimum(low, corner - 0.1), np.maximum(high, center + half[:2] + 0.1)
     if trial.goal is not None:
         ax.plot(*trial.goal, "*", color=style.GREEN, markersize=11, label="goal")
         low, high = np.minimum(low, trial.goal - 0.2), np.maximum(high, trial.goal + 0.2)

@@ -39,14 +39,15 @@ class HardHybrid:
 
     Notes
     -----
-    Sequential quadratic programming with whole Gauss-Newton steps. To compare with, not for a loop: ``python -m
+    Sequential quadratic programming with Gauss-Newton steps, whole or first damped: forces depend on distances. To
+    compare with, not for a loop: ``python -m
     bench.ilqr`` prints its times beside those of the penalties' optimiser.
     """
 
     level: HybridControl
 
-    def solve(self, x: Any, parameters: FloatArray, guess: Guess, steps: int = 5) -> ControlSolution:
-        """Return the plan after some quadratic programs; without gains.
+    def solve(self, x: Any, parameters: FloatArray, guess: Guess, steps: int = 5, damped: int = 0) -> ControlSolution:
+        """Return the plan after some quadratic programs, the first `damped` with 0.3 of a step; without gains.
 
         The status is NOT_CONVERGED, with the last good iterate, if a program's answer breaks its own constraints by
         more than 1e-6: the solver's word is not taken. `guess` needs states. `decrease` holds the last step's largest
@@ -59,15 +60,15 @@ class HardHybrid:
         inputs, p = np.array(guess.inputs), without(parameters, level.head, _PENALTIES)
         status, largest, done = Status.ITERATION_LIMIT, np.nan, 0
         known = bool(np.all(np.isfinite(start)) and np.all(np.isfinite(p)))
-        for _ in range(integer("steps", steps, minimum=1)):
+        for k in range(integer("steps", steps, minimum=1)):
             change = self._step(start, states, inputs, p) if known else None
             if change is None:
                 status = Status.NOT_CONVERGED if known else Status.NOT_FINITE
                 break
             done += 1
-            inner = change[:-nx].reshape(N, -1)
-            states += np.vstack([inner[:, :nx], change[None, -nx:]])
-            inputs += inner[:, nx:]
+            inner, share = change[:-nx].reshape(N, -1), 0.3 if k < damped else 1.0
+            states += share * np.vstack([inner[:, :nx], change[None, -nx:]])
+            inputs += share * inner[:, nx:]
             largest = float(np.max(np.abs(change)))
             if largest <= _TOLERANCE:
                 status = Status.SUCCESS
@@ -129,7 +130,7 @@ class HardHybrid:
     def _program(self) -> _Program:
         level, problem = self.level, self.level.problem
         x, u, p, robot = problem.x, problem.u, problem.p, level.robot
-        given = unpacked(p, level.head, level.walls, level.surface)
+        given = unpacked(p, level.head, level.discs, level.walls, level.surface)
         equations, cones, forces = [], [], ca.vertsplit(u[9:], 3)
         for touch, f in zip(level.touches(x, u[3:9], given.walls), forces, strict=True):
             equations += [touch.approach + touch.distance / SETTLE, touch.slip]

@@ -42,11 +42,15 @@ SMALLER: Mapping[str, tuple[str, ...]] = {
     "rover-sinusoid-4legs": ("simulation.duration=2.5",),
     "walk-flat": ("plan.intervals=[8, 3]", "plan.steps=2", "replay.steps=0"),
     "walk-flat-foot": ("plan.intervals=[8, 3]", "plan.steps=2"),
-    "wallbounce-avoid": ("trials.count=2", "simulation.duration=3.0"),
+    "wallbounce-avoid": ("trials.count=2", "simulation.duration=3.0", "parts.any-start.simulation.duration=5.0"),
     "wallbounce-models": ("trials.count=2", "simulation.duration=1.8"),
     "wallbounce-recover": (
         *("trials.count=2", "trials.record=1", "simulation.duration=2.5"),
-        *(f"parts.{part}.trials.count=1" for part in ("drive-only", "implicit-only", "paper-presets")),
+        *(f"parts.{part}.trials.count=1" for part in ("drive-only", "implicit-only", "paper-presets", "simplified")),
+    ),
+    "wallbounce-stay": (
+        *("trials.count=2", "trials.start=[0.5, 0.5]", "simulation.duration=4.0"),
+        *(f"parts.{part}.trials.count=1" for part in ("left", "right", "behind", "away")),
     ),
     "wallbounce-turn": ("trials.count=2", "simulation.duration=2.5"),
 }
@@ -63,7 +67,7 @@ WHOLE_ONLY: Mapping[str, frozenset[str]] = {
 
 SIBLINGS = {
     *("humanoid-ledge", "plate-reorient", "rover-sinusoid-4legs", "walk-up", "walk-flat-foot"),
-    *("wallbounce-models", "wallbounce-turn"),
+    *("wallbounce-models", "wallbounce-stay", "wallbounce-turn"),
 }
 """Those whose task another scenario of their system has, too: `make test` leaves them to `make test-all`."""
 

@@ -14,6 +14,7 @@ from trundle.numerics.compiled.compile import find_compiler
 
 WALL = {"point": [0.5, 0.0, 0.0], "normal": [-1.0, 0.0, 0.0]}
 STAND = {"kind": "wallbounce", "task": "recover", "walls": [WALL]}
+CORRIDOR = [{"point": [0.0, y, 0.0], "normal": [0.0, -y, 0.0]} for y in (1.0, -1.0)]
 DRIVE = {"kind": "wallbounce", "task": "navigate", "goal": {"position": [3.0, 0.0]}}
 
 
@@ -72,7 +73,39 @@ def written(folder: Path, data: dict[str, Any]) -> Path:
             "simulation.duration = 1000000000.0: must be a time > 0, from 1e-9 to",
         ),
         (STAND | {"noise": {"lost": 1.5}}, "noise.lost = 1.5: must be a number from 0 to 1"),
-        (DRIVE | {"box": {"ahead": [0.1, 0.4]}}, "box.ahead = [0.1, 0.4]: must be a place beside the robot"),
+        (
+            DRIVE | {"obstacles": [{"ahead": [0.1, 0.4]}]},
+            "obstacles[0].ahead = [0.1, 0.4]: must be a place beside the robot",
+        ),
+        (
+            DRIVE | {"obstacles": [{"position": [1.0, 0.0]}, {"position": [3.1, 0.2]}]},
+            "obstacles[1].position = [3.1, 0.2]: must be a place off the goal, (3, 0) m, which lies in the box grown "
+            "by torso and margin to 0.38 m",
+        ),
+        (
+            DRIVE | {"obstacles": [{"position": [1.0, 0.0]}], "trials": {"start_ahead": [0.7, 0.7]}},
+            "obstacles[0].position = [1.0, 0.0]: must be a place off the start of trial 1, (0.7, 0) m",
+        ),
+        (
+            DRIVE | {"obstacles": [{"position": [1.5, 0.0], "half_size": [0.1, 0.8, 0.5]}], "walls": CORRIDOR},
+            "goal.position = [3.0, 0.0]: must be a place to which a way leads from the start of trial 1, (0, 0) m",
+        ),
+        (
+            DRIVE | {"obstacles": [{"position": [1.5, 0.5], "side": "left"}], "walls": CORRIDOR},
+            "goal.position = [3.0, 0.0]: must be a place to which a way leads from the start of trial 1, (0, 0) m",
+        ),
+        (
+            DRIVE | {"obstacles": [{"position": [1.0, 0.0], "aside": [0.0, 0.1]}]},
+            "obstacles[0].aside = [0.0, 0.1]: must be left out where position is given",
+        ),
+        (
+            DRIVE | {"obstacles": [{"position": [1.0, 0.0], "side": "above"}]},
+            "obstacles[0].side = \"above\": must be one of 'either', 'left', 'right'",
+        ),
+        (
+            DRIVE | {"walls": CORRIDOR, "trials": {"start_aside": [0.9, 0.9]}},
+            "walls[0].point = [0.0, 1.0, 0.0]: must be a wall that is not in the robot",
+        ),
         (
             DRIVE | {"walls": [WALL | {"point": [2.0, 0.0, 0.0]}]},
             "goal.position = [3.0, 0.0]: must be a place in front of walls[0]",

@@ -1,6 +1,7 @@
 """Ball balancer by Lagrange's equations in five coordinates (x, y, yaw, pitch, roll), derivatives by complex steps.
 
-T = 1/2 (m_b + I_b / r_b^2) |v|^2 + 1/2 m |v_c|^2 + 1/2 w' I w, V = m g c_z; forces enter by their virtual power.
+T = 1/2 (m_b + I_b / r_b^2) |v|^2 + 1/2 m |v_c|^2 + 1/2 w' I w, V = g (m c + R a)_z with the arms' first moment a less
+that of arms at rest; forces enter by their virtual power.
 """
 
 from __future__ import annotations
@@ -61,17 +62,29 @@ def hand(robot, q, joints, side):
     )
 
 
+def arms(robot, joints):
+    """First moment of mass (3,) of the arms, body axes, less that at rest; links' masses are half-way along them."""
+    upper, fore = robot["arm_masses"]
+    total, straight = np.zeros(3), robot | {"forearm": 0.0}
+    for sign, angles in ((1.0, joints), (-1.0, np.tile(robot["joint_rest"], 2))):
+        for side, part in ((1, angles[:3]), (-1, angles[3:])):
+            ends = [hand(r, np.zeros(5), part, side) for r in (straight | {"upper_arm": 0.0}, straight, robot)]
+            total += sign * (upper * (ends[0] + ends[1]) + fore * (ends[1] + ends[2])) / 2
+    return total
+
+
 def motion(robot, q, qd, joints, drive, yaw, forces):
     """Momenta l, h, their rates, accelerations and the load on the floor."""
     M, E = mass_matrix(robot, q), angular_jacobian(q)
     dM = gradient(lambda z: mass_matrix(robot, z), q)
-    height = gradient(lambda z: (orientation(z) @ robot["com"])[2], q)
+    heavy = robot["mass"] * robot["com"] + arms(robot, joints)
+    weight = robot["gravity"] * gradient(lambda z: (orientation(z) @ heavy)[2], q)
     drive3 = np.array([*drive, 0.0])
     Q = np.array([*drive, 0.0, 0.0, 0.0]) + E.T @ (-robot["ball_radius"] * np.cross([0, 0, 1], drive3) + [0, 0, yaw])
     for side, angles, force in zip((1, -1), (joints[:3], joints[3:]), forces, strict=True):
         Q += np.array([*force[:2], 0, 0, 0]) + E.T @ np.cross(hand(robot, q, angles, side), force)
     p = M @ qd
-    p_dot = 0.5 * np.einsum("i,ijk,j->k", qd, dM, qd) - robot["mass"] * robot["gravity"] * height + Q
+    p_dot = 0.5 * np.einsum("i,ijk,j->k", qd, dM, qd) - weight + Q
     acceleration = np.linalg.solve(M, p_dot - np.einsum("ijk,j,k->i", dM, qd, qd))
     E_dot = gradient(angular_jacobian, q) @ qd
     h = np.linalg.solve(E[:, 2:].T, p[2:])

@@ -30,7 +30,7 @@ def test_the_part_with_the_papers_presets_has_its_rules():
 def test_barriers_end_where_the_file_says():
     assert made("controller.torso_range=0.4").keep_out().range == 0.4
     other = load_scenario("wallbounce-recover")
-    assert Setup(other.tables, other.seed).keep_out().range == math.inf
+    assert Setup(other.tables, other.seed).keep_out().range == 0.12
     with pytest.raises(InputError, match=r"controller\.torso_range = 0\.01: must be > softness"):
         build(load_scenario("wallbounce-avoid", ["controller.torso_range=0.01"]))
 
@@ -46,11 +46,12 @@ def test_hands_keep_out_of_the_box_by_their_own_margin():
         def place_box(self, view: View, number: int, center: np.ndarray) -> None:
             self.center = center
 
-    setup = made("box.margin=0.2", "box.hand_margin=0.05")
+    box = "half_size = [0.12, 0.2, 0.5], margin = 0.2, hand_margin = 0.05, appears = 0.5"
+    setup = made(f"obstacles=[{{{box}}}]")
     guide, plant = setup.guide(setup.trials()[0]), Plant()
-    guide._box_appears(plant, setup.trip.box, View())  # type: ignore[arg-type]
-    disc = guide.surroundings(0.6).disc
-    assert disc is not None
+    guide._box_appears(plant, 0, setup.obstacles[0], View())  # type: ignore[arg-type]
+    (disc,) = guide.surroundings(0.6).discs
     assert np.asarray(disc.center) == pytest.approx(plant.center)
     assert disc.radius == pytest.approx(0.12 + 0.14 + 0.2)
     assert disc.hands == pytest.approx(0.12 + 0.03 + 0.05)
+    assert disc.half == pytest.approx([0.0, 0.08])

@@ -108,6 +108,7 @@ def test_what_papers_3_to_5_print_stands_beside_ours() -> None:
         ("wallbounce-turn", "paper 5, figure 1"),
         ("wallbounce-models", "paper 5, VII-B"),
         ("wallbounce-recover", "paper 5, VII-C"),
+        ("wallbounce-stay", "paper 5, VII-C"),
         ("wallbounce-avoid", "paper 5, VII-D"),
     ],
 )

@@ -19,14 +19,24 @@ from trundle.errors import InputError
 from trundle.numerics.compiled.compile import find_compiler
 from trundle.records import load_trajectory
 from trundle.scenarios import build, load_scenario, run
+from trundle.systems.wallbounce.bound import impulse_bound
 from trundle.systems.wallbounce.control.costs import BalancerWeights
 from trundle.systems.wallbounce.control.low_level import LowLevelGains
+from trundle.systems.wallbounce.control.observer import ObserverRules
 from trundle.systems.wallbounce.control.schedule import ScheduleRules
 from trundle.systems.wallbounce.control.two_level import Timing
 from trundle.systems.wallbounce.metrics import _turning, models
 from trundle.systems.wallbounce.record import TrialResult, results, robot_numbers, robot_of
 from trundle.systems.wallbounce.robot import BallBalancer
-from trundle.systems.wallbounce.schema import GainsTable, LawTable, RobotTable, RulesTable, TimingTable, WeightsTable
+from trundle.systems.wallbounce.schema import (
+    GainsTable,
+    LawTable,
+    ObserverTable,
+    RobotTable,
+    RulesTable,
+    TimingTable,
+    WeightsTable,
+)
 from trundle.systems.wallbounce.setup import Setup
 from trundle.systems.wallbounce.trials import QUALITY, _with_trip, run_trial
 
@@ -37,11 +47,16 @@ NAMES = ("recover", "avoid", "turn", "models")
     ("table", "object_", "but"),
     [
         (RobotTable, BallBalancer, {"gravity"}),
-        (LawTable, SoftLaw, set()),
-        (RulesTable, ScheduleRules, set()),
+        (LawTable, SoftLaw, {"largest", "width", "offset"}),
+        (RulesTable, ScheduleRules, {"keep_end"}),
+        (ObserverTable, ObserverRules, set()),
         (GainsTable, LowLevelGains, set()),
         (TimingTable, Timing, set()),
-        (WeightsTable, BalancerWeights, {"joints", "angular", "contact_speed", "contact_distance"}),
+        (
+            WeightsTable,
+            BalancerWeights,
+            {"position", "joints", "angular", "force", "torso", "contact_speed", "contact_distance"},
+        ),
     ],
 )
 def test_defaults_of_files_are_those_of_the_objects(table, object_, but):
@@ -53,6 +68,19 @@ def test_defaults_of_files_are_those_of_the_objects(table, object_, but):
             assert own[name] == getattr(other, name)
         else:
             assert np.asarray(own[name]) == pytest.approx(np.asarray(getattr(other, name)))
+
+
+def test_survivable_pushes_are_those_drawn_up_to_the_bound():
+    away = load_scenario("wallbounce-stay").parts["away"]
+    for share in (1.0, 0.5, 0.0):
+        some = load_scenario("wallbounce-stay", [f"parts.away.trials.survivable={share}"]).parts["away"]
+        free = load_scenario("wallbounce-stay", ["trials.heading=[0.6109, 5.6723]"])
+        cut = 0
+        for held, drawn in zip(Setup.of(some).trials(), Setup.of(free).trials(), strict=True):
+            bound = share * impulse_bound(Setup.of(away).robot, drawn.push[1], drawn.push[3])
+            assert held.push == pytest.approx((min(drawn.push[0], bound), *drawn.push[1:]))
+            cut += held.push[0] < drawn.push[0]
+        assert cut == 10 if share == 0.0 else 0 < cut <= 10
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -67,7 +95,7 @@ def test_trials_are_drawn_with_the_seed_and_the_same_in_all_parts(name):
     if name == "recover":
         pushes = np.array([trial.push for trial in drawn])
         assert len(pushes) == 20
-        assert np.all((pushes >= [18, 0.15, -0.611, 0.3]) & (pushes <= [32, 0.35, 0.611, 0.7]))
+        assert np.all((pushes >= [18, 0.15, -0.611, 0.3, 0.5]) & (pushes <= [32, 0.35, 0.611, 0.7, 0.5]))
         assert Setup(scenario.tables, 1).trials() != drawn
 
 
@@ -211,10 +239,10 @@ def test_a_trip_that_ends_before_the_goal_moves_has_no_times_of_the_move(ends: f
     time = np.linspace(0.0, ends, 51)
     y = np.zeros((51, 16))
     y[:, 0] = time
-    tables: Any = SimpleNamespace(goal=SimpleNamespace(turn_at=1.0), box=None)
+    tables: Any = SimpleNamespace(goal=SimpleNamespace(turn_at=1.0), obstacles=())
     robot = SimpleNamespace(com=[0.0, 0.0, 0.5])
     setup: Any = SimpleNamespace(robot=robot, forward=np.array([1.0, 0.0]), sideways=np.array([0.0, 1.0]))
-    guide: Any = SimpleNamespace(obstacle=None, goal=np.array([1.9, 0.0]))
+    guide: Any = SimpleNamespace(centers=lambda: None, goal=np.array([1.9, 0.0]))
     run: Any = SimpleNamespace(time=time)
     result = _with_trip(result_of(), setup, tables, guide, run, y, np.zeros((51, 2)))
     assert result.along == pytest.approx(ends)

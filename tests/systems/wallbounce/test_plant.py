@@ -126,6 +126,6 @@ def test_torso_and_box_and_wall():
 
 def test_a_robot_without_torso_is_refused():
     with pytest.raises(InputError, match="arm_masses"):
-        BalancerPlant(ROBOT, arm_masses=(8.0, 5.0)).torso()
+        BalancerPlant(BallBalancer(arm_masses=(8.0, 5.0))).torso()
     with pytest.raises(InputError, match="half_size"):
         MovableBox((0, 0), (0.1, -0.1, 0.5))

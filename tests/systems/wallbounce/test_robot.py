@@ -131,6 +131,7 @@ def test_simplified_dynamics_as_written():
     c, flat = oracle.orientation(q) @ robot.com, np.array([1.0, 1.0, 0.0])
     total = f_b + flat * (forces[0] + forces[1])
     moment = np.cross([0, 0, -robot.ball_radius], f_b) + np.cross(c, [0, 0, -robot.mass * robot.gravity])
+    moment += np.cross(oracle.orientation(q) @ oracle.arms(numbers(robot), joints), [0, 0, -robot.gravity])
     moment += sum(np.cross(places[:, i], forces[i]) for i in (0, 1)) - np.cross(c, total) + [0, 0, u[2]]
     assert rate.ravel()[11:13] == pytest.approx(total[:2], rel=1e-13)
     assert rate.ravel()[13:] == pytest.approx(moment, rel=1e-12)
@@ -177,6 +178,8 @@ def test_rates_of_angles_turn_the_body():
         ({"form": "linear"}, "form"),
         ({"joint_lower": (2.0, 0.0, 0.0)}, "joint_lower"),
         ({"floor_friction": -0.1}, "floor_friction"),
+        ({"arm_masses": (0.8,)}, "arm_masses"),
+        ({"arm_masses": (0.8, 0.0)}, "arm_masses"),
         ({"hand_radius": 0.0}, "hand_radius"),
     ],
 )

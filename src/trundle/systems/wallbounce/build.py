@@ -27,14 +27,14 @@ _HANDS = ("left", "right")
 def build(scenario: Scenario) -> TrialsExperiment:
     """Return the experiment of a `wallbounce` scenario."""
     setup = Setup.of(scenario)
-    moved = {"arm_masses": "plant.arm_masses", "off": "controller.rules.off", "far": "controller.rules.far"}
+    moved = {"off": "controller.rules.off", "far": "controller.rules.far"}
     moved["range"] = "controller.torso_range"
     moved |= {level: f"controller.timing.{level}" for level in ("implicit", "hybrid")}
     with error_context("robot", scenario, moved | MOVED):
         try:
             setup.check()
         except InputError as error:
-            if error.key.startswith("walls["):
+            if error.key.startswith(("walls[", "obstacles[")):
                 raise InputError(error.key, error.value, error.allowed, scenario.file) from None
             raise
     return TrialsExperiment(scenario, setup)
@@ -84,7 +84,7 @@ def trajectory(setup: Setup, outcomes: list[Outcome]) -> Trajectory:
         "torso_radius": setup.tables.plant.torso_radius,
         "levels": setup.tables.controller.levels,
         "walls": [{"point": wall.point.tolist(), "normal": wall.normal.tolist()} for wall in setup.walls],
-        "box": None if setup.box is None else np.asarray(setup.box.half_size).tolist(),
+        "boxes": [{"half_size": list(box.half_size), "appears": box.appears} for box in setup.obstacles],
         "task": setup.tables.task,
     }
     # The plant's contacts neither pull nor leave their cones: what it did can be done.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from itertools import product
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 
 #: Keys of the errors below, as they are in a file.
-MOVED = {key: key for key in ("box.ahead", "goal.position", "controller.rules.shortest", "controller.levels")}
+MOVED = {key: key for key in ("goal.position", "controller.rules.shortest", "controller.levels")}
 
 
 def check_robot(robot: BallBalancer) -> None:
@@ -42,19 +44,20 @@ def check_robot(robot: BallBalancer) -> None:
         raise InputError("joint_rest", robot.joint_rest, "within joint_lower and joint_upper")
 
 
-def check_places(tables: Tables, robot: BallBalancer, walls: list[Wall]) -> None:
-    """Refuse walls through the robot, a box that appears in it, and a goal inside a wall.
+def check_places(tables: Tables, robot: BallBalancer, walls: list[Wall], starts: Sequence[FloatArray]) -> None:
+    """Refuse walls through the robot at a start (2,), m, a box that appears in it, and a goal inside a wall.
 
     Raises
     ------
     InputError
     """
     torso, hands = tables.plant.torso_radius, rest_hands(robot)
-    for i, wall in enumerate(walls):
+    for (i, wall), start in product(enumerate(walls), starts):
         key, point = f"walls[{i}].point", tables.walls[i].point
-        if _gap(wall, robot, np.zeros(2)) <= torso * math.hypot(wall.normal[0], wall.normal[1]):
+        if _gap(wall, robot, start) <= torso * math.hypot(wall.normal[0], wall.normal[1]):
             raise InputError(key, point, "a wall that is not in the robot")
-        deepest = min(float(wall.normal @ hand) - wall.offset for hand in hands) - robot.hand_radius
+        lowest = min(float(wall.normal @ hand) for hand in hands) + float(wall.normal[:2] @ start)
+        deepest = lowest - wall.offset - robot.hand_radius
         if deepest <= 0.0:
             allowed = f"a wall that is not in the arms at rest (robot.joint_rest): {-deepest:.3g} m further away"
             raise InputError(key, point, allowed)
@@ -63,13 +66,12 @@ def check_places(tables: Tables, robot: BallBalancer, walls: list[Wall]) -> None
     for i, wall in enumerate(walls):
         if _gap(wall, robot, np.asarray(tables.goal.position)) <= torso * math.hypot(wall.normal[0], wall.normal[1]):
             raise InputError("goal.position", tables.goal.position, f"a place in front of walls[{i}]")
-    box = tables.box
-    if box is not None:
+    for i, box in enumerate(tables.obstacles):
         spans = zip((box.ahead, box.aside), box.half_size[:2], strict=True)
         least = math.hypot(*(max(0.0, low - half, -high - half) for (low, high), half in spans))
-        if least <= torso:
+        if box.position is None and least <= torso:
             allowed = f"a place beside the robot: the box would appear in its torso of {torso:g} m radius"
-            raise InputError("box.ahead", box.ahead, allowed)
+            raise InputError(f"obstacles[{i}].ahead", box.ahead, allowed)
 
 
 def check_rules(controller: BalancerControllerTable) -> None:

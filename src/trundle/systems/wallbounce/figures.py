@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from trundle.records import Trajectory
 from trundle.report import Figure, RunSet, figures_of_runs, style
 from trundle.report.runs import DrawRun, Runs
-from trundle.systems.wallbounce.record import results, robot_of, shown
+from trundle.systems.wallbounce.record import boxes, results, robot_of, shown
 from trundle.systems.wallbounce.robot import tilt_of
 
 if TYPE_CHECKING:
@@ -214,13 +214,13 @@ def _surroundings(ax: Axes, run: Trajectory, points: Array) -> None:
         ax.plot(*ends.T, color=style.INK, linewidth=3.0, solid_capstyle="butt", scalex=False, scaley=False, label=label)
         label = None
         low, high = np.minimum(low, foot - 0.1), np.maximum(high, foot + 0.1)
-    half = run.metadata.get("box")
     trial = shown(run)
-    if half and trial.box is not None:
-        corner = trial.box - half[:2]
+    for center, half, _ in boxes(run):
         from matplotlib.patches import Rectangle
 
+        corner = center - half[:2]
         ax.add_patch(Rectangle(tuple(corner), 2 * half[0], 2 * half[1], facecolor="#d9cbb3", edgecolor=style.INK))
+        low, high = np.minimum(low, corner - 0.1), np.maximum(high, center + half[:2] + 0.1)
     if trial.goal is not None:
         ax.plot(*trial.goal, "*", color=style.GREEN, markersize=11, label="goal")
         low, high = np.minimum(low, trial.goal - 0.2), np.maximum(high, trial.goal + 0.2)

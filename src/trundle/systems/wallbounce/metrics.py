@@ -35,7 +35,7 @@ def recover(run: Trajectory, parts: Runs) -> dict[str, float]:
         "falls_two_level": _count(one.fell for one in trials),
         "safe_two_level": _count(one.safe for one in trials),
     }
-    for part in ("drive-only", "implicit-only", "paper-presets", "gentle"):
+    for part in ("drive-only", "implicit-only", "paper-presets", "simplified", "gentle"):
         if part in parts:
             values[f"safe_{part.replace('-', '_')}"] = _count(one.safe for one in results(parts[part]))
     if "gentle" in parts:
@@ -46,6 +46,16 @@ def recover(run: Trajectory, parts: Runs) -> dict[str, float]:
             values["gentle_force_mismatch"] = float(np.median([one.force_mismatch for one in used]))
             values["gentle_force_measured"] = float(np.median([one.force_measured for one in used]))
         values["gentle_hands_used"] = Count(len(used), len(gentle))
+    return values
+
+
+def stay(run: Trajectory, parts: Runs) -> dict[str, float]:
+    """Return the metrics of `wallbounce-stay`: trials that keep their place, and pushes beyond the drive's bound."""
+    values: dict[str, float] = {}
+    for suffix, source in [("", run), *((f"_{part}", made) for part, made in parts.items() if part in SIDES)]:
+        trials = results(source)
+        values[f"stays{suffix}"] = _count(one.stays for one in trials)
+        values[f"beyond_drive{suffix}"] = _count(one.push_impulse > one.push_bound for one in trials)
     return values
 
 
@@ -110,6 +120,8 @@ def _turning(trials: Sequence[TrialResult]) -> dict[str, float]:
     return {key: float(np.median(np.where(np.isnan(times), np.inf, times))) for key, times in found.items()}
 
 
+SIDES = ("left", "right", "behind", "away")
+"""Parts of `wallbounce-stay`: where the wall is, or pushes that go to no wall."""
 _RATIO = {
     "lateral_time": Quantity("s", "time to 0.25 m sideways, median"),
     "goal_time": Quantity("s", "time to the goal, median"),
@@ -141,6 +153,7 @@ GROUPS = (
             "safe_drive_only": Quantity("1", "the same without hands: the pushes are hard enough to need the wall"),
             "safe_implicit_only": Quantity("1", "the same with the upper level alone"),
             "safe_paper_presets": Quantity("1", "the same with the paper's presets"),
+            "safe_simplified": Quantity("1", "the same with plans by the paper's simplified dynamics"),
             "safe_gentle": Quantity("1", "the same under gentle pushes"),
             "gentle_force_planned": Quantity("N", "median peak over the gentle pushes"),
             "gentle_force_measured": Quantity("N", "median peak over the gentle pushes"),
@@ -148,6 +161,17 @@ GROUPS = (
             "gentle_hands_used": Quantity("1", "gentle trials in which a hand pushes"),
         },
         recover,
+    ),
+    MetricGroup(
+        {
+            f"{name}{suffix}": quantity
+            for suffix in ("", *(f"_{side}" for side in SIDES))
+            for name, quantity in {
+                "stays": Quantity("1", "safe, and within 0.1 m of the goal over the whole of the last 4 s"),
+                "beyond_drive": Quantity("1", "pushes larger than the drive alone survives, by the linear model"),
+            }.items()
+        },
+        stay,
     ),
     MetricGroup(
         {

@@ -17,7 +17,7 @@ from trundle.numerics.rotations import rotation_of
 from trundle.parameters import Length, NonNegative, Period, Positive, check_parameters, parameter
 from trundle.simulate.mujoco.mjcf import GeomContact, add_geom, add_motor, load_mujoco, new_spec, set_inertia
 from trundle.simulate.mujoco.plant import Fall, MujocoPlant, PlantView
-from trundle.systems.wallbounce.robot import ARM_MASSES, ArmMasses, BallBalancer
+from trundle.systems.wallbounce.robot import BallBalancer
 
 if TYPE_CHECKING:
     import mujoco
@@ -62,7 +62,6 @@ class BalancerPlant:
     robot: BallBalancer = field(default_factory=BallBalancer)
     walls: Sequence[Wall] = ()
     boxes: Sequence[MovableBox] = ()
-    arm_masses: ArmMasses = parameter(ARM_MASSES, "kg, upper arm and forearm")
     armature: NonNegative = parameter(0.01, "kg m^2, of the joints' drives")
     torso_radius: Length = parameter(0.14, "m, of the cylinder that collides")
     hand_friction: NonNegative = parameter(0.8, "coefficient of friction")
@@ -124,14 +123,14 @@ class BalancerPlant:
         mass = robot.mass - sum(m for m, _, _ in parts)
         if mass <= 0.0:
             raise InputError(
-                "arm_masses", self.arm_masses, f"together, for two arms, below the robot's {robot.mass} kg"
+                "arm_masses", robot.arm_masses, f"together, for two arms, below the robot's {robot.mass} kg"
             )
         com = (robot.mass * np.asarray(robot.com) - sum(m * p for m, p, _ in parts)) / mass
         inertia = np.diag(np.asarray(robot.inertia)) + robot.mass * _spread(np.asarray(robot.com))
         inertia = inertia - sum(own + m * _spread(p) for m, p, own in parts) - mass * _spread(com)
         moments, axes = np.linalg.eigh(inertia)
         if moments[0] <= 0.0:
-            raise InputError("arm_masses", self.arm_masses, f"small enough for the robot's inertia {robot.inertia}")
+            raise InputError("arm_masses", robot.arm_masses, f"small enough for the robot's inertia {robot.inertia}")
         moments[0] = max(moments[0], 1.001 * (moments[2] - moments[1]))
         return mass, com, axes @ np.diag(moments) @ axes.T
 
@@ -141,7 +140,7 @@ class BalancerPlant:
         for side, (q1, q2, q3) in ((1.0, q[:3]), (-1.0, q[3:])):
             at = np.asarray(self.robot.shoulder) * [1.0, side, 1.0]
             R = _about(0, side * q1) @ _about(1, -q2)
-            for m, length in zip(self.arm_masses, (self.robot.upper_arm, self.robot.forearm), strict=True):
+            for m, length in zip(self.robot.arm_masses, (self.robot.upper_arm, self.robot.forearm), strict=True):
                 local = np.diag(self._rod(m, length))
                 result.append((float(m), at + R @ [0.0, 0.0, -0.5 * length], R @ local @ R.T))
                 at = at + R @ [0.0, 0.0, -length]
@@ -160,7 +159,7 @@ class BalancerPlant:
         upper.add_joint(name=f"{name}_1", axis=[side, 0.0, 0.0], **drive)
         upper.add_joint(name=f"{name}_2", axis=[0.0, -1.0, 0.0], **drive)
         fore.add_joint(name=f"{name}_3", axis=[0.0, -1.0, 0.0], **drive)
-        for body, m, length in zip((upper, fore), self.arm_masses, (robot.upper_arm, robot.forearm), strict=True):
+        for body, m, length in zip((upper, fore), robot.arm_masses, (robot.upper_arm, robot.forearm), strict=True):
             body.mass, body.inertia, body.ipos = float(m), self._rod(m, length), [0.0, 0.0, -0.5 * length]
             body.explicitinertial = True
         hand = GeomContact(0, 2, self.hand_friction, condim=4, priority=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from math import isfinite, nan
 from typing import Annotated
@@ -66,6 +67,7 @@ class TrialResult:
     reason: Annotated[str, column("1", "why it ended early")]
     torso_min: Annotated[float, column("m", "least distance of the torso from walls and boxes")]
     away: Annotated[float, column("m", "distance of the ball from the goal at the end")]
+    away_late: Annotated[float, column("m", "largest distance of the ball from the goal over the last 4 s")]
     lean: Annotated[float, column("rad", "largest lean")]
     force_planned: Annotated[float, column("N", "largest planned force on a hand")]
     force_measured: Annotated[float, column("N", "largest measured force on a hand")]
@@ -89,10 +91,12 @@ class TrialResult:
     push_length: Annotated[float, column("s", "duration of the push")] = nan
     push_heading: Annotated[float, column("rad", "direction of the push, from the x axis")] = nan
     push_height: Annotated[float, column("m", "where the push acts, above the ball's centre")] = nan
+    push_start: Annotated[float, column("s", "when the push begins")] = nan
+    push_bound: Annotated[float, column("N s", "largest impulse of such a push that the drive alone survives")] = nan
     speed: Annotated[float, column("m/s", "speed forward at the start of a trip")] = nan
     goal: Annotated[FloatArray | None, column("m", "goal of a trip at its end", "xy", frame="world")] = None
-    box: Annotated[FloatArray | None, column("m", "centre of the box that appeared", "xy", frame="world")] = None
-    change: Annotated[float, column("s", "when the box appeared or the goal moved, else 0")] = nan
+    boxes: Annotated[FloatArray | None, column("m", "centres of boxes, by number", "box", "xy", frame="world")] = None
+    change: Annotated[float, column("s", "when the first box appeared or the goal moved, else 0")] = nan
     along: Annotated[float, column("m", "farthest way forward")] = nan
     late_contact: Annotated[float, column("s", "time of a hand on the wall later than 1 s after the change")] = nan
     lateral_time: Annotated[float, column("s", "time from the change to 0.25 m sideways")] = nan
@@ -110,14 +114,19 @@ class TrialResult:
         return not self.fell and self.torso_min > 0.0 and self.away <= 0.3
 
     @property
+    def stays(self) -> bool:
+        """Whether the robot was safe and stayed within 0.1 m of its goal over the last 4 s."""
+        return self.safe and self.away_late <= 0.1
+
+    @property
     def cleared(self) -> bool:
-        """Whether the torso kept 2 cm from box and wall and the robot reached its goal."""
+        """Whether the torso kept 2 cm from boxes and walls and the robot reached its goal."""
         return not self.fell and self.torso_min >= 0.02 and isfinite(self.goal_time)
 
     @property
     def as_wanted(self) -> bool:
-        """Whether the robot got round the box where there is one, and else was safe."""
-        return self.safe if self.box is None else self.cleared
+        """Whether the robot got round the boxes where there are any, and else was safe."""
+        return self.safe if self.boxes is None else self.cleared
 
 
 def robot_numbers(robot: BallBalancer) -> dict[str, float | list[float] | str]:
@@ -133,6 +142,14 @@ def robot_of(run: Trajectory) -> BallBalancer:
 def results(run: Trajectory) -> tuple[TrialResult, ...]:
     """Return what came of the trials of a run."""
     return read_trials(run, TrialResult)
+
+
+def boxes(run: Trajectory) -> Iterator[tuple[FloatArray, FloatArray, float]]:
+    """Yield centre (2,) and half sizes (3,), m, and time (s) of each box that appears in the trial that is shown."""
+    centers = shown(run).boxes
+    for center, box in zip(() if centers is None else centers, run.metadata["boxes"], strict=True):
+        if np.isfinite(center).all():
+            yield center, np.array(box["half_size"]), float(box["appears"])
 
 
 def shown(run: Trajectory) -> TrialResult:

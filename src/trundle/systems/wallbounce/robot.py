@@ -34,7 +34,6 @@ ArmMasses = Annotated[
     Range("2 masses > 0, each from 1e-9 to 1e9 (kg)", above=0.0, unit="kg", length=2, in_files=(1e-9, 1e9)),
 ]
 """Of upper arm and forearm."""
-ARM_MASSES = (0.8, 0.6)
 Moments = Annotated[
     Sequence[float], Range("3 numbers > 0, each at most 1e12 (kg m^2)", above=0.0, unit="kg m^2", length=3)
 ]
@@ -113,6 +112,7 @@ class BallBalancer:
     shoulder: Vector3 = parameter(_NUMBERS["shoulder"], "m, of the left arm, body axes")
     upper_arm: Length = parameter(_NUMBERS["upper_arm"], "m")
     forearm: Length = parameter(_NUMBERS["forearm"], "m")
+    arm_masses: ArmMasses = parameter(_NUMBERS["arm_masses"], "kg, upper arm and forearm, their centres half-way")
     hand_radius: Length = parameter(_NUMBERS["hand_radius"], "m")
     joint_lower: Vector3 = parameter(_NUMBERS["joint_lower"], "rad: abduction, flexion, elbow")
     joint_upper: Vector3 = parameter(_NUMBERS["joint_upper"], "rad")
@@ -124,6 +124,7 @@ class BallBalancer:
         check_parameters(self)
         for name in ("com", "inertia", "shoulder", "joint_lower", "joint_upper", "joint_rest"):
             object.__setattr__(self, name, array(name, getattr(self, name), (3,)))
+        object.__setattr__(self, "arm_masses", array("arm_masses", self.arm_masses, (2,)))
         inertia = np.asarray(self.inertia)
         if np.any(2.0 * inertia > np.sum(inertia) * (1 + 1e-12)):
             raise InputError("inertia", inertia, "three positive moments, none above the sum of the others")
@@ -222,13 +223,22 @@ class BallBalancer:
             for i, (r, J) in enumerate(self.hands(x))
         ]
 
-    def rate(self, x: ca.SX, drive: ca.SX, yaw: ca.SX, forces: Sequence[ca.SX], joint_rates: ca.SX) -> ca.SX:
+    def rate(
+        self,
+        x: ca.SX,
+        drive: ca.SX,
+        yaw: ca.SX,
+        forces: Sequence[ca.SX],
+        joint_rates: ca.SX,
+        arms: ca.SX | None = None,
+    ) -> ca.SX:
         """Return dx/dt (16,).
 
         Exact: ldot = f_d + sum_i (f_i)_xy,
-        hdot = m (omega x c) x v + c x m g - r_b e_z x f_d + sum_i r_i x f_i + t_z e_z.
+        hdot = m (omega x c) x v + (m c + R a) x g - r_b e_z x f_d + sum_i r_i x f_i + t_z e_z,
+        where a(q) is the arms' first moment of mass less that of arms at rest: what reaching out costs in balance.
         Simplified, for nearly balanced motions without vertical acceleration and fast turns: the same l with
-        hdot = -r_b e_z x f_d + sum_i r_i x f_i + c x m g - c x (f_d + sum_i f_i)_xy + t_z e_z.
+        hdot = -r_b e_z x f_d + sum_i r_i x f_i + (m c + R a) x g - c x (f_d + sum_i f_i)_xy + t_z e_z.
 
         Parameters
         ----------
@@ -240,6 +250,8 @@ class BallBalancer:
         forces : two of (3,), N
             On the hands, world axes.
         joint_rates : (6,) rad/s
+        arms : (6,) rad, optional
+            Joints at which the arms weigh; left out: those of x.
 
         Notes
         -----
@@ -251,7 +263,8 @@ class BallBalancer:
         for (r, _), f in zip(self.hands(x), forces, strict=True):
             total += ca.vertcat(f[:2], 0)
             moment += ca.cross(r, f)
-        moment += self.mass * self.gravity * ca.vertcat(-s.com[1], s.com[0], 0)
+        heavy = self.mass * s.com + s.R_world_body @ self._arms_moved(s.joints if arms is None else arms)
+        moment += self.gravity * ca.vertcat(-heavy[1], heavy[0], 0)
         if self.form == "simplified":
             moment -= ca.cross(s.com, total)
         else:
@@ -291,11 +304,14 @@ class BallBalancer:
             return FloorLoad(ca.vertcat(drive), normal)
         return FloorLoad(drive - self.ball_inertia / self.ball_radius**2 * v_dot, normal)
 
-    def rest(self, position: ArrayLike = (0.0, 0.0), yaw: float = 0.0) -> np.ndarray:
-        """Return the state (16,) upright and at rest, arms in `joint_rest`."""
+    def rest(self, position: ArrayLike = (0.0, 0.0), yaw: float = 0.0, joints: ArrayLike | None = None) -> np.ndarray:
+        """Return the state (16,) at rest: balanced, the centre of mass above the ball; arms in `joint_rest` or (6,)."""
         x = np.zeros(16)
         x[:2], x[2] = array("position", position, (2,), unit="m"), yaw
-        x[5:11] = np.tile(np.asarray(self.joint_rest), 2)
+        x[5:11] = np.tile(np.asarray(self.joint_rest), 2) if joints is None else array("joints", joints, (6,))
+        a, b, c = self.mass * np.asarray(self.com) + np.array(ca.evalf(self._arms_moved(ca.SX(x[5:11])))).ravel()
+        x[4] = np.arctan2(b, c)
+        x[3] = -np.arctan2(a, np.hypot(b, c))
         return x
 
     def rolling(self, velocity: ArrayLike) -> np.ndarray:
@@ -306,9 +322,28 @@ class BallBalancer:
         moment = np.stack([-z * v[..., 1], z * v[..., 0], x * v[..., 1] - y * v[..., 0]], axis=-1)
         return np.concatenate([self.effective_mass * v, moment], axis=-1)
 
+    def arms_moment(self, q: ca.SX) -> ca.SX:
+        """Return the first moment of mass (3,), kg m, of the arms from O at joints (6,), body axes."""
+        total, (upper, fore) = ca.SX(3, 1), np.asarray(self.arm_masses)
+        for side, first in ((1.0, 0), (-1.0, 3)):
+            q1, q2, q3 = (q[first + i] for i in range(3))
+            elbow = ca.DM(np.asarray(self.shoulder) * [1.0, side, 1.0])
+            middle = self.upper_arm * _along(side * q1, q2)
+            total += upper * (elbow + 0.5 * middle)
+            total += fore * (elbow + middle + 0.5 * self.forearm * _along(side * q1, q2 + q3))
+        return total
+
+    def _arms_moved(self, q: ca.SX) -> ca.SX:
+        return self.arms_moment(q) - self.arms_moment(ca.SX(np.tile(np.asarray(self.joint_rest), 2)))
+
     def _inertia(self, R: ca.SX, com: ca.SX) -> ca.SX:
         about_com = R @ ca.diag(ca.DM(self.inertia)) @ R.T
         return about_com + self.mass * (ca.dot(com, com) * ca.SX.eye(3) - com @ com.T)
+
+
+def _along(abduction: ca.SX, flexion: ca.SX) -> ca.SX:
+    """Direction (3,), body axes, of a link: Rx(abduction) Ry(-flexion) (0, 0, -1)."""
+    return ca.vertcat(ca.sin(flexion), ca.sin(abduction) * ca.cos(flexion), -ca.cos(abduction) * ca.cos(flexion))
 
 
 def tilt_of(yaw: FloatArray, pitch: FloatArray, roll: FloatArray) -> FloatArray:

@@ -33,6 +33,7 @@ from trundle.scenarios.schema import (
 from trundle.systems.wallbounce.control.costs import BalancerWeights
 from trundle.systems.wallbounce.control.level import BalancerLevel
 from trundle.systems.wallbounce.control.low_level import LowLevelGains
+from trundle.systems.wallbounce.control.observer import ObserverRules
 from trundle.systems.wallbounce.control.reference import PathRules
 from trundle.systems.wallbounce.control.schedule import ScheduleRules
 from trundle.systems.wallbounce.control.two_level import Timing
@@ -41,6 +42,7 @@ from trundle.systems.wallbounce.robot import BallBalancer
 
 Range = Annotated[tuple[Real, Real], Array, Allowed("2 numbers, the smaller first")]
 Reach2 = Annotated[tuple[NonNegative, NonNegative], Array, Allowed("2 numbers from 0 to 1e12 (m)")]
+Times = Annotated[tuple[Duration, Duration], Array, Allowed("2 times, the smaller first (s)")]
 Iterations = Annotated[int, Field(ge=1, le=1000), Allowed("an integer from 1 to 1000")]
 Trials = Annotated[int, Field(ge=1, le=1000), Allowed("an integer from 1 to 1000")]
 
@@ -70,34 +72,43 @@ class WallTable(Table):
     normal: Vector3 = Field(description="out of the wall, any length")
 
 
-class BoxTable(Table):
-    """A box that appears on the way."""
+class ObstacleTable(Table):
+    """A box on the way, there from the start or appearing."""
 
     half_size: Sizes3 = Field(default=(0.12, 0.12, 0.5), description="m")
-    appears: Duration = Field(default=1.0, description="s")
+    appears: Duration = Field(default=0.0, description="s")
+    position: Vector2 | None = Field(default=None, description="m, of its centre; left out: by ahead and aside")
     ahead: Range = Field(default=(1.25, 1.35), description="m, of its centre from the ball's then, drawn evenly")
     aside: Range = Field(default=(0.0, 0.0), description="m, of its centre to the left of the way, drawn evenly")
-    pass_on: Literal["left", "right"] = Field(default="right", description="side on which the reference passes")
-    margin: NonNegative = Field(default=0.12, description="m, added to box and torso for the disc plans keep out of")
-    hand_margin: NonNegative | None = Field(
-        default=None, description="m, added to box and hand for the disc hands keep out of; left out: of none"
-    )
+    side: Literal["either", "left", "right"] = Field(default="either", description="on which the path passes")
+    margin: NonNegative = Field(default=0.12, description="m, added to box and torso for what plans keep out of")
+    hand_margin: NonNegative = Field(default=0.03, description="m, added to box and hand for what hands keep out of")
 
 
-class LawTable(table_of(SoftLaw)):
+class LawTable(table_of(SoftLaw, defaults={"largest": 100.0, "width": 0.01, "offset": 0.03})):
     """Soft force of plans: largest / (1 + exp((distance + offset) / width))."""
 
 
-class RulesTable(table_of(ScheduleRules)):
+class RulesTable(table_of(ScheduleRules, defaults={"keep_end": True})):
     """When a planned force is a contact of the schedule."""
 
 
-class WeightsTable(table_of(BalancerWeights, _WEIGHTS, defaults={"joints": 1.0, "angular": 1.0})):
+class WeightsTable(
+    table_of(
+        BalancerWeights,
+        _WEIGHTS,
+        defaults={"position": 120.0, "joints": 1.0, "angular": 1.0, "force": 0.045, "torso": 10.0},
+    )
+):
     """Weights of the plans' costs; see `trundle.systems.wallbounce.control.costs.BalancerWeights`."""
 
 
 class GainsTable(table_of(LowLevelGains)):
     """Gains of the low level; see `trundle.systems.wallbounce.control.low_level.LowLevelGains`."""
+
+
+class ObserverTable(table_of(ObserverRules)):
+    """The observer of pushes."""
 
 
 class TimingTable(table_of(Timing)):
@@ -117,15 +128,17 @@ class BalancerControllerTable(table_of(BalancerLevel, ["stages", "step"])):
     iterations: Iterations = Field(default=15, description="of a contact-implicit update, at most")
     event_iterations: Iterations = Field(default=15, description="for each law of the homotopy at an event")
     hybrid_iterations: Iterations = Field(default=5, description="of a hybrid update")
-    event_momentum: Positive = Field(default=4.0, description="N s, departure from the plan that is an event")
+    event_momentum: Positive = Field(default=2.0, description="N s, departure from the plan that is an event")
     torso_margins: Reach2 = Field(default=(0.20, 0.18), description="m, of ball and torso at 1.05 m from walls")
-    torso_range: Size | None = Field(
-        default=None, description="m beyond the margins, where walls and obstacles are not felt; left out: no end"
+    torso_range: Size = Field(default=0.12, description="m beyond the margins, where walls and obstacles are not felt")
+    ready: NonNegative = Field(
+        default=0.07, description="m, of the hands of a robot that stands from walls within reach; 0: arms at rest"
     )
     law: LawTable = Field(default_factory=LawTable)
     rules: RulesTable = Field(default_factory=RulesTable)
     weights: WeightsTable = Field(default_factory=WeightsTable)
     gains: GainsTable = Field(default_factory=GainsTable)
+    observer: ObserverTable = Field(default_factory=ObserverTable)
     timing: TimingTable = Field(default_factory=TimingTable)
 
 
@@ -143,16 +156,25 @@ class BalancerNoiseTable(Table):
     lost: Fraction = Field(default=0.0, description="share of measurements that are not a number: the last one counts")
 
 
+PUSH = ("impulse", "length", "heading", "height", "start")
+"""What a push is drawn of, each from a range of `PushesTable`."""
+START = ("start_heading", "start_ahead", "start_aside")
+"""What a start is drawn of beside its speed, each from a range of `TripsTable`."""
+
+
 class PushesTable(Table):
     """Pushes, one a trial, drawn evenly with the scenario's seed."""
 
     count: Trials = Field(default=20, description="of trials")
     record: Trials = Field(default=1, description="number of the trial that becomes the trajectory, at most count")
-    start: Duration = Field(default=0.5, description="s")
+    start: Times = Field(default=(0.5, 0.5), description="s")
     impulse: Range = Field(default=(18.0, 32.0), description="N s")
     length: Range = Field(default=(0.15, 0.35), description="s")
     heading: Range = Field(default=(-0.6109, 0.6109), description="rad, from the x axis")
     height: Range = Field(default=(0.3, 0.7), description="m, above the ball's centre")
+    survivable: NonNegative | None = Field(
+        default=None, description="most of an impulse over what the drive alone survives; left out: as drawn"
+    )
 
 
 class TripsTable(Table):
@@ -160,7 +182,10 @@ class TripsTable(Table):
 
     count: Trials = Field(default=10, description="of trials")
     record: Trials = Field(default=1, description="number of the trial that becomes the trajectory, at most count")
-    start_speed: Range = Field(default=(0.0, 0.0), description="m/s, forward at the start, drawn evenly")
+    start_speed: Range = Field(default=(0.0, 0.0), description="m/s, at the start, drawn evenly")
+    start_heading: Range = Field(default=(0.0, 0.0), description="rad, of the start's speed to the left of forward")
+    start_ahead: Range = Field(default=(0.0, 0.0), description="m, of the start forward of the origin")
+    start_aside: Range = Field(default=(0.0, 0.0), description="m, of the start to the left of the origin")
 
 
 class GoalTable(Table):
@@ -204,7 +229,7 @@ class WallbounceRecover(WallbounceTable):
 
     def _check(self) -> None:
         super()._check()
-        for key in ("impulse", "length", "heading", "height"):
+        for key in PUSH:
             _check_range("trials", key, getattr(self.trials, key))
         if self.trials.length[0] <= 0.0:
             raise fault("trials.length", "must be times > 0 (s)")
@@ -216,15 +241,20 @@ class WallbounceNavigate(WallbounceTable):
     task: Literal["navigate"]
     goal: GoalTable = Field(default_factory=GoalTable)
     path: PathTable = Field(default_factory=PathTable)
-    box: BoxTable | None = Field(default=None, description="left out: nothing stands in the way")
+    obstacles: Annotated[
+        tuple[ObstacleTable, ...], Array, Field(max_length=8), Allowed("at most 8 tables [[obstacles]]")
+    ] = ()
     trials: TripsTable = Field(default_factory=TripsTable)
 
     def _check(self) -> None:
         super()._check()
-        _check_range("trials", "start_speed", self.trials.start_speed)
-        if self.box is not None:
-            _check_range("box", "ahead", self.box.ahead)
-            _check_range("box", "aside", self.box.aside)
+        for key in ("start_speed", *START):
+            _check_range("trials", key, getattr(self.trials, key))
+        for i, table in enumerate(self.obstacles):
+            for key in ("ahead", "aside"):
+                _check_range(f"obstacles[{i}]", key, getattr(table, key))
+                if table.position is not None and key in table.model_fields_set:
+                    raise fault(f"obstacles[{i}].{key}", "must be left out where position is given")
         if self.goal.position == (0.0, 0.0):
             raise fault("goal.position", "must differ from the start, the origin")
 

@@ -18,6 +18,7 @@ from trundle.numerics.ilqr import Limits
 from trundle.simulate.mujoco.plant import PlantView
 from trundle.simulate.mujoco.pushes import Action, ForcePulse
 from trundle.simulate.mujoco.sensors import Sensors
+from trundle.systems.wallbounce.bound import impulse_bound
 from trundle.systems.wallbounce.checks import check_places, check_robot, check_rules
 from trundle.systems.wallbounce.control import (
     NO_FORCE,
@@ -25,7 +26,6 @@ from trundle.systems.wallbounce.control import (
     HybridControl,
     ImplicitPlanner,
     KeepOut,
-    KeepOutDisc,
     LowLevel,
     PassedObstacle,
     PathPlanner,
@@ -34,14 +34,16 @@ from trundle.systems.wallbounce.control import (
     TimedGoal,
     TrackingPlanner,
     TwoLevel,
+    ready,
 )
+from trundle.systems.wallbounce.obstacles import check_ways, disc_of, side_of_table
 from trundle.systems.wallbounce.plant import BalancerPlant, MovableBox
 from trundle.systems.wallbounce.robot import BallBalancer
-from trundle.systems.wallbounce.schema import WallbounceNavigate, WallbounceRecover
+from trundle.systems.wallbounce.schema import PUSH, START, WallbounceNavigate, WallbounceRecover
 
 if TYPE_CHECKING:
     from trundle.scenarios.scenario import Scenario
-    from trundle.systems.wallbounce.schema import BoxTable, GoalTable, Tables
+    from trundle.systems.wallbounce.schema import GoalTable, ObstacleTable, Tables
 
 
 @dataclass(frozen=True)
@@ -50,27 +52,36 @@ class Trial:
 
     Attributes
     ----------
-    push : (4,) or None
-        Impulse, N s, length, s, heading, rad, and height, m.
-    box : (2,) or None
-        Centre of the box ahead and aside of the ball when it appears, m.
+    push : (5,) or None
+        Impulse, N s, length, s, heading, rad, height, m, and start, s.
+    boxes : sequence of (2,)
+        Of each obstacle: its centre ahead and aside of the ball when it appears, m.
     speed : float, m/s
-        Forward at the start.
+        At the start.
+    heading : float, rad
+        Of the start's speed, to the left of forward.
+    place : (2,)
+        Of the start, m.
     seed : int
         Of the sensors' noise.
     """
 
     push: tuple[float, ...] | None = None
-    box: tuple[float, ...] | None = None
+    boxes: tuple[tuple[float, float], ...] = ()
     speed: float = 0.0
+    heading: float = 0.0
+    place: tuple[float, float] = (0.0, 0.0)
     seed: int = 0
 
 
 @lru_cache(maxsize=8)
-def _levels(robot: str, gravity: float, walls: int, stages: int, step: float) -> tuple[ContactImplicit, HybridControl]:
+def _levels(
+    robot: str, gravity: float, walls: int, discs: int, stages: int, step: float
+) -> tuple[ContactImplicit, HybridControl]:
     """Both problems of a robot (JSON), compiled once for all parts and trials."""
     believed = BallBalancer(**json.loads(robot), gravity=gravity)
-    return ContactImplicit(believed, walls, stages, step), HybridControl(believed, walls, stages, step)
+    sizes = believed, walls, stages, step
+    return ContactImplicit(*sizes, discs=discs), HybridControl(*sizes, discs=discs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,10 +121,14 @@ class Setup:
         return result
 
     @property
-    def box(self) -> MovableBox | None:
-        """The box that appears, far away until then."""
-        table = self.trip.box if self.trip else None
-        return None if table is None else MovableBox((0.0, -100.0), table.half_size)
+    def boxes(self) -> list[MovableBox]:
+        """The boxes, far away until they appear."""
+        return [MovableBox((0.0, -100.0), table.half_size) for table in self.obstacles]
+
+    @property
+    def obstacles(self) -> tuple[ObstacleTable, ...]:
+        """The tables of the boxes."""
+        return self.trip.obstacles if self.trip else ()
 
     def plant(self) -> BalancerPlant:
         """Return the true robot among walls and boxes."""
@@ -127,7 +142,7 @@ class Setup:
             drive_limit=table.drive_limit,
             yaw_limit=table.yaw_limit,
         )
-        return BalancerPlant(true, self.walls, [] if self.box is None else [self.box], **table.values(BalancerPlant))
+        return BalancerPlant(true, self.walls, self.boxes, **table.values(BalancerPlant))
 
     def check(self) -> None:
         """Build everything but the compiled plans, and refuse what does not fit together.
@@ -138,7 +153,10 @@ class Setup:
         """
         robot = self.robot
         check_robot(robot)
-        check_places(self.tables, robot, self.walls)
+        starts = [np.array(place) for place in dict.fromkeys(trial.place for trial in self.trials())]
+        check_places(self.tables, robot, self.walls, starts)
+        if self.trip:
+            check_ways(self.trip, robot, self.walls, self.keep_out(), starts, self.sideways)
         check_rules(self.tables.controller)
         self.plant().torso()
         self.keep_out()
@@ -147,14 +165,13 @@ class Setup:
     def keep_out(self) -> KeepOut:
         """Return how far the body keeps from walls and obstacles."""
         table = self.tables.controller
-        end = math.inf if table.torso_range is None else table.torso_range
-        return KeepOut(ball=table.torso_margins[0], body=table.torso_margins[1], range=end)
+        return KeepOut(ball=table.torso_margins[0], body=table.torso_margins[1], range=table.torso_range)
 
     def levels(self) -> tuple[ContactImplicit, HybridControl]:
         """Return both problems, compiled."""
         table = self.tables.controller
         robot, gravity = self.tables.robot.model_dump_json(), self.tables.simulation.gravity
-        return _levels(robot, gravity, max(1, len(self.walls)), table.stages, table.step)
+        return _levels(robot, gravity, max(1, len(self.walls)), max(1, len(self.boxes)), table.stages, table.step)
 
     def policy(self, reference: Reference, surroundings: Callable[[float], Surroundings]) -> TwoLevel:
         """Return the controller."""
@@ -164,7 +181,7 @@ class Setup:
         implicit, hybrid = self.levels()
         found = NO_FORCE if table.levels == "drive-only" else law
         events = Limits(table.event_iterations, tolerance=1e-5)
-        low = LowLevel(self.robot, table.gains.make(), self.tables.plant.arm_masses)
+        low = LowLevel(self.robot, table.gains.make(), self.tables.plant.drive_limit)
         return TwoLevel(
             low,
             ImplicitPlanner(implicit, found, weights, rules, margins, Limits(table.iterations, tolerance=1e-4), events),
@@ -174,6 +191,7 @@ class Setup:
             table.timing.make(),
             table.levels,
             table.event_momentum,
+            table.observer.make(),
         )
 
     # what a trial adds --------------------------------------------------------------------------------
@@ -183,24 +201,37 @@ class Setup:
         rng = np.random.default_rng(self.seed)
         if self.tables.task == "recover":
             table = self.tables.trials
-            low, high = np.array([table.impulse, table.length, table.heading, table.height]).T
-            drawn = [rng.uniform(low, high) for _ in range(table.count)]
-            return [Trial(push=tuple(map(float, d)), seed=self.seed + k) for k, d in enumerate(drawn)]
-        result, box = [], self.tables.box
-        for k in range(self.tables.trials.count):
-            speed = float(rng.uniform(*self.tables.trials.start_speed))
-            place = None if box is None else (float(rng.uniform(*box.ahead)), float(rng.uniform(*box.aside)))
-            result.append(Trial(box=place, speed=speed, seed=self.seed + k))
+            low, high = np.array([getattr(table, name) for name in PUSH[:-1]]).T
+            drawn = np.array([rng.uniform(low, high) for _ in range(table.count)])
+            if table.survivable is not None:
+                most = [table.survivable * self.bound(length, height) for _, length, _, height in drawn]
+                drawn[:, 0] = np.minimum(drawn[:, 0], most)
+            pushes = np.column_stack([drawn, rng.uniform(*table.start, table.count)]).tolist()
+            return [Trial(push=tuple(push), seed=self.seed + k) for k, push in enumerate(pushes)]
+        result, table = [], self.tables.trials
+        for k in range(table.count):
+            speed = float(rng.uniform(*table.start_speed))
+            boxes = [(float(rng.uniform(*box.ahead)), float(rng.uniform(*box.aside))) for box in self.tables.obstacles]
+            result.append(Trial(boxes=tuple(boxes), speed=speed, seed=self.seed + k))
+        low, high = np.array([getattr(table, name) for name in START]).T
+        starts = rng.uniform(low, high, (table.count, len(START))).tolist()
+        for k, (heading, ahead, aside) in enumerate(starts):
+            x, y = (ahead * self.forward + aside * self.sideways).tolist()
+            result[k] = replace(result[k], heading=heading, place=(x, y))
         return result
+
+    def bound(self, length: float, height: float) -> float:
+        """Return `impulse_bound` of a push, N s, with the drive of plans; one too short is as long as a step."""
+        return impulse_bound(self.robot, max(length, self.tables.plant.step), max(height, 0.0))
 
     def pushes(self, trial: Trial) -> list[ForcePulse]:
         """Return the push of a trial, if it has one."""
         if trial.push is None or self.tables.task != "recover":
             return []
-        impulse, length, heading, height = trial.push
+        impulse, length, heading, height, start = trial.push
         force = impulse / length * np.array([math.cos(heading), math.sin(heading), 0.0])
         step = self.tables.plant.step
-        return [ForcePulse("base", [0.0, 0.0, height], force, self.tables.trials.start, max(step, length))]
+        return [ForcePulse("base", [0.0, 0.0, height], force, start, max(step, length))]
 
     def sensors(self, plant: BalancerPlant, trial: Trial) -> Sensors:
         """Return the sensors of the controller."""
@@ -213,10 +244,11 @@ class Setup:
         return Sensors(plant.measure, sigma, table.delay, trial.seed, _losing(table.lost, trial.seed))
 
     def start(self, trial: Trial) -> FloatArray:
-        """Return the state (16,) at the start: upright, rolling forward at the trial's speed."""
+        """Return the state (16,) at the start: upright, rolling at the trial's speed."""
         robot = self.robot
-        x = robot.rest()
-        x[11:] = robot.rolling(trial.speed * self.forward)
+        x = robot.rest(trial.place)
+        way = math.cos(trial.heading) * self.forward + math.sin(trial.heading) * self.sideways
+        x[11:] = robot.rolling(trial.speed * way)
         return x
 
     @property
@@ -244,20 +276,22 @@ def _losing(share: float, seed: int) -> Callable[[float, FloatArray], FloatArray
 
 
 class Guide:
-    """Reference and surroundings of one trial; box and new goal are placed relative to the robot when they appear."""
+    """Reference and surroundings of one trial; boxes and a new goal may be placed relative to the robot then."""
 
     def __init__(self, setup: Setup, trial: Trial) -> None:
         self.setup, self.trial, self.trip = setup, trial, setup.trip
         self.robot, self.walls = setup.robot, setup.walls
         self.place: FloatArray | None = None  # of the ball when the box appeared or the goal moved
         self.goal = np.array(self.trip.goal.position) if self.trip else np.zeros(2)
-        self.obstacle: PassedObstacle | None = None
+        self.obstacles: dict[int, PassedObstacle] = {}
         self._planner = self._made(0.0)
+        gap = setup.tables.controller.ready
+        self._held = self.robot.rest() if gap == 0.0 else ready(self.robot, gap, self.walls)
 
     def reference(self, time: float, state: FloatArray, times: FloatArray) -> FloatArray:
         """Return x_ref (n, 16)."""
         if self._planner is None:
-            return np.tile(self.robot.rest(self.goal), (len(times), 1))
+            return np.tile(self._held, (len(times), 1))
         return self._planner.reference(time, state, times)
 
     def surroundings(self, time: float) -> Surroundings:
@@ -267,25 +301,28 @@ class Guide:
     def actions(self, plant: BalancerPlant) -> list[Action]:
         """Return the events of the trial."""
         found = []
-        if self.trip and self.trip.box is not None:
-            found.append(Action(self.trip.box.appears, partial(self._box_appears, plant, self.trip.box)))
+        for number, table in enumerate(self.setup.obstacles):
+            found.append(Action(table.appears, partial(self._box_appears, plant, number, table)))
         if self.trip and self.trip.goal.turn_at is not None:
             found.append(Action(self.trip.goal.turn_at, partial(self._goal_moves, self.trip.goal)))
         return found
 
-    def _box_appears(self, plant: BalancerPlant, table: BoxTable, view: PlantView) -> None:
+    def _box_appears(self, plant: BalancerPlant, number: int, table: ObstacleTable, view: PlantView) -> None:
         forward, sideways = self.setup.forward, self.setup.sideways
-        ahead, aside = self.trial.box or (0.0, 0.0)
+        ahead, aside = self.trial.boxes[number]
         self.place = np.array(view.position("base")[:2])
         start = self.place - sideways * float(self.place @ sideways)
-        center = start + ahead * forward + aside * sideways
-        plant.place_box(view, 0, center)
-        width = max(table.half_size[:2])
-        radius = width + self.setup.tables.plant.torso_radius + table.margin
-        hands = 0.0 if table.hand_margin is None else width + self.robot.hand_radius + table.hand_margin
-        side = sideways if table.pass_on == "left" else -sideways
-        self.obstacle = PassedObstacle(KeepOutDisc(center, radius, hands), side, view.time)
+        center = start + ahead * forward + aside * sideways if table.position is None else np.array(table.position)
+        plant.place_box(view, number, center)
+        disc = disc_of(table, center, self.setup.tables.plant.torso_radius, self.robot.hand_radius)
+        self.obstacles[number] = PassedObstacle(disc, side_of_table(table, sideways), view.time)
         self._planner = self._made(view.time)
+
+    def centers(self) -> FloatArray | None:
+        """Return the centres (boxes, 2), m, of all boxes, NaN of one that has not appeared; None without boxes."""
+        count, unseen = len(self.trial.boxes), np.full(2, math.nan)
+        found = [self.obstacles[i].disc.center if i in self.obstacles else unseen for i in range(count)]
+        return np.array(found) if found else None
 
     def _goal_moves(self, table: GoalTable, view: PlantView) -> None:
         self.place = np.array(view.position("base")[:2])
@@ -297,5 +334,6 @@ class Guide:
         if self.trip is None:
             return None
         goals: Sequence[TimedGoal] = [TimedGoal(self.goal, time)] * (1 if self.place is None else 2)
-        obstacles = [] if self.obstacle is None else [self.obstacle]
-        return PathPlanner(self.robot, goals, self.walls, obstacles, self.trip.path.make(), self.setup.forward)
+        rules, keep_out = self.trip.path.make(), self.setup.keep_out()
+        around = list(self.obstacles.values())
+        return PathPlanner(self.robot, goals, self.walls, around, rules, self.setup.forward, keep_out)

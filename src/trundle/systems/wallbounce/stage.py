@@ -1,4 +1,4 @@
-"""What the moving picture of a wall-bouncing robot shows: robot, walls, box, forces, and both plans as ghosts."""
+"""What the moving picture of a wall-bouncing robot shows: robot, walls, boxes, forces, and both plans as ghosts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trundle.numerics.rotations import rotations_ypr
 from trundle.records import Trajectory
 from trundle.report.meshes import MeshPart
 from trundle.report.staging import Actor, Stage, frame_times, sampled
-from trundle.systems.wallbounce.record import robot_of, shown
+from trundle.systems.wallbounce.record import boxes, robot_of
 from trundle.systems.wallbounce.robot import BallBalancer
 
 Array = NDArray[np.float64]
@@ -33,7 +33,7 @@ def stage(run: Trajectory) -> Stage:
         name = f"ahead_{level}"
         if name in run and np.any(run[f"solve_time_{level}"]):
             actors += _robot(run, f"plan_{level}", sampled(run, run[name], times), colour, opacity)
-    actors += _walls(run, len(times)) + _box(run, times)
+    actors += _walls(run, len(times)) + _boxes(run, times)
     hands = [sampled(run, run["hand_position"][:, i], times) for i in (0, 1)]
     forces = [sampled(run, run["hand_force_measured"][:, i], times) for i in (0, 1)]
     planned = [sampled(run, run["hand_force_planned"][:, i], times) for i in (0, 1)]
@@ -113,18 +113,19 @@ def _walls(run: Trajectory, count: int) -> list[Actor]:
     return actors
 
 
-def _box(run: Trajectory, times: Array) -> list[Actor]:
-    half, trial = run.metadata.get("box"), shown(run)
-    if not half or trial.box is None:
-        return []
+def _boxes(run: Trajectory, times: Array) -> list[Actor]:
     x, y, z = np.meshgrid([-1, 1], [-1, 1], [-1, 1], indexing="ij")
-    corners = np.column_stack([x.ravel(), y.ravel(), z.ravel()]) * half
+    corners = np.column_stack([x.ravel(), y.ravel(), z.ravel()])
     quads = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
     faces = np.array([[a, b, c] for a, b, c, _ in quads] + [[a, c, d] for a, _, c, d in quads])
-    there = times >= trial.change - 1e-9
-    place = np.where(there[:, None], [*trial.box, half[2]], [0.0, 0.0, -50.0])
     still = np.tile([1.0, 0.0, 0.0, 0.0], (len(times), 1))
-    return [Actor("box", (MeshPart(corners, faces, _BOX, 0.85, True, True),), place, still)]
+    actors = []
+    for i, (center, half, appears) in enumerate(boxes(run)):
+        there = times >= appears - 1e-9
+        place = np.where(there[:, None], [*center, half[2]], [0.0, 0.0, -50.0])
+        part = MeshPart(corners * half, faces, _BOX, 0.85, True, True)
+        actors.append(Actor(f"box{i}", (part,), place, still))
+    return actors
 
 
 def cylinder(

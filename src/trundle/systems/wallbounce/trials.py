@@ -18,12 +18,14 @@ from trundle.systems.wallbounce.control.two_level import TwoLevel
 from trundle.systems.wallbounce.plant import BalancerPlant
 from trundle.systems.wallbounce.record import TrialResult
 from trundle.systems.wallbounce.robot import tilt_of
+from trundle.systems.wallbounce.schema import PUSH
 from trundle.systems.wallbounce.setup import Guide, Setup, Trial
 
 if TYPE_CHECKING:
     from trundle.systems.wallbounce.schema import WallbounceNavigate
 
 
+_LATE = 4.0  # s at the end, over which a robot should stay in its place
 _AHEAD = 0.4  # s, of the postures that are drawn as ghosts
 _PRESSED = 1.0  # N of normal force from which a planned stage is a contact
 QUALITY = ("penetration", "slip", "off_wall_force")
@@ -144,12 +146,14 @@ def _result(setup: Setup, trial: Trial, guide: Guide, run: PlantRun, policy: Two
     measured = y[:, 22:28].reshape(-1, 2, 3)
     size, real = np.linalg.norm(planned, axis=2), np.linalg.norm(measured, axis=2)
     on, apart = size > 3.0, np.linalg.norm(measured - planned, axis=2)
+    away = np.linalg.norm(y[:, :2] - guide.goal, axis=1)
     thinned = slice(None, None, max(1, len(run.time) // 60))
     result = TrialResult(
         status=run.status.label,
         reason=run.reason,
         torso_min=float(np.min(run.records["torso_distance"])),
-        away=float(np.linalg.norm(y[-1, :2] - guide.goal)),
+        away=float(away[-1]),
+        away_late=float(np.max(away[run.time >= run.time[-1] - _LATE])),
         lean=float(np.max(np.linalg.norm(y[:, 3:5], axis=1))),
         force_planned=float(np.max(size)),
         force_measured=float(np.max(real)),
@@ -169,8 +173,9 @@ def _result(setup: Setup, trial: Trial, guide: Guide, run: PlantRun, policy: Two
         path=y[thinned, :2],
     )
     if trial.push is not None:
-        impulse, length, heading, height = trial.push
-        return replace(result, push_impulse=impulse, push_length=length, push_heading=heading, push_height=height)
+        push = dict(zip(PUSH, trial.push, strict=True))
+        bound = setup.bound(push["length"], push["height"])
+        return replace(result, push_bound=bound, **{f"push_{name}": value for name, value in push.items()})
     result = replace(result, speed=trial.speed)
     return result if setup.trip is None else _with_trip(result, setup, setup.trip, guide, run, y, real)
 
@@ -185,7 +190,7 @@ def _with_trip(
     real: FloatArray,
 ) -> TrialResult:
     """Return the result with what came of a trip, of measurements y (n, 28) and forces on the hands (n, 2), N."""
-    change = tables.goal.turn_at if tables.box is None else tables.box.appears
+    change = min((box.appears for box in tables.obstacles), default=tables.goal.turn_at)
     begin = 0.0 if change is None else change
     after = run.time >= begin - 1e-9
     origin = y[after, :2][0] if after.any() else y[-1, :2]  # a run may end before anything changes
@@ -198,7 +203,7 @@ def _with_trip(
     push = np.linalg.norm(np.gradient(speed, run.time, axis=0), axis=1)
     return replace(
         result,
-        box=None if guide.obstacle is None else guide.obstacle.disc.center,
+        boxes=guide.centers(),
         goal=guide.goal,
         change=begin,
         along=float(np.max(y[:, :2] @ setup.forward)),

@@ -14,6 +14,7 @@ from trundle.numerics.compiled.compile import find_compiler
 from trundle.numerics.ilqr import Limits
 from trundle.status import Status
 from trundle.systems.wallbounce.control.contact_implicit import ContactImplicit
+from trundle.systems.wallbounce.control.costs import BalancerWeights
 from trundle.systems.wallbounce.control.hybrid import HybridControl
 from trundle.systems.wallbounce.control.schedule import ScheduleRules, contact_schedule
 from trundle.systems.wallbounce.robot import BallBalancer
@@ -27,13 +28,17 @@ pytestmark = pytest.mark.skipif(find_compiler() is None, reason="minutes without
 
 @pytest.fixture(scope="module")
 def levels():
-    """Implicit plan, its schedule, the hybrid problem, its parameters and its seed."""
+    """The hybrid problem, its parameters and seed, and the schedule of an implicit plan without early arrivals."""
+    return planned(arrives=0.0)
+
+
+def planned(**rules):
     implicit, hybrid = ContactImplicit(ROBOT), HybridControl(ROBOT)
     p = implicit.parameters(ROBOT.rest(), [WALL])
-    plan = implicit.discover(START, p, implicit.still(START), Limits(40))
+    plan = implicit.discover(START, p, implicit.balancing(ROBOT.rest(), BalancerWeights()), Limits(40))
     seen = [implicit.observe(plan.states[k], plan.inputs[k], p[k]) for k in range(25)]
     distances, forces = (np.array([np.array(row[i]).ravel() for row in seen]) for i in (0, 1))
-    schedule = contact_schedule(forces, distances, 0.04, ScheduleRules())
+    schedule = contact_schedule(forces, distances, 0.04, ScheduleRules(**rules))
     return hybrid, hybrid.parameters(ROBOT.rest(), schedule, [WALL]), hybrid.seed(plan, forces, schedule), schedule
 
 
@@ -42,15 +47,17 @@ def seen(hybrid, solution, p):
     return [np.array([np.array(row[i]) for row in rows]) for i in (0, 4, 2, 3)]
 
 
-def test_the_schedule_is_kept(levels):
-    hybrid, p, seed, schedule = levels
+@pytest.mark.parametrize(("arrives", "landing"), [(0.0, 1), (0.04, 2)])
+def test_the_schedule_is_kept(arrives, landing):
+    """After `landing` stages: two where the schedule has hands come a stage sooner than the implicit plan."""
+    hybrid, p, seed, schedule = planned(arrives=arrives)
     assert np.any(schedule)
     solution = hybrid.solve(START, p, [seed], Limits(100))
     assert solution.status in (Status.SUCCESS, Status.ITERATION_LIMIT)
     distance, velocity, force, floor = seen(hybrid, solution, p)
     distance, speed = distance[:, :, 0], np.linalg.norm(velocity, axis=1)
-    settled = schedule & np.roll(schedule, 1, axis=0)  # not the stage of landing
-    settled[0] = False
+    settled = np.logical_and.reduce([np.roll(schedule, k, axis=0) for k in range(landing + 1)])
+    settled[:landing] = False
     assert np.max(np.abs(distance[settled])) <= 8e-3
     assert np.max(speed[settled]) <= 0.1
     press, sideways = -force[:, 0, :], np.linalg.norm(force[:, 1:, :], axis=1)
@@ -87,7 +94,7 @@ def test_hard_constraints_give_the_plan_of_the_penalties(levels):
     """By another solver and another formulation: the same motion and push, and the contacts exactly."""
     hybrid, p, seed, schedule = levels
     soft = hybrid.solve(START, p, [seed], Limits(60))
-    hard = HardHybrid(hybrid).solve(START, p, seed, steps=6)
+    hard = HardHybrid(hybrid).solve(START, p, seed, steps=26, damped=20)
     assert hard.status in (Status.SUCCESS, Status.ITERATION_LIMIT)
     assert hard.gap <= 1e-6
     distance, velocity, force, floor = seen(hybrid, hard, p)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ def measured(rng):
     y[:2], y[2:5] = rng.normal(size=2) * 0.2, rng.normal(size=3) * 0.1
     y[5:11], y[11:13], y[13:16] = rng.uniform(0, 1.2, 6), rng.normal(size=2) * 0.3, rng.normal(size=3) * 0.2
     y[16:22] = rng.normal(size=6)
+    y[22:28] = np.where(rng.random(2) < 0.5, 0.0, 20.0).repeat(3) * rng.normal(size=6)
     return y
 
 
@@ -31,7 +34,8 @@ def expressions():
 
 
 def test_law_as_written():
-    rng, low, g, of = np.random.default_rng(0), LowLevel(ROBOT, arm_masses=(0, 0)), LowLevelGains(), expressions()
+    low = LowLevel(dataclasses.replace(ROBOT, gravity=0.0))  # arms without weight
+    rng, g, of = np.random.default_rng(0), LowLevelGains(), expressions()
     for _ in range(5):
         y, total = measured(rng), rng.normal(size=2) * 0.1
         x = low.state(measured(rng))
@@ -57,7 +61,9 @@ def test_law_as_written():
             p_body, J_body = R.T @ p, R.T @ J
             force = g.hand * (p_plan - p_body).ravel()
             force += g.hand_rate * (J_plan @ u[3:9][part] - J_body @ y[16:22][part])
-            force -= R.T @ u[9 + 3 * i : 12 + 3 * i]
+            press, felt = u[9 + 3 * i : 12 + 3 * i], np.sum(y[22 + 3 * i : 25 + 3 * i] ** 2)
+            free = 5.0 / np.sqrt(press @ press + 25.0)  # of the planned force, on a hand that feels nothing
+            force -= R.T @ press * (felt + 25.0 * free) / (felt + 25.0)
             torque = J_body.T @ force + g.joint * (x[5:11] - y[5:11])[part] + g.joint_rate * (u[3:9] - y[16:22])[part]
             assert answer.command[3:][part] == pytest.approx(torque, rel=1e-8, abs=1e-9)
 
@@ -68,9 +74,8 @@ def test_arms_are_held_against_gravity():
     y = measured(rng)
     y[11:], y[2:5] = 0.0, 0.0
     x = np.concatenate([y[:11], np.zeros(5)])
-    heavy, light = (
-        LowLevel(ROBOT, arm_masses=m)(y, x, np.zeros(15), np.zeros(2)).command for m in ((0.8, 0.6), (0, 0))
-    )
+    robots = [dataclasses.replace(ROBOT, arm_masses=(0.8, 0.6), gravity=g) for g in (9.81, 0.0)]
+    heavy, light = (LowLevel(robot)(y, x, np.zeros(15), np.zeros(2)).command for robot in robots)
 
     def energy(q):
         total, numbers = 0.0, {k: getattr(ROBOT, k) for k in ("shoulder", "upper_arm", "forearm", "ball_radius")}
@@ -87,11 +92,32 @@ def test_arms_are_held_against_gravity():
     assert (heavy - light)[3:] == pytest.approx(slope, abs=1e-6)
 
 
+def test_the_drive_pushes_no_harder_than_it_can():
+    y = measured(np.random.default_rng(2))
+    free, held = (
+        LowLevel(ROBOT, drive_limit=limit)(y, ROBOT.rest(), np.zeros(15), np.zeros(2)) for limit in (1e9, 5.0)
+    )
+    assert np.any(np.abs(free.command[:2]) > 5.0)
+    assert held.command[:2] == pytest.approx(np.clip(free.command[:2], -5.0, 5.0))
+    assert held.command[2:] == pytest.approx(free.command[2:])
+
+
+def test_a_hand_that_feels_nothing_is_pushed_by_no_more_than_5_n():
+    """The planned force goes through the transposed Jacobian: all of it where it is felt."""
+    y, x = np.zeros(28), ROBOT.rest()
+    y[:11] = x[:11]
+    low, u = LowLevel(ROBOT), np.zeros(15)
+    still = low(y, x, u, np.zeros(2)).command[3:6]
+    u[9:12] = [-80.0, 0.0, 0.0]
+    free = low(y, x, u, np.zeros(2)).command[3:6] - still
+    y[22:25] = [-80.0, 0.0, 0.0]
+    pressed = low(y, x, u, np.zeros(2)).command[3:6] - still
+    assert np.linalg.norm(free) / np.linalg.norm(pressed) == pytest.approx(5.0 / 80.0, rel=0.01)
+
+
 def test_wrong_gains_are_named():
     with pytest.raises(InputError, match="tilt_rate"):
         LowLevelGains(tilt_rate=-1.0)
-    with pytest.raises(InputError, match="arm_masses"):
-        LowLevel(ROBOT, arm_masses=(0.8,))
 
 
 @pytest.mark.parametrize("gain", [100.0, 223.0, 1000.0])

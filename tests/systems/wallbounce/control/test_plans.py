@@ -14,7 +14,7 @@ from trundle.errors import InputError
 from trundle.numerics.ilqr import ControlSolution, Guess, Limits
 from trundle.status import Status
 from trundle.systems.wallbounce.control.contact_implicit import ContactImplicit
-from trundle.systems.wallbounce.control.costs import BalancerWeights, KeepOut, KeepOutDisc, kept_out, unpacked
+from trundle.systems.wallbounce.control.costs import BalancerWeights, KeepOut, KeepOutDisc, kept_out, kept_up, unpacked
 from trundle.systems.wallbounce.control.hybrid import HybridControl
 from trundle.systems.wallbounce.control.plans import ImplicitPlanner, StageContacts, TrackingPlanner, falls, upright
 from trundle.systems.wallbounce.control.schedule import ScheduleRules
@@ -37,6 +37,16 @@ def normal(wall: Wall, point: np.ndarray) -> np.ndarray:
     return away / np.linalg.norm(away)
 
 
+def distance(wall: Wall, point: np.ndarray) -> float:
+    """Of a point from the wall, m, from centre and radius."""
+    if wall.curvature == 0.0:
+        return float(wall.normal @ (point - wall.point))
+    away = point - (wall.point - wall.normal / wall.curvature)
+    if wall.axis is not None:
+        away = away - wall.axis * (wall.axis @ away)
+    return float(np.linalg.norm(away)) - 1.0 / wall.curvature
+
+
 @pytest.mark.parametrize(("surface", "wall"), [(FLAT, FLAT_WALL), (ROUND, FLAT_WALL), (ROUND, PILLAR), (ROUND, BALL)])
 def test_hands_slip_along_the_wall_where_they_are(monkeypatch, surface, wall):
     monkeypatch.setenv("TRUNDLE_NO_COMPILER", "1")
@@ -56,8 +66,9 @@ def test_hands_slip_along_the_wall_where_they_are(monkeypatch, surface, wall):
             n = normal(wall, r[:, i] + [*states[k, :2], ROBOT.ball_radius])
             assert seen.slips[k, i] == pytest.approx(float(np.linalg.norm(v[:, i] - n * (n @ v[:, i]))), rel=1e-9)
             assert seen.speeds[k, i] == pytest.approx(float(np.linalg.norm(v[:, i])), rel=1e-9)
-            closed = inputs[k, 9 + 3 * i : 12 + 3 * i]
-            assert n @ seen.on_hands[k, 3 * i : 3 * i + 3] == pytest.approx(closed[0], abs=1e-9)
+            away = max(distance(wall, r[:, i] + [*states[k, :2], ROBOT.ball_radius]) - ROBOT.hand_radius, 0.0)
+            there = 1.0 / (1.0 + (away / 0.03) ** 2)  # of a planned force, only a hand that is there has all
+            assert n @ seen.on_hands[k, 3 * i : 3 * i + 3] == pytest.approx(there * inputs[k, 9 + 3 * i], abs=1e-9)
 
 
 def pressing(planner, begin, hand, distance=0.0, last=None, stages=8, felt=None):
@@ -99,10 +110,10 @@ def test_without_the_rule_a_contact_ends_when_the_newest_plan_says():
 @pytest.mark.parametrize("tilt", [0.0, 0.2])
 def test_what_keeps_out_of_walls_and_obstacles(tilt):
     control, disc, keep_out = HybridControl(ROBOT, stages=2), KeepOutDisc((0.9, 0.1), 0.4, 0.25), KeepOut(range=0.3)
-    p = control.parameters(ROBOT.rest(), np.zeros((2, 2)), [FLAT_WALL], disc=disc, keep_out=keep_out)[0]
+    p = control.parameters(ROBOT.rest(), np.zeros((2, 2)), [FLAT_WALL], discs=[disc], keep_out=keep_out)[0]
     state = ROBOT.rest([0.1, 0.0]) + np.eye(16)[3] * tilt
     x, symbols = ca.SX.sym("x", 16), ca.SX.sym("p", p.size)
-    rows = kept_out(ROBOT, x, unpacked(symbols, control.head, 1))
+    rows = kept_out(ROBOT, x, unpacked(symbols, control.head, 1, 1))
     margins, weights, deltas, fades = np.array(
         ca.Function("rows", [x, symbols], [ca.vertcat(*(ca.horzcat(*row) for row in rows))])(state, p)
     ).T
@@ -117,17 +128,33 @@ def test_what_keeps_out_of_walls_and_obstacles(tilt):
     assert fades == pytest.approx(np.full(6, 1 / 0.3))
 
 
+def test_a_body_is_kept_where_its_drive_can_hold_it():
+    """A lean at rest is held by m g c / (r_b + m c / M_e) of it, on either axis."""
+    control = HybridControl(ROBOT, stages=2)
+    p = control.parameters(ROBOT.rest(), np.zeros((2, 2)))[0]
+    x, symbols = ca.SX.sym("x", 16), ca.SX.sym("p", p.size)
+    rows = kept_up(ROBOT, x, unpacked(symbols, control.head, control.discs, 1))
+    margins = ca.Function("rows", [x, symbols], [ca.vertcat(*(row[0] for row in rows))])
+    m, c = ROBOT.mass, ROBOT.com[2]
+    share = m * ROBOT.gravity * c / (ROBOT.ball_radius + m * c / ROBOT.effective_mass) * 0.1 / ROBOT.drive_limit
+    for axis, lean in ((0, np.eye(16)[3]), (1, -np.eye(16)[4])):  # pitch along x, roll against y
+        found = np.array(margins(ROBOT.rest() + 0.1 * lean, p)).ravel()
+        held = np.eye(2)[axis] * share
+        assert np.sort(found) == pytest.approx(np.sort([*(1 - held), *(1 + held)]), rel=1e-6)
+
+
 def test_hands_are_free_of_a_disc_without_a_radius_of_theirs():
     control = HybridControl(ROBOT, stages=2)
-    p = control.parameters(ROBOT.rest(), np.zeros((2, 2)), disc=KeepOutDisc((0.9, 0.1), 0.4))
-    given = unpacked(ca.SX(p[0]), control.head, 1)
-    assert float(given.weights["disc_hands"]) == 0.0
-    assert float(given.weights["disc_top"]) == BalancerWeights().disc_top
+    p = control.parameters(ROBOT.rest(), np.zeros((2, 2)), discs=[KeepOutDisc((0.9, 0.1), 0.4)])
+    given = unpacked(ca.SX(p[0]), control.head, 1, 1)
+    weights = [float(ca.evalf(weight)) for _, weight, *_ in kept_out(ROBOT, ca.SX(ca.DM(ROBOT.rest())), given)]
+    w = BalancerWeights()
+    assert weights == [w.torso, w.torso, w.disc, w.disc_top, 0.0, 0.0]
     assert float(given.keep_out[5]) == 0.0  # no range: without end
     with pytest.raises(InputError, match="range"):
         KeepOut(range=0.02)
     with pytest.raises(InputError, match="hands"):
-        control.parameters(ROBOT.rest(), np.zeros((2, 2)), disc=KeepOutDisc((0.9, 0.1), 0.4, -0.1))
+        control.parameters(ROBOT.rest(), np.zeros((2, 2)), discs=[KeepOutDisc((0.9, 0.1), 0.4, -0.1)])
 
 
 def test_planners_share_the_grid_of_their_level():
@@ -172,10 +199,10 @@ def test_a_warm_start_that_falls_over_is_replaced(monkeypatch):
     assert falls(control.solve(start, p, last.later(0.0), Limits(1)))
     planner = ImplicitPlanner(control, update=Limits(1), event=Limits(5))
     since = np.full(2, np.nan)
-    plan = planner.plan(0.0, start, reference, [FLAT_WALL], None, last, False, since)  # type: ignore[arg-type]
+    plan = planner.plan(0.0, start, reference, [FLAT_WALL], (), last, False, since)  # type: ignore[arg-type]
     assert plan.searched
     assert not falls(plan.solution)
-    calm = planner.plan(0.0, start, reference, [FLAT_WALL], None, plan, False, since)
+    calm = planner.plan(0.0, start, reference, [FLAT_WALL], (), plan, False, since)
     assert not calm.searched
     assert not falls(calm.solution)
 

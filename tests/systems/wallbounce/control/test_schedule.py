@@ -10,7 +10,7 @@ import pytest
 from trundle.errors import InputError
 from trundle.systems.wallbounce.control.schedule import PAPER, ScheduleRules, contact_schedule, first_end, on_grid
 
-RULES = ScheduleRules()
+RULES = ScheduleRules(arrives=0.0)
 STEP = 0.04
 
 
@@ -67,6 +67,19 @@ def test_a_contact_that_lasts_is_over_at_its_end():
     assert flags([9] * 6, touching=True, elapsed=0.05, ends=0.08) == on("xx....")
 
 
+def test_a_hand_about_to_touch_touches_now():
+    """It is 4 cm off or nearer and in the wall in the next stage: that stage would come again with each new plan."""
+    rules = ScheduleRules()
+    force = [0, 0, 9, 9, 9, 0]
+    assert flags(force, [0.06, 0.03, -0.01, 0.0, 0.0, 0.1], rules) == on(".xxxx.")
+    assert flags(force, [0.06, 0.03, -0.01, 0.0, 0.0, 0.1]) == on("..xxx.")  # arrives = 0
+    assert flags(force, [0.06, 0.05, -0.01, 0.0, 0.0, 0.1], rules) == on("..xxx.")  # too far
+    assert flags(force, [0.03, 0.03, -0.01, 0.0, 0.0, 0.1], rules) == on(".xxxx.")  # one stage, no more
+    assert flags(force, [0.06, 0.03, 0.01, 0.0, 0.0, 0.1], rules) == on("..xxx.")  # pressed before it touches
+    assert flags([0, 9, 9, 0], [0.03, -0.01, 0.0, 0.1], rules) == on("xxx.")  # long enough with the stage it gains
+    assert flags([0, 9, 9, 0], [0.03, -0.01, 0.0, 0.1]) == on("....")
+
+
 def test_the_stage_at_which_the_first_contact_ends():
     found = first_end(np.array([on("xx.x"), on(".xxx"), on("xxxx")]).T)
     assert found.tolist() == [2, 0, 4]
@@ -101,6 +114,7 @@ def test_another_grid_is_filled_by_time():
         (lambda: ScheduleRules(shortest=-0.1), "shortest"),
         (lambda: ScheduleRules(credit=1), "credit"),
         (lambda: ScheduleRules(keep_end=1), "keep_end"),
+        (lambda: ScheduleRules(arrives=-0.01), "arrives"),
         (lambda: contact_schedule([[1.0]], [[0.0]], STEP, RULES, True, 0.0, np.nan), "ends"),
         (lambda: contact_schedule([[np.nan]], [[0.0]], STEP, RULES), "forces"),
         (lambda: contact_schedule([[1.0]], [[0.0, 1.0]], STEP, RULES), "distances"),

@@ -12,7 +12,16 @@ from numpy.typing import ArrayLike
 from trundle.checks import FloatArray
 from trundle.contact.soft import SoftLaw, SoftTouch, Wall, normal_force
 from trundle.numerics.ilqr import ControlSolution, Guess, Limits
-from trundle.systems.wallbounce.control.costs import BalancerWeights, KeepOut, KeepOutDisc, Residual, Unpacked, packed
+from trundle.systems.wallbounce.control.costs import (
+    PUSH,
+    BalancerWeights,
+    KeepOut,
+    KeepOutDisc,
+    Residual,
+    Row,
+    Unpacked,
+    packed,
+)
 from trundle.systems.wallbounce.control.level import BalancerLevel, ContactTerms
 
 Law = tuple[float, float]
@@ -20,6 +29,7 @@ HOMOTOPY = ((0.15, 0.1), (0.08, 0.06), (0.04, 0.03))
 """(s, d_0), m: wide to narrow laws solved one after another at an event, before the wanted one."""
 
 _NEAR = 0.02  # m a hand may enter a wall before the barrier's curve counts
+_FELT = 0.1  # m beyond which a wall does not hold hands off
 _LAW, _WEIGHTS, _KEEP_OUT = SoftLaw(), BalancerWeights(), KeepOut()
 _UPDATE, _EVENT = Limits(5), Limits(15, tolerance=1e-5)
 
@@ -51,8 +61,9 @@ class ContactImplicit(BalancerLevel):
         walls: Sequence[Wall] = (),
         law: SoftLaw = _LAW,
         weights: BalancerWeights = _WEIGHTS,
-        disc: KeepOutDisc | None = None,
+        discs: Sequence[KeepOutDisc] = (),
         keep_out: KeepOut = _KEEP_OUT,
+        push: ArrayLike = (0.0,) * PUSH,
     ) -> FloatArray:
         """Return the parameters (N + 1, n_p) of a call.
 
@@ -63,8 +74,10 @@ class ContactImplicit(BalancerLevel):
         walls : sequence of Wall
         law : SoftLaw
         weights : BalancerWeights
-        disc : KeepOutDisc, optional
+        discs : sequence of KeepOutDisc
         keep_out : KeepOut
+        push : (5,) or (N + 1, 5)
+            Rates of l, N, and h, N m, by what else pushes the robot.
 
         Raises
         ------
@@ -72,7 +85,9 @@ class ContactImplicit(BalancerLevel):
             If there are more walls than compiled for, or a shape does not fit.
         """
         head = np.tile([law.largest, law.width, law.offset], (self.stages + 1, 1))
-        return packed(reference, head, weights, disc, keep_out, walls, self.walls, self.surface)
+        to_go = self.balance(weights).to_go
+        most = self.discs, self.walls
+        return packed(reference, head, weights, discs, keep_out, to_go, push, walls, most, self.surface)
 
     def still(self, x: ArrayLike) -> Guess:
         """Return the guess without any contact: the robot at rest where it is, upright, all inputs zero."""
@@ -116,12 +131,12 @@ class ContactImplicit(BalancerLevel):
         presses = [normal_force(touch.distance, largest, width, offset) for touch in touches]
         pushes = [touch.force(f, u) for touch, f, u in zip(touches, presses, inputs, strict=True)]
         forces = [sum(pushes[i : i + self.walls], ca.SX(3, 1)) for i in (0, self.walls)]
-        barriers = []
+        barriers: list[Row] = []
         residuals: list[Residual] = [(ca.vertcat(*inputs), w["direction"]), (ca.vertcat(*presses), w["force"])]
         for touch, press, u in zip(touches, presses, inputs, strict=True):
             residuals += [(touch.no_slip(press, largest), w["slip"]), (touch.landing(), w["landing"])]
             barriers += [
                 (1.0 - ca.sumsqr(u) / self.robot.hand_friction**2, w["limits"], 0.02),
-                (touch.distance + _NEAR, w["outside"], 0.01),
+                (touch.distance + _NEAR, w["outside"], 0.01, 1.0 / _FELT),
             ]
         return ContactTerms(presses, forces, residuals, barriers)

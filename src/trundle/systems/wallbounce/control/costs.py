@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import casadi as ca
@@ -14,6 +14,7 @@ from trundle.checks import FloatArray, array, non_negative, positive
 from trundle.contact.walls import FLAT, Surface, Wall
 from trundle.errors import InputError
 from trundle.numerics.ilqr.stage import Cost
+from trundle.numerics.riccati import regulator
 from trundle.parameters import Checked, NonNegative, parameter
 from trundle.systems.wallbounce.robot import BallBalancer
 from trundle.threads import cached_property
@@ -54,7 +55,9 @@ class BalancerWeights(Checked):
     disc: NonNegative = parameter(4.0, "barrier of the ball's distance from an obstacle")
     disc_top: NonNegative = parameter(8.0, "barrier of the torso's top from an obstacle")
     disc_hands: NonNegative = parameter(2.0, "barrier of the hands' distance from an obstacle")
-    end: NonNegative = parameter(0.9, "the last stage's weights over those of a stage")
+    capture: NonNegative = parameter(1.0, "barrier of the drive that holds the body from falling")
+    end: NonNegative = parameter(0.9, "the last stage's weights of joints and barriers over those of a stage")
+    to_go: NonNegative = parameter(1.0, "of the linear regulator's cost to go from the end")
     contact_speed: NonNegative = parameter(2e3, "1/(m/s)^2, of a contact that the schedule closes")
     contact_distance: NonNegative = parameter(1e6, "1/m^2, of a contact that the schedule closes")
 
@@ -66,7 +69,7 @@ class BalancerWeights(Checked):
 
 @dataclass(frozen=True)
 class KeepOutDisc:
-    """A vertical cylinder to stay out of.
+    """A vertical cylinder to stay out of: all places within `radius` of a segment along the x or y axis, or of a point.
 
     Attributes
     ----------
@@ -75,29 +78,40 @@ class KeepOutDisc:
         With the robot's own width added: of what ball and torso's top keep out of.
     hands : float, m
         Of what the hands keep out of; 0: of nothing.
+    half : (2,) m
+        Half of the segment, one of them 0.
     """
 
     center: FloatArray
     radius: float
     hands: float = 0.0
+    half: FloatArray = field(default_factory=lambda: np.zeros(2))
 
     @property
     def numbers(self) -> FloatArray:
-        """(x, y, radius, hands)."""
+        """(x, y, half x, half y, radius, hands)."""
         sizes = positive("radius", self.radius, "m"), non_negative("hands", self.hands, "m")
-        return np.array([*array("center", self.center, (2,), unit="m"), *sizes])
+        half = array("half", self.half, (2,), unit="m")
+        if np.min(half) != 0.0:
+            raise InputError("half", self.half, "2 numbers >= 0, one of them 0 (m)")
+        return np.array([*array("center", self.center, (2,), unit="m"), *half, *sizes])
+
+    @property
+    def core(self) -> tuple[FloatArray, FloatArray]:
+        """Ends of the segment, (2,) each, m."""
+        return np.asarray(self.center) - self.half, np.asarray(self.center) + self.half
 
 
 @dataclass(frozen=True)
 class KeepOut:
-    """Two points of the body's axis that keep clear of walls and of the disc; how strongly, say the weights.
+    """Two points of the body's axis that keep clear of walls and of discs; how strongly, say the weights.
 
     Attributes
     ----------
     ball, body : float, m
         Least distance from a wall of the ball's centre, and of the axis at `height`.
     height, top : float, m
-        Above the ball's centre, along the axis: of the point kept from walls, and of the one kept out of the disc.
+        Above the ball's centre, along the axis: of the point kept from walls, and of the one kept out of discs.
     softness : float, m
         Distance to the limit below which the barrier is a parabola.
     range : float, m
@@ -125,17 +139,80 @@ class KeepOut:
         return np.array([self.ball, self.body, self.height, self.top, self.softness, 1.0 / self.range])
 
 
-_NAMES, _KEPT, _DISC = list(BalancerWeights.__dataclass_fields__), len(KeepOut.__dataclass_fields__), 4
+_NO_DISC = KeepOutDisc(np.array([10.0, 0.0]), 1.0)
+_NAMES, _KEPT, _DISC = list(BalancerWeights.__dataclass_fields__), len(KeepOut.__dataclass_fields__), 8
+BODY = [0, 1, 2, 3, 4, 11, 12, 13, 14, 15]
+"""Of a state: pose and momenta, what is left without the arms."""
+PUSH = 5
+"""Numbers of a push: what it adds to the rates of l (2), N, and h (3), N m."""
+_UPPER = np.triu_indices(len(BODY))
+
+
+class Balance(NamedTuple):
+    """The linear regulator of the body at rest, without walls: what plans end in and fall back on.
+
+    Attributes
+    ----------
+    to_go : (10, 10)
+        U, upper triangular: |U e|^2 / 2 is what the body's errors e at rest still cost.
+    gain : (3, 10)
+        (f_d, t_z) = -K e.
+    """
+
+    to_go: FloatArray
+    gain: FloatArray
+
+
+def about_rest(robot: BallBalancer) -> tuple[FloatArray, FloatArray]:
+    """Return A (10, 10) and B (10, 3) of the body at rest without walls: e' = A e + B (f_d, t_z), e in `BODY`."""
+    x, u = ca.SX.sym("x", 16), ca.SX.sym("u", 3)
+    rate = robot.rate(x, u[:2], u[2], [ca.SX(3, 1)] * 2, ca.SX(6, 1))[BODY]
+    slopes = ca.Function("slopes", [x, u], [ca.jacobian(rate, x), ca.jacobian(rate, u)])
+    A, B = (np.array(slope) for slope in slopes(robot.rest(), np.zeros(3)))
+    return A[:, BODY], B
+
+
+def holding(robot: BallBalancer) -> tuple[FloatArray, FloatArray]:
+    """Return lambda (2,), 1/s, of falling along each axis of the drive, and D (2, 10): D' = lambda D + f_d, N s.
+
+    With the left vectors V'A = Lambda V' of what grows and M = V'B_d for the drive, D = M^-1 V'e: the drive can hold no
+    more than |D| = f_d / lambda, what needs more falls. Zeros for a body on its centre of mass: it does not fall.
+    """
+    A, B = about_rest(robot)
+    values, vectors = np.linalg.eig(A.T)
+    grows = np.argsort(-values.real)[:2]
+    rates, V = values[grows].real, vectors[:, grows].real
+    if np.min(rates) <= 1e-6 * np.max(np.abs(values)):
+        return np.zeros(2), np.zeros((2, len(BODY)))
+    M = V.T @ B[:, :2]
+    axes = np.linalg.solve(M, rates[:, None] * M)
+    return np.diag(axes).copy(), np.asarray(np.linalg.solve(M, V.T))
+
+
+def balance(robot: BallBalancer, weights: BalancerWeights, step: float) -> Balance:
+    """Return the regulator with a stage's weights each `step` (s).
+
+    Without its cost to go a plan of a second leaves the robot where it is, since to roll one way the ball must first
+    roll the other way.
+    """
+    A, B = about_rest(robot)
+    w = weights
+    Q = np.repeat([w.position, w.yaw, w.lean, w.linear, w.angular], [2, 1, 2, 2, 3])
+    R = np.array([w.drive, w.drive, w.yaw_torque])
+    K, S = regulator(A, B, np.diag(Q / step), np.diag(R / step))
+    return Balance(np.asarray(np.linalg.cholesky(S).T, dtype=np.float64), K)
 
 
 class Unpacked(NamedTuple):
-    """Parameter symbols: x_ref (16,), the level's own head, weights by name, disc (4,), keep-out (6,), walls."""
+    """Parameter symbols: x_ref (16,), own head, weights by name, keep-out (6,), U, push (5,), discs (8,), walls."""
 
     reference: ca.SX
     head: ca.SX
     weights: dict[str, ca.SX]
-    disc: ca.SX
     keep_out: ca.SX
+    to_go: ca.SX
+    push: ca.SX
+    discs: list[ca.SX]
     walls: list[ca.SX]
 
 
@@ -143,36 +220,42 @@ def packed(
     reference: ArrayLike,
     head: FloatArray,
     weights: BalancerWeights,
-    disc: KeepOutDisc | None,
+    discs: Sequence[KeepOutDisc],
     keep_out: KeepOut,
+    to_go: FloatArray,
+    push: ArrayLike,
     walls: Sequence[Wall],
-    most: int,
+    most: tuple[int, int],
     surface: Surface = FLAT,
 ) -> FloatArray:
-    """Return parameter rows (N + 1, n_p) in the order of `Unpacked`; `head` has a row a stage and one for the end."""
-    if len(walls) > most:
-        raise InputError("walls", len(walls), f"at most {most}, the number compiled for")
-    planes = [surface.numbers(wall) for wall in [*walls, *[NO_WALL] * (most - len(walls))]]
-    off = [] if disc else ["disc", "disc_top"]
-    disc = disc or KeepOutDisc(np.array([10.0, 0.0]), 1.0)
-    if disc.hands == 0.0:
-        off.append("disc_hands")
-    numbers = weights.numbers.copy()
-    numbers[[_NAMES.index(name) for name in off]] = 0.0
-    same = np.concatenate([numbers, disc.numbers, keep_out.numbers, *planes])
-    wanted, (rows, size) = np.asarray(reference, dtype=np.float64), head.shape
+    """Return parameter rows (N + 1, n_p) in the order of `Unpacked`; `head` has a row a stage and one for the end.
+
+    `most` is the number of discs and of walls that the problem is compiled for.
+    """
+    for name, given, limit in (("discs", discs, most[0]), ("walls", walls, most[1])):
+        if len(given) > limit:
+            raise InputError(name, len(given), f"at most {limit}, the number compiled for")
+    planes = [surface.numbers(wall) for wall in [*walls, *[NO_WALL] * (most[1] - len(walls))]]
+    felt = [[*disc.numbers, 1.0, float(disc.hands > 0.0)] for disc in discs]
+    felt += [[*_NO_DISC.numbers, 0.0, 0.0]] * (most[0] - len(discs))
+    same = np.concatenate([weights.numbers, keep_out.numbers, to_go[_UPPER]])
+    wanted, rows = np.asarray(reference, dtype=np.float64), len(head)
     if wanted.shape not in ((16,), (rows, 16)):
         raise InputError("reference", wanted.shape, f"a state of 16 or {rows} of them")
-    p = np.empty((rows, 16 + size + same.size))
-    p[:, :16], p[:, 16 : 16 + size], p[:, 16 + size :] = wanted, head, same
-    return p
+    own = [np.broadcast_to(value, (rows, len(value))) for value in (same, np.concatenate([*felt, *planes]))]
+    own.insert(1, np.broadcast_to(np.asarray(push, dtype=np.float64), (rows, PUSH)))
+    return np.hstack([np.broadcast_to(wanted, (rows, 16)), head, *own])
 
 
-def unpacked(p: ca.SX, head: int, walls: int, surface: Surface = FLAT) -> Unpacked:
+def unpacked(p: ca.SX, head: int, discs: int, walls: int, surface: Surface = FLAT) -> Unpacked:
     """Return the parts of the parameter symbols of `packed`."""
-    sizes = [16, head, len(_NAMES), _DISC, _KEPT, *([surface.size] * walls)]
-    reference, own, weights, disc, keep_out, *planes = ca.vertsplit(p, [0, *np.cumsum(sizes).tolist()])
-    return Unpacked(reference, own, dict(zip(_NAMES, ca.vertsplit(weights), strict=True)), disc, keep_out, planes)
+    sizes = [16, head, len(_NAMES), _KEPT, len(_UPPER[0]), PUSH, *([_DISC] * discs), *([surface.size] * walls)]
+    reference, own, weights, keep_out, entries, push, *around = ca.vertsplit(p, [0, *np.cumsum(sizes).tolist()])
+    to_go = ca.SX(len(BODY), len(BODY))
+    for i, j, entry in zip(*_UPPER, ca.vertsplit(entries), strict=True):
+        to_go[int(i), int(j)] = entry
+    named = dict(zip(_NAMES, ca.vertsplit(weights), strict=True))
+    return Unpacked(reference, own, named, keep_out, to_go, push, around[:discs], around[discs:])
 
 
 def without(p: FloatArray, head: int, names: Sequence[str]) -> FloatArray:
@@ -182,9 +265,9 @@ def without(p: FloatArray, head: int, names: Sequence[str]) -> FloatArray:
     return rows
 
 
-def parameter_count(head: int, walls: int, surface: Surface = FLAT) -> int:
+def parameter_count(head: int, discs: int, walls: int, surface: Surface = FLAT) -> int:
     """Return n_p."""
-    return 16 + head + len(_NAMES) + _DISC + _KEPT + surface.size * walls
+    return 16 + head + len(_NAMES) + _KEPT + len(_UPPER[0]) + PUSH + _DISC * discs + surface.size * walls
 
 
 def motion_limits(
@@ -192,40 +275,56 @@ def motion_limits(
 ) -> list[Row]:
     """Return the barriers of drive, yaw torque, joints (u = (f_d, t_z, qdot, ...)) and of the floor's force."""
     rows: list[Row] = []
-    for value, low, high, share in (
-        (u[:2], -robot.drive_limit, robot.drive_limit, 1.0),
-        (u[2], -robot.yaw_limit, robot.yaw_limit, 1.0),
-        (u[3:9], -robot.joint_rate_limit, robot.joint_rate_limit, 1.0),
-        (x[5:11], np.tile(robot.joint_lower, 2), np.tile(robot.joint_upper, 2), 0.2),  # not to shift the rest
+    for value, low, high, share, fade in (
+        (u[:2], -robot.drive_limit, robot.drive_limit, 1.0, 0.0),
+        (u[2], -robot.yaw_limit, robot.yaw_limit, 1.0, 0.0),
+        (u[3:9], -robot.joint_rate_limit, robot.joint_rate_limit, 1.0, 0.0),
+        (x[5:11], np.tile(robot.joint_lower, 2), np.tile(robot.joint_upper, 2), 0.2, 8.0),  # felt near a limit alone
     ):
-        half = 0.5 * (np.asarray(high) - np.asarray(low))
-        rows += [((value - low) / half, share * m, 0.02), ((high - value) / half, share * m, 0.02)]
+        least, most = ca.DM(low), ca.DM(high)
+        half = 0.5 * (most - least)
+        rows += [(v, share * m, 0.02, fade) for v in ((value - least) / half, (most - value) / half)]
     load, weight = robot.floor(x, u[:2], u[2], forces, u[3:9]), (robot.mass + robot.ball_mass) * robot.gravity
     cone = robot.floor_friction * load.normal - ca.sqrt(ca.sumsqr(load.tangential) + 1.0)
     return [*rows, ((load.normal - least_normal) / weight, m, 0.02), (cone / weight, m, 0.02)]
 
 
 def kept_out(robot: BallBalancer, x: ca.SX, given: Unpacked, surface: Surface = FLAT) -> list[Row]:
-    """Return the barriers of the two points' distances to walls and to the disc, and of the hands' to the disc."""
+    """Return the barriers of the two points' distances to walls and to discs, and of the hands' to discs."""
     rows: list[Row] = []
-    w, disc = given.weights, given.disc
+    w = given.weights
     ball, body, height, top, softness, fade = ca.vertsplit(given.keep_out)
     lean = robot.state(x).R_world_body[:, 2]
     center = ca.vertcat(x[:2], robot.ball_radius)
     for plane in given.walls:
         for up, margin in ((0.0, ball), (height, body)):
             rows.append((surface.distance(center + up * lean, plane) - margin, w["torso"], softness, fade))
-    kept = [(up * lean[:2], disc[2], weight) for up, weight in ((0.0, w["disc"]), (top, w["disc_top"]))]
-    kept += [(at[:2], disc[3], w["disc_hands"]) for at, _ in robot.hands(x)]
-    for at, radius, weight in kept:
-        rows.append((ca.sqrt(ca.sumsqr(x[:2] + at - disc[:2]) + 1e-6) - radius, weight, softness, fade))
+    for disc in given.discs:
+        radius, hands, on, hands_on = ca.vertsplit(disc[4:])
+        kept = [(up * lean[:2], radius, on * weight) for up, weight in ((0.0, w["disc"]), (top, w["disc_top"]))]
+        kept += [(at[:2], hands, hands_on * w["disc_hands"]) for at, _ in robot.hands(x)]
+        for at, far, weight in kept:
+            beside = ca.fmax(ca.fabs(x[:2] + at - disc[:2]) - disc[2:4], 0.0)
+            rows.append((ca.sqrt(ca.sumsqr(beside) + 1e-6) - far, weight, softness, fade))
     return rows
 
 
-def state_cost(
-    x: ca.SX, reference: ca.SX, w: dict[str, ca.SX], kept: list[Row], share: ca.SX | float = 1.0
-) -> tuple[list[Residual], list[Row]]:
-    """Return the residuals of x - x_ref and the barriers, all times `share`."""
+def kept_up(robot: BallBalancer, x: ca.SX, given: Unpacked) -> list[Row]:
+    """Return the barriers of the drive that just holds the body from falling, over its limit; see `holding`."""
+    rates, grown = holding(robot)
+    held = ca.DM(rates[:, None] * grown) @ (x - given.reference)[BODY] / robot.drive_limit
+    return [(side, given.weights["capture"], 0.1, 2.0) for side in (1 - held, 1 + held)]
+
+
+def end_cost(x: ca.SX, given: Unpacked, kept: list[Row]) -> tuple[list[Residual], list[Row]]:
+    """Return the residuals of x - x_ref and the barriers at the end of a plan."""
+    e, w = x - given.reference, given.weights
+    residuals: list[Residual] = [(given.to_go @ e[BODY], w["to_go"]), (e[5:11], w["end"] * w["joints"])]
+    return residuals, [(h, w["end"] * m, *shape) for h, m, *shape in kept]
+
+
+def stage_cost(x: ca.SX, reference: ca.SX, w: dict[str, ca.SX]) -> list[Residual]:
+    """Return the residuals of x - x_ref along a plan."""
     e = x - reference
     parts = (
         ("position", 0, 2),
@@ -235,8 +334,7 @@ def state_cost(
         ("linear", 11, 13),
         ("angular", 13, 16),
     )
-    residuals: list[Residual] = [(e[a:b], share * w[name]) for name, a, b in parts]
-    return residuals, [(h, share * m, *shape) for h, m, *shape in kept]
+    return [(e[a:b], w[name]) for name, a, b in parts]
 
 
 def stacked_cost(residuals: list[Residual], barriers: list[Row]) -> Cost:

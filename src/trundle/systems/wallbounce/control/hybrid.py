@@ -12,7 +12,7 @@ from trundle.checks import FloatArray, positive
 from trundle.contact.soft import SoftTouch, Wall
 from trundle.errors import InputError
 from trundle.numerics.ilqr import ControlSolution, Guess, Limits, cheapest
-from trundle.systems.wallbounce.control.costs import BalancerWeights, KeepOut, KeepOutDisc, Row, Unpacked, packed
+from trundle.systems.wallbounce.control.costs import PUSH, BalancerWeights, KeepOut, KeepOutDisc, Row, Unpacked, packed
 from trundle.systems.wallbounce.control.level import BalancerLevel, ContactTerms
 
 SETTLE = 0.06  # s in which a hand held at a wall comes back to its surface
@@ -48,8 +48,9 @@ class HybridControl(BalancerLevel):
         walls: Sequence[Wall] = (),
         largest: float = 60.0,
         weights: BalancerWeights = _WEIGHTS,
-        disc: KeepOutDisc | None = None,
+        discs: Sequence[KeepOutDisc] = (),
         keep_out: KeepOut = _KEEP_OUT,
+        push: ArrayLike = (0.0,) * PUSH,
     ) -> FloatArray:
         """Return the parameters (N + 1, n_p) of a call.
 
@@ -62,15 +63,19 @@ class HybridControl(BalancerLevel):
         largest : float, N
             f_max.
         weights : BalancerWeights
-        disc : KeepOutDisc, optional
+        discs : sequence of KeepOutDisc
         keep_out : KeepOut
+        push : (5,) or (N + 1, 5)
+            Rates of l, N, and h, N m, by what else pushes the robot.
         """
         flags = np.asarray(schedule, dtype=np.float64)
         if flags.shape != (self.stages, self.pairs) or not np.all(np.isin(flags, (0.0, 1.0))):
             raise InputError("schedule", flags.shape, f"flags of {self.stages} x {self.pairs}")
         head = np.zeros((self.stages + 1, 1 + self.pairs))
         head[:, 0], head[:-1, 1:], head[-1, 1:] = positive("largest", largest, "N"), flags, flags[-1]
-        return packed(reference, head, weights, disc, keep_out, walls, self.walls, self.surface)
+        to_go = self.balance(weights).to_go
+        most = self.discs, self.walls
+        return packed(reference, head, weights, discs, keep_out, to_go, push, walls, most, self.surface)
 
     def seed(self, solution: ControlSolution, forces: ArrayLike, schedule: ArrayLike) -> Guess:
         """Return the guess that follows a contact-implicit plan on the same grid.
@@ -101,9 +106,11 @@ class HybridControl(BalancerLevel):
     def contacts(self, touches: list[SoftTouch], inputs: list[ca.SX], given: Unpacked) -> ContactTerms:
         """Return the inputs' forces where the schedule closes a contact, and what holds it there."""
         w, (largest, *flags) = given.weights, ca.vertsplit(given.head)
-        pushes, residuals, barriers = [], [], []
+        presses, pushes, residuals, barriers = [], [], [], []
         for touch, f, closed in zip(touches, inputs, flags, strict=True):
-            pushes.append(closed * (touch.normal * f[0] + touch.tangents @ f[1:]))
+            there = closed / (1 + (ca.fmax(touch.distance, 0) / _FAR) ** 2)  # a hand not there yet must come first
+            presses.append(there * f[0])
+            pushes.append(there * (touch.normal * f[0] + touch.tangents @ f[1:]))
             residuals += [
                 (f, w["force"]),
                 (touch.slip, w["contact_speed"] * closed),
@@ -112,9 +119,8 @@ class HybridControl(BalancerLevel):
                 (touch.landing(), w["landing"] * (1 - closed)),
             ]
             barriers += self._cone(f / largest, closed * w["limits"])
-            barriers.append((touch.distance / 0.1, w["limits"] * (1 - closed), 0.02))
+            barriers.append((touch.distance / 0.1, w["limits"] * (1 - closed), 0.02, 1.0))
         forces = [sum(pushes[i : i + self.walls], ca.SX(3, 1)) for i in (0, self.walls)]
-        presses = [closed * f[0] for closed, f in zip(flags, inputs, strict=True)]
         return ContactTerms(presses, forces, residuals, barriers)
 
     def _cone(self, share: ca.SX, weight: ca.SX) -> list[Row]:

@@ -7,21 +7,28 @@ from dataclasses import dataclass, field
 from typing import Annotated, NamedTuple
 
 import casadi as ca
+import numpy as np
 
-from trundle.checks import integer
+from trundle.checks import FloatArray, integer
 from trundle.contact.soft import SoftTouch
 from trundle.contact.walls import FLAT, Surface
-from trundle.numerics.ilqr import ControlProblem, Optimiser, midpoint
+from trundle.numerics.ilqr import ControlProblem, Guess, Optimiser, midpoint
 from trundle.parameters import Period, Range, check_parameters, parameter
 from trundle.systems.wallbounce.control.costs import (
+    BODY,
+    Balance,
+    BalancerWeights,
     Residual,
     Row,
     Unpacked,
+    balance,
+    end_cost,
     kept_out,
+    kept_up,
     motion_limits,
     parameter_count,
     stacked_cost,
-    state_cost,
+    stage_cost,
     unpacked,
 )
 from trundle.systems.wallbounce.robot import BallBalancer
@@ -56,6 +63,8 @@ class BalancerLevel(ABC):
         Most walls at once; fewer may be given to a call.
     least_normal : float, N
         Of the floor.
+    discs : int
+        Most discs at once.
     surface : Surface
         Kind of the walls: `FLAT`, `ROUND` (planes, pillars, balls, hollows; times in `bench.ilqr`) or a `Formula`.
     """
@@ -66,9 +75,11 @@ class BalancerLevel(ABC):
     step: Period = parameter(0.04, "s, of a stage")
     least_normal: float = 30.0
     surface: Surface = FLAT
+    discs: int = 1
 
     def __post_init__(self) -> None:
         integer("walls", self.walls, minimum=1)
+        integer("discs", self.discs, minimum=0)
         check_parameters(self)
 
     @property
@@ -119,24 +130,43 @@ class BalancerLevel(ABC):
     def _built(self) -> tuple[ControlProblem, ca.Function]:
         robot = self.robot
         x, u = ca.SX.sym("x", 16), ca.SX.sym("u", self.nu)
-        p = ca.SX.sym("p", parameter_count(self.head, self.walls, self.surface))
-        given = unpacked(p, self.head, self.walls, self.surface)
+        p = ca.SX.sym("p", parameter_count(self.head, self.discs, self.walls, self.surface))
+        given = unpacked(p, self.head, self.discs, self.walls, self.surface)
         w, (drive, yaw, joint_rates) = given.weights, (u[:2], u[2], u[3:9])
         touches = self.touches(x, joint_rates, given.walls)
         own = self.contacts(touches, ca.vertsplit(u[9:], self.inputs_of_pair), given)
-        kept = kept_out(robot, x, given, self.surface)
-        stage, end = (state_cost(x, given.reference, w, kept, share) for share in (1.0, w["end"]))
+        kept = [*kept_out(robot, x, given, self.surface), *kept_up(robot, x, given)]
         residuals = [(drive, w["drive"]), (yaw, w["yaw_torque"]), (joint_rates, w["joint_rates"]), *own.residuals]
         barriers = [*motion_limits(robot, x, u, own.forces, w["limits"], self.least_normal), *own.barriers]
-        step, jacobian = midpoint(robot.rate(x, drive, yaw, own.forces, joint_rates), x, u, self.step)
-        along = stacked_cost([*stage[0], *residuals], [*stage[1], *barriers])
-        problem = ControlProblem(x, u, p, step, along, stacked_cost(*end), self.stages, jacobian)
+        # Arms weigh as in the reference: else plans balance with them, and the model lacks what it takes to move them.
+        rate = robot.rate(x, drive, yaw, own.forces, joint_rates, given.reference[5:11])
+        rate += ca.vertcat(ca.SX(11, 1), given.push)
+        step, jacobian = midpoint(rate, x, u, self.step)
+        along = stacked_cost([*stage_cost(x, given.reference, w), *residuals], [*kept, *barriers])
+        end = stacked_cost(*end_cost(x, given, kept))
+        problem = ControlProblem(x, u, p, step, along, end, self.stages, jacobian)
         floor = ca.vertcat(*robot.floor(x, drive, yaw, own.forces, joint_rates))
         distances = ca.vertcat(*(touch.distance for touch in touches))
         velocities = ca.horzcat(*(touch.velocity for touch in touches))
         slips = ca.vertcat(*(ca.sqrt(ca.sumsqr(touch.slip)) for touch in touches))
         seen = [distances, ca.vertcat(*own.presses), ca.horzcat(*own.forces), floor, velocities, slips]
         return problem, ca.Function("observe", [x, u, p], seen)
+
+    def balance(self, weights: BalancerWeights) -> Balance:
+        """Return `costs.balance` of weights, worked out once."""
+        if weights not in self._balances:
+            self._balances[weights] = balance(self.robot, weights, self.step)
+        return self._balances[weights]
+
+    @cached_property
+    def _balances(self) -> dict[BalancerWeights, Balance]:
+        return {}
+
+    def balancing(self, reference: FloatArray, weights: BalancerWeights) -> Guess:
+        """Return the guess that balances on the drive alone, arms held: rolled out from any state it stays bounded."""
+        gains = np.zeros((self.stages, self.nu, 16))
+        gains[:, :3, BODY] = -self.balance(weights).gain
+        return Guess(np.zeros((self.stages, self.nu)), np.broadcast_to(reference, (self.stages + 1, 16)), gains)
 
     def touches(self, x: ca.SX, joint_rates: ca.SX, walls: list[ca.SX]) -> list[SoftTouch]:
         """Return the touches of all pairs."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
 
-from trundle.checks import FloatArray, array
+from trundle.checks import FloatArray
 from trundle.numerics.compiled.buffered import BufferedFunction
 from trundle.parameters import Checked, NonNegative, parameter
-from trundle.systems.wallbounce.robot import ARM_MASSES, BallBalancer, body_rotation
+from trundle.systems.wallbounce.robot import BallBalancer, body_rotation
 from trundle.threads import cached_property
 
 
@@ -33,9 +32,13 @@ class LowLevelGains(Checked):
     yaw: NonNegative = parameter(60.0, "N m/rad")
     yaw_rate: NonNegative = parameter(8.0, "N m s/rad")
     hand: NonNegative = parameter(400.0, "N/m")
-    hand_rate: NonNegative = parameter(40.0, "N s/m")
+    hand_rate: NonNegative = parameter(200.0, "N s/m")
     joint: NonNegative = parameter(2.0, "N m/rad")
-    joint_rate: NonNegative = parameter(0.3, "N m s/rad")
+    joint_rate: NonNegative = parameter(1.0, "N m s/rad")
+
+
+_GUARD = 5.0
+"""N, most of a planned force on a hand that feels none yet: more would only speed it up into the wall."""
 
 
 class LowLevelCommand(NamedTuple):
@@ -56,15 +59,17 @@ class LowLevel:
         tau_i = J_i^T (K_p (p* - p) + K_d (p*' - p') - f_plan,i) + K_q (q* - q) + K_qd (q*' - q') + gravity
 
     e = plan - measured, e_x and e_v of the centre of mass: of the ball, whose speed answers a drive force with the
-    wrong sign first, these gains would let it rock. Hands and forces in body axes; f_plan,i acts on the hand.
+    wrong sign first, these gains would let it rock. Hands and forces in body axes; f_plan,i acts on the hand. Of it a
+    hand that feels f (N) gets the share (f^2 + f_0^2 a) / (f^2 + f_0^2), a = f_0 / sqrt(|f_plan|^2 + f_0^2), f_0 = 5 N:
+    off the wall it would only gain speed.
 
     Parameters
     ----------
     robot : BallBalancer
         What the controller believes.
     gains : LowLevelGains
-    arm_masses : (2,) kg
-        Of upper arm and forearm, their centres half-way, for the gravity term.
+    drive_limit : float, N
+        Largest force of the drive, each component.
 
     Notes
     -----
@@ -73,10 +78,7 @@ class LowLevel:
 
     robot: BallBalancer = field(default_factory=BallBalancer)
     gains: LowLevelGains = LowLevelGains()
-    arm_masses: Sequence[float] = ARM_MASSES
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "arm_masses", array("arm_masses", self.arm_masses, (2,), minimum=0.0, unit="kg"))
+    drive_limit: float = np.inf
 
     def __call__(
         self, measured: FloatArray, state: FloatArray, inputs: FloatArray, integral: FloatArray
@@ -130,6 +132,7 @@ class LowLevel:
         drive = u[:2] + g.tilt * (tilt - tilt_plan - asked) + g.tilt_rate * (rate - rate_plan)
         turn = x[2] - y[2]
         turn = ca.atan2(ca.sin(turn), ca.cos(turn))
+        drive = ca.fmin(ca.fmax(drive, -self.drive_limit), self.drive_limit)
         yaw = u[2] + g.yaw * turn + g.yaw_rate * (planned.omega[2] - omega[2])
         torques = self._arms(y, x, u, R)
         command = ca.vertcat(drive, yaw, torques)
@@ -145,25 +148,11 @@ class LowLevel:
         for i, ((p, J), (p_plan, J_plan)) in enumerate(zip(at, wanted, strict=True)):
             part = slice(3 * i, 3 * i + 3)
             force = g.hand * (p_plan - p) + g.hand_rate * (J_plan @ rates_plan[part] - J @ rates[part])
-            force -= R.T @ u[9 + 3 * i : 12 + 3 * i]
+            press, felt = u[9 + 3 * i : 12 + 3 * i], ca.sumsqr(y[22 + 3 * i : 25 + 3 * i])
+            there = felt / (felt + _GUARD**2)
+            force -= R.T @ press * (there + (1 - there) * _GUARD / ca.sqrt(ca.sumsqr(press) + _GUARD**2))
             joint = g.joint * (q_plan[part] - q[part]) + g.joint_rate * (rates_plan[part] - rates[part])
             torques.append(J.T @ force + joint)
         s = ca.SX.sym("q", 6)
-        weight = ca.gradient(self._potential(s, R), s)
+        weight = robot.gravity * ca.gradient(ca.dot(R[2, :].T, robot.arms_moment(s)), s)
         return ca.vertcat(*torques) + ca.substitute(weight, s, q)
-
-    def _potential(self, q: ca.SX, R: ca.SX) -> ca.SX:
-        """Potential energy (J) of the arms, up to a constant."""
-        robot, (upper, fore) = self.robot, np.asarray(self.arm_masses)
-        total = ca.SX(0)
-        for side, first in ((1.0, 0), (-1.0, 3)):
-            q1, q2, q3 = (q[first + i] for i in range(3))
-            elbow = robot.upper_arm * _along(side * q1, q2)
-            middle = elbow + 0.5 * robot.forearm * _along(side * q1, q2 + q3)
-            total += robot.gravity * ca.dot(R[2, :].T, 0.5 * upper * elbow + fore * middle)
-        return total
-
-
-def _along(abduction: ca.SX, flexion: ca.SX) -> ca.SX:
-    """Direction (3,), body axes, of a link: Rx(abduction) Ry(-flexion) (0, 0, -1)."""
-    return ca.vertcat(ca.sin(flexion), ca.sin(abduction) * ca.cos(flexion), -ca.cos(abduction) * ca.cos(flexion))

@@ -18,6 +18,7 @@ from trundle.numerics.compiled.compile import compile_function
 from trundle.numerics.ilqr import ControlSolution, Guess, Limits, cheapest
 from trundle.status import Status
 from trundle.systems.wallbounce.control.contact_implicit import BalancerWeights, ContactImplicit, KeepOut, KeepOutDisc
+from trundle.systems.wallbounce.control.costs import PUSH
 from trundle.systems.wallbounce.control.hybrid import HybridControl
 from trundle.systems.wallbounce.control.level import BalancerLevel
 from trundle.systems.wallbounce.control.schedule import ScheduleRules, contact_schedule, first_end, on_grid
@@ -168,7 +169,7 @@ class ImplicitPlanner(_Planner):
     """Contact-implicit plans, by homotopy at events, with the schedules they imply (final).
 
     A warm start whose roll-out falls over is worth nothing, nor is any plan that begins from it: there, too, the
-    homotopy is tried.
+    homotopy is tried, from a robot that balances and, where that falls, from one that stands still.
 
     Parameters
     ----------
@@ -200,11 +201,12 @@ class ImplicitPlanner(_Planner):
         x: FloatArray,
         reference: FloatArray,
         walls: Sequence[Wall],
-        disc: KeepOutDisc | None,
+        discs: Sequence[KeepOutDisc],
         last: BalancerPlan | None,
         event: bool,
         since: ArrayLike,
         touching: bool = True,
+        push: ArrayLike = (0.0,) * PUSH,
     ) -> BalancerPlan:
         """Return the plan from the state x (16,).
 
@@ -214,7 +216,7 @@ class ImplicitPlanner(_Planner):
         x : (16,)
         reference : (N + 1, 16)
         walls : sequence of Wall
-        disc : KeepOutDisc or None
+        discs : sequence of KeepOutDisc
         last : BalancerPlan or None
             The warm start.
         event : bool
@@ -223,15 +225,19 @@ class ImplicitPlanner(_Planner):
             Since when the hands feel a force; NaN: they do not.
         touching : bool
             Whether to read a schedule.
+        push : (5,) or (N + 1, 5)
+            Forecast at the stages, see `ContactImplicit.parameters`.
         """
         control = self.control
-        p = control.parameters(reference, walls, self.law, self.weights, disc, self.keep_out)
+        p = control.parameters(reference, walls, self.law, self.weights, discs, self.keep_out, push)
         found = []
         if last is not None:
             found.append(control.solve(x, p, last.later(begin), self.event if event else self.update))
         searched = last is None or event or falls(found[0])
         if searched:
-            found.append(control.discover(x, p, control.still(x), self.event))
+            found.append(control.discover(x, p, control.balancing(reference, self.weights), self.event))
+            if all(falls(solution) for solution in found):
+                found.append(control.discover(x, p, control.still(x), self.event))
         best = upright(found)
         seen = self._seen(best, p)
         schedule, ends = np.zeros(seen.forces.shape, dtype=bool), np.full(control.pairs, np.inf)
@@ -294,10 +300,11 @@ class TrackingPlanner(_Planner):
         x: FloatArray,
         reference: FloatArray,
         walls: Sequence[Wall],
-        disc: KeepOutDisc | None,
+        discs: Sequence[KeepOutDisc],
         source: BalancerPlan,
         last: BalancerPlan | None,
         fresh: bool,
+        push: ArrayLike = (0.0,) * PUSH,
     ) -> BalancerPlan:
         """Return the plan from the state x (16,).
 
@@ -307,18 +314,20 @@ class TrackingPlanner(_Planner):
         x : (16,)
         reference : (N + 1, 16)
         walls : sequence of Wall
-        disc : KeepOutDisc or None
+        discs : sequence of KeepOutDisc
         source : BalancerPlan
             Of the contact-implicit level: schedule and seed.
         last : BalancerPlan or None
             The own last plan.
         fresh : bool
             Seed from `source`, too: it has just arrived. Always so without a last plan.
+        push : (5,) or (N + 1, 5)
+            Forecast at the stages.
         """
         control = self.control
         passed = begin - source.begin
         schedule = on_grid(source.schedule, source.step, self.times[:-1] + passed)
-        p = control.parameters(reference, schedule, walls, self.largest, self.weights, disc, self.keep_out)
+        p = control.parameters(reference, schedule, walls, self.largest, self.weights, discs, self.keep_out, push)
         guesses = [] if last is None else [last.later(begin)]
         seed = control.seed(source.solution, source.forces, source.schedule).shifted(passed / source.step)
         if fresh or not guesses:

@@ -15,10 +15,12 @@ from trundle.contact.soft import Wall
 from trundle.errors import InputError
 from trundle.numerics.compiled.buffered import BufferedFunction
 from trundle.parameters import Checked, NonNegative, Positive, Range, parameter
-from trundle.systems.wallbounce.control.contact_implicit import KeepOutDisc
+from trundle.systems.wallbounce.control.contact_implicit import KeepOut, KeepOutDisc
 from trundle.systems.wallbounce.control.two_level import Surroundings
+from trundle.systems.wallbounce.control.visibility import shortest_path, side_of
 from trundle.systems.wallbounce.robot import BallBalancer
 
+_KEEP_OUT = KeepOut()
 ReplanPeriod = Annotated[float, Range("a time from 1e-5 to 1 (s)", 1e-5, 1.0, unit="s")]
 
 
@@ -51,13 +53,15 @@ class TimedGoal:
 
 @dataclass(frozen=True)
 class PassedObstacle:
-    """A disc that is seen from a time (s) on, passed on the side of a unit vector (2,), at its edge."""
+    """A disc that is seen from a time (s) on, passed on the side of a unit vector (2,) or, with None, on either."""
 
     disc: KeepOutDisc
-    side: FloatArray
+    side: FloatArray | None = None
     time: float = 0.0
 
     def __post_init__(self) -> None:
+        if self.side is None:
+            return
         side = array("side", self.side, (2,))
         if abs(float(np.linalg.norm(side)) - 1.0) > 1e-9:
             raise InputError("side", self.side, "a unit vector")
@@ -70,22 +74,50 @@ class PathRules(Checked):
 
     speed: Positive = parameter(1.0, "m/s, forward")
     acceleration: Positive = parameter(1.0, "m/s^2, forward")
-    passing: Positive | None = parameter(None, "m/s, forward while a seen box lies ahead; left out: speed")
+    passing: Positive | None = parameter(None, "m/s, forward while the path bends round a box ahead; left out: speed")
     lateral_time: Positive = parameter(0.9, "s, of a move sideways")
     replan: ReplanPeriod = parameter(0.2, "s, between two plans of the path")
     settle: NonNegative = parameter(0.0, "m from the goal, within which the path is no longer replanned")
 
     @property
     def passing_speed(self) -> float:
-        """Speed forward while an obstacle that has been seen lies ahead, m/s: time for the move sideways."""
+        """Speed forward while the path bends round an obstacle ahead, m/s: time for the move sideways."""
         return self.speed if self.passing is None else min(self.speed, self.passing)
 
 
-class PathPlanner:
-    """Reference of the predictive levels: forward by a trapezoid of speed, sideways by quintics (final).
+def clearances(robot: BallBalancer, keep_out: KeepOut) -> list[tuple[float, float]]:
+    """Return the heights of an upright robot's two points that keep clear of walls, and how far they do, m."""
+    up = robot.ball_radius
+    return [(up, keep_out.ball), (up + keep_out.height, keep_out.body)]
 
-    From the measured place and speed, planned again every `rules.replan` s and whenever a goal or an obstacle appears.
-    Forward is the direction from the first goal's start to the first goal.
+
+class _Path:
+    """A path through corners (n, 2), m, planned at `begin` (s) at a place and velocity; beyond its ends it goes on."""
+
+    def __init__(
+        self, begin: float, corners: FloatArray, forward: FloatArray, place: FloatArray, velocity: FloatArray
+    ) -> None:
+        self.begin, self.corners, self.place, self.velocity = begin, corners, place, velocity
+        legs = np.diff(corners, axis=0)
+        lengths = np.linalg.norm(legs, axis=1)
+        self.ways = np.concatenate([[0.0], np.cumsum(lengths)])
+        short = lengths[:, None] < 1e-9
+        self.directions = np.where(short, forward, legs / np.maximum(lengths[:, None], 1e-9))
+
+    def at(self, ways: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return places (n, 2), m, and directions (n, 2) at ways along the path, m."""
+        leg = np.clip(np.searchsorted(self.ways, ways, side="right") - 1, 0, len(self.directions) - 1)
+        direction = self.directions[leg]
+        return self.corners[leg] + (ways - self.ways[leg])[:, None] * direction, direction
+
+
+class PathPlanner:
+    """Reference of the predictive levels: along a path by a trapezoid of speed, beside it by a quintic (final).
+
+    The path is the line through the goal, or once there are obstacles the shortest one round them from where the robot
+    is; see `shortest_path`. From the measured place and speed, planned again every `rules.replan` s and whenever a goal
+    or an obstacle appears. On which side an obstacle is passed is chosen then and kept: to move to one side the ball
+    rolls to the other first, after which the other way round may look shorter.
 
     Parameters
     ----------
@@ -97,7 +129,9 @@ class PathPlanner:
     rules : PathRules
         Close to the goal (`settle`) a path that ends there is followed to its end, not planned again.
     forward : (2,)
-        Unit vector.
+        Unit vector along the line, from the start to the first goal.
+    keep_out : KeepOut
+        Distances of the path from walls.
     """
 
     def __init__(
@@ -108,6 +142,7 @@ class PathPlanner:
         obstacles: Sequence[PassedObstacle] = (),
         rules: PathRules = PathRules(),
         forward: ArrayLike = (1.0, 0.0),
+        keep_out: KeepOut = _KEEP_OUT,
     ) -> None:
         if not goals:
             raise InputError("goals", 0, "at least one goal")
@@ -117,6 +152,7 @@ class PathPlanner:
         self.rules = rules
         self.forward = array("forward", forward, (2,))
         self.sideways = np.array([-self.forward[1], self.forward[0]])
+        self.clear = clearances(robot, keep_out)
         x = ca.SX.sym("x", 16)
         self._velocity = BufferedFunction(ca.Function("v", [x], [robot.state(x).v]))
         self.reset()
@@ -124,32 +160,33 @@ class PathPlanner:
     def reset(self) -> None:
         """Forget the path."""
         self._planned, self._version = -np.inf, -1
-        self._path: tuple[float, FloatArray, FloatArray, float] = (0.0, np.zeros(2), np.zeros(2), 0.0)
-        self._past = -np.inf  # m forward, where the last obstacle in the way lies behind
+        self._path = _Path(0.0, np.zeros((2, 2)), self.forward, np.zeros(2), np.zeros(2))
+        self._sides: list[FloatArray | None] = []
 
     def surroundings(self, time: float) -> Surroundings:
         """Return the walls, what stands in the way, and how many things have appeared."""
-        seen = [obstacle for obstacle in self.obstacles if obstacle.time <= time + 1e-9]
+        seen = [obstacle.disc for obstacle in self.obstacles if obstacle.time <= time + 1e-9]
         come = sum(goal.time <= time + 1e-9 for goal in self.goals)
-        return Surroundings(self.walls, seen[-1].disc if seen else None, len(seen) + come)
+        return Surroundings(self.walls, seen, len(seen) + come)
 
     def reference(self, time: float, state: FloatArray, times: FloatArray) -> FloatArray:
         """Return x_ref (n, 16) at `times`: place, upright, arms at rest, momenta of the path's speed."""
         version = self.surroundings(time).version
         due = time - self._planned >= self.rules.replan - 1e-9 and not self._arriving(time, state)
         if version != self._version or due:
-            self._plan(time, state)
+            self._plan(time, state, version != self._version)
             self._planned, self._version = time, version
-        begin, place, velocity, aside = self._path
-        t = times - begin
-        goal = self._goal(begin).place
-        along, rate = self._advance(float(place @ self.forward), float(velocity @ self.forward), goal, t)
-        start = (float(place @ self.sideways), float(velocity @ self.sideways))
-        across, drift = quintic(start, aside, self.rules.lateral_time, t)
+        path = self._path
+        t = times - path.begin
+        ahead = path.directions[0]
+        aside = np.array([-ahead[1], ahead[0]])
+        along, rate = self._advance(float(path.velocity @ ahead), path, t)
+        start = (float((path.place - path.corners[0]) @ aside), float(path.velocity @ aside))
+        across, drift = quintic(start, 0.0, self.rules.lateral_time, t)
+        place, direction = path.at(along)
         result = np.tile(self.robot.rest(), (len(times), 1))
-        result[:, :2] = along[:, None] * self.forward + across[:, None] * self.sideways
-        v = rate[:, None] * self.forward + drift[:, None] * self.sideways
-        result[:, 11:] = self.robot.rolling(v)
+        result[:, :2] = place + across[:, None] * aside
+        result[:, 11:] = self.robot.rolling(rate[:, None] * direction + drift[:, None] * aside)
         return result
 
     def _goal(self, time: float) -> TimedGoal:
@@ -161,33 +198,47 @@ class PathPlanner:
         To move a little one way the ball rolls the other way first; a path begun anew meanwhile begins there.
         """
         goal = self._goal(time).place
-        there = abs(self._path[3] - float(goal @ self.sideways)) < 1e-9 and np.isfinite(self._planned)
+        there = len(self._path.corners) == 2 and np.isfinite(self._planned)
         return bool(there and np.linalg.norm(goal - np.asarray(state[:2])) < self.rules.settle)
 
-    def _plan(self, time: float, state: FloatArray) -> None:
-        place, velocity = np.array(state[:2]), self._velocity(state)[0]
+    def _plan(self, time: float, state: FloatArray, new: bool) -> None:
+        place, velocity = np.array(state[:2]), np.array(self._velocity(state)[0]).ravel()
         goal = self._goal(time).place
-        aside, self._past = float(goal @ self.sideways), -np.inf
-        for obstacle in self.obstacles:
-            disc = obstacle.disc
-            past = float(disc.center @ self.forward) + 0.5 * disc.radius
-            if obstacle.time <= time + 1e-9 and past > float(place @ self.forward):
-                edge = (disc.center + disc.radius * obstacle.side) @ self.sideways
-                aside, self._past = float(edge), max(past, self._past)
-        self._path = (time, place, velocity, aside)
+        seen = [obstacle for obstacle in self.obstacles if obstacle.time <= time + 1e-9]
+        corners = np.array([goal + self.forward * float((place - goal) @ self.forward), goal])
+        if seen:
+            given = [obstacle.side for obstacle in seen]
+            corners = self._round(place, velocity, goal, seen, given if new else self._sides)
+            self._sides = [
+                side_of(corners, one.disc, self.sideways) if side is None else side
+                for one, side in zip(seen, given, strict=True)
+            ]
+        self._path = _Path(time, corners, self.forward, place, velocity)
 
-    def _advance(
-        self, place: float, speed: float, goal: FloatArray, times: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Place and speed forward at `times` (s from the plan's begin): at rest in the goal."""
-        end, h = float(goal @ self.forward), 0.02
+    def _round(
+        self,
+        place: FloatArray,
+        velocity: FloatArray,
+        goal: FloatArray,
+        seen: Sequence[PassedObstacle],
+        sides: Sequence[FloatArray | None],
+    ) -> FloatArray:
+        """Return the corners of the shortest path; without any the robot waits where it is."""
+        discs, turning = [obstacle.disc for obstacle in seen], 0.5 * self.rules.lateral_time * velocity
+        found = shortest_path(place, goal, discs, sides, self.walls, self.clear, turning)
+        return np.array([place, place]) if found is None else found
+
+    def _advance(self, speed: float, path: _Path, times: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Way and speed along the path at `times` (s from the plan's begin): at rest in the goal."""
+        end, h = float(path.ways[-1]), 0.02
+        past = float(path.ways[-2]) if len(path.ways) > 2 else -np.inf
         count = int(np.ceil(max(float(times[-1]), 0.0) / h)) + 2
         places, speeds = np.empty(count), np.empty(count)
-        s, v = place, speed
+        s, v = 0.0, speed
         for k in range(count):
             places[k], speeds[k] = s, v
             left = end - s
-            most = self.rules.passing_speed if s < self._past else self.rules.speed
+            most = self.rules.passing_speed if s < past else self.rules.speed
             wanted = np.sign(left) * min(most, np.sqrt(2.0 * self.rules.acceleration * abs(left)))
             v += float(np.clip(wanted - v, -self.rules.acceleration * h, self.rules.acceleration * h))
             s += v * h

@@ -22,14 +22,16 @@ class ScheduleRules:
     """When a planned force is a contact of the schedule (final).
 
     `off` must exceed the soft law's force at the surface, else only the distance ends a contact. The duration of a
-    contact that reaches the plan's end is not known. Planned anew, a contact that lasts would end later each time:
-    without `keep_end` what a plan leaves for its end, such as a last push against the lean, never comes.
+    contact that reaches the plan's end is not known. Stages of a plan that is made anew each time would put off the
+    arrival of a hand for ever: hence `arrives`. And a contact that lasts would end later each time: without `keep_end`
+    what a plan leaves for its end, such as a last push against the lean, never comes.
     """
 
     on: NonNegative = parameter(3.0, "N, a contact begins above it")
     off: NonNegative = parameter(1.2, "N, it ends below")
     near: Reach = parameter(0.02, "m, it begins only within this distance")
     far: Reach = parameter(0.04, "m, it ends beyond")
+    arrives: NonNegative = parameter(0.04, "m, nearer a hand that touches in the next stage touches in this; 0: never")
     shortest: NonNegative = parameter(0.12, "s, shorter ones are dropped")
     credit: bool = parameter(True, "a contact that lasts counts with the time it has lasted")
     horizon: bool = parameter(True, "a contact that reaches the plan's end is kept however short")
@@ -43,7 +45,7 @@ class ScheduleRules:
             raise InputError("far", self.far, f">= near = {self.near} (m)")
 
 
-PAPER = ScheduleRules(near=np.inf, far=np.inf, shortest=0.5, horizon=False)
+PAPER = ScheduleRules(near=np.inf, far=np.inf, arrives=0.0, shortest=0.5, horizon=False)
 """The rules of the wall-bouncing paper: forces alone, contacts of at least 0.5 s."""
 
 
@@ -125,6 +127,9 @@ def _column(
         raw[k] = on
     edges = np.flatnonzero(np.diff(np.concatenate([[False], raw, [False]]).astype(int)))
     for begin, end in edges.reshape(-1, 2):
+        if begin > 0 and 0.0 < rules.arrives >= d[begin - 1] and d[begin] <= 0.0:
+            begin -= 1
+            raw[begin] = True
         if begin == 0 and (end - 0.5) * step > until:
             first = max(0, int(np.ceil(until / step - 0.5)))
             raw[first:end], end = False, first

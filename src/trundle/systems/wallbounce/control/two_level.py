@@ -16,9 +16,13 @@ from trundle.errors import InputError
 from trundle.parameters import Delay, Period, check_parameters, parameter
 from trundle.systems.wallbounce.control.contact_implicit import KeepOutDisc
 from trundle.systems.wallbounce.control.low_level import LowLevel
+from trundle.systems.wallbounce.control.observer import MomentumObserver, ObserverRules
 from trundle.systems.wallbounce.control.plans import BalancerPlan, ImplicitPlanner, TrackingPlanner
 
+_FORGOTTEN = 0.5
+"""Seconds in which what the momentum departed from plans is forgotten: each plan begins from what is measured."""
 LEVELS = ("two-level", "implicit-only", "drive-only")
+_OBSERVER = ObserverRules()
 
 
 @dataclass(frozen=True)
@@ -32,9 +36,9 @@ class Timing:
     implicit: Period = parameter(0.025, "s, period of contact-implicit plans")
     hybrid: Period = parameter(0.01, "s, period of hybrid plans")
     low: Period = parameter(0.001, "s, period of the low level")
-    implicit_time: Delay = parameter(0.011, "s, a contact-implicit plan takes")
-    event_time: Delay = parameter(0.020, "s, more at an event")
-    hybrid_time: Delay = parameter(0.005, "s, a hybrid plan takes")
+    implicit_time: Delay = parameter(0.005, "s, a contact-implicit plan takes")
+    event_time: Delay = parameter(0.015, "s, more at an event")
+    hybrid_time: Delay = parameter(0.003, "s, a hybrid plan takes")
     measured: bool = parameter(False, "the time really taken instead; runs then differ")
 
     def __post_init__(self) -> None:
@@ -54,7 +58,7 @@ class Surroundings:
     """What is known around the robot; `version` changes when something appears."""
 
     walls: Sequence[Wall] = ()
-    disc: KeepOutDisc | None = None
+    discs: Sequence[KeepOutDisc] = ()
     version: int = 0
 
 
@@ -107,6 +111,8 @@ class TwoLevel:
         Drive-only: a contact-implicit plan whose hands find no force.
     event_momentum : float, N s
         Departure of l from the plan that is an event.
+    observer : ObserverRules
+        Of pushes.
 
     Attributes
     ----------
@@ -132,11 +138,13 @@ class TwoLevel:
         surroundings: Callable[[float], Surroundings],
         timing: Timing = Timing(),
         levels: str = "two-level",
-        event_momentum: float = 4.0,
+        event_momentum: float = 2.0,
+        observer: ObserverRules = _OBSERVER,
     ) -> None:
         self.low, self.implicit, self.hybrid, self.timing = low, implicit, hybrid, timing
         self.reference, self.surroundings = reference, surroundings
         self.levels = choice("levels", levels, LEVELS)
+        self.observer = MomentumObserver(low.robot, observer, timing.low)
         self.event_momentum = positive("event_momentum", event_momentum, "N s")
         self.reset()
 
@@ -148,13 +156,14 @@ class TwoLevel:
     def reset(self) -> None:
         """Forget plans, integrals and counts."""
         self.counts = PlanCounts()
+        self.observer.reset()
         self.plans: dict[str, BalancerPlan | None] = {"implicit": None, "hybrid": None}
         self.received: dict[str, list[BalancerPlan]] = {"implicit": [], "hybrid": []}
         self._coming: dict[str, PendingPlan | None] = {"implicit": None, "hybrid": None}
         self._integral, self._held = np.zeros(2), np.zeros(28)
         self._since = np.full(2, math.nan)
         self._version, self._fresh = 0, False
-        self._event_at = -math.inf
+        self._event_at, self._departed, self._felt = -math.inf, np.zeros(2), np.zeros(2)
         self.inputs, self.state, self.command = np.zeros(15), np.zeros(16), np.zeros(9)
 
     def __call__(self, time: float, state: FloatArray) -> FloatArray:
@@ -163,8 +172,10 @@ class TwoLevel:
         tick = round(time / self.timing.low)
         self._feel(time, measured)
         self._receive(time)
-        if tick % self.timing.ticks(self.timing.implicit) == 0 and self._coming["implicit"] is None:
-            self._begin_implicit(time, measured)
+        pushed = float(np.linalg.norm(self.observer.push[:2] - self._felt)) > self.observer.rules.threshold
+        due = tick % self.timing.ticks(self.timing.implicit) == 0
+        if (due or pushed) and self._coming["implicit"] is None:
+            self._begin_implicit(time, measured, pushed)
         if tick % self.timing.ticks(self.timing.hybrid) == 0 and self._coming["hybrid"] is None:
             self._begin_hybrid(time, measured)
         self._receive(time)
@@ -172,6 +183,7 @@ class TwoLevel:
         answer = self.low(measured, planned, inputs, self._integral)
         self._integral = np.clip(self._integral + self.timing.low * answer.error, -0.3, 0.3)
         self.inputs, self.state, self.command = inputs, answer.state, answer.command
+        self.observer.update(answer.state, answer.command, measured[22:28])
         return answer.command
 
     @property
@@ -213,21 +225,23 @@ class TwoLevel:
             if level == "implicit":
                 self._fresh = True
 
-    def _begin_implicit(self, time: float, measured: FloatArray) -> None:
+    def _begin_implicit(self, time: float, measured: FloatArray, pushed: bool) -> None:
         x, around = self.low.state(measured), self.surroundings(time)
-        event = self._is_event(time, x, around)
+        event = self._is_event(time, x, around) or pushed
+        if pushed:
+            self._felt = self.observer.push[:2]
         begin = clock.perf_counter()
         times = time + self.implicit.times
         plan = self.implicit.plan(
-            time, x, self.reference(time, x, times), around.walls, around.disc, self.plans["implicit"], event,
-            self._since, touching=self.levels == "two-level",
+            time, x, self.reference(time, x, times), around.walls, around.discs, self.plans["implicit"], event,
+            self._since, touching=self.levels == "two-level", push=self.observer.forecast(self.implicit.times),
         )  # fmt: skip
         taken = clock.perf_counter() - begin
         self.counts.seconds["event" if event else "implicit"].append(taken)
         self.counts.implicit += 1
         self.counts.events += event
         if event:
-            self._version, self._event_at = around.version, time
+            self._version, self._event_at, self._departed = around.version, time, np.zeros(2)
         stated = self.timing.implicit_time + (self.timing.event_time if plan.searched else 0.0)
         self._send("implicit", time, taken, stated, plan)
 
@@ -240,8 +254,8 @@ class TwoLevel:
         around = self.surroundings(time)
         times = time + self.hybrid.times
         plan = self.hybrid.plan(
-            time, x, self.reference(time, x, times), around.walls, around.disc, source, self.plans["hybrid"],
-            self._fresh,
+            time, x, self.reference(time, x, times), around.walls, around.discs, source, self.plans["hybrid"],
+            self._fresh, self.observer.forecast(self.hybrid.times),
         )  # fmt: skip
         taken = clock.perf_counter() - begin
         self._fresh = False
@@ -259,10 +273,11 @@ class TwoLevel:
         plan = self.plans["implicit"]
         if plan is None or around.version != self._version or time >= plan.begin + plan.horizon:
             return True
+        away = x[11:13] - plan.at(time)[0][11:13]
+        self._departed = away + (1.0 - self.timing.implicit / _FORGOTTEN) * self._departed
         if time - self._event_at < 2.0 * self.timing.implicit:
             return False
-        away = x[11:13] - plan.at(time)[0][11:13]
-        return bool(np.linalg.norm(away) > self.event_momentum)
+        return bool(np.linalg.norm(self._departed) > self.event_momentum)
 
     def _planned(self, time: float) -> tuple[FloatArray, FloatArray]:
         """Return what the low level follows now: state (16,) and inputs (15,)."""

@@ -182,6 +182,7 @@ class Forecast:
 
         Those that hold all through one, but for `within` (s) of its ends; those of its middle where none does.
         """
+        borders = array("borders", borders, (None,))
         start, end = borders[:-1, None] + within, borders[1:, None] - within
         held = (self.spans[:, 0] <= start) & (end <= self.spans[:, 1])
         middle = self.held((borders[:-1] + borders[1:]) / 2)

@@ -97,7 +97,7 @@ class WeightsTable(
     table_of(
         BalancerWeights,
         _WEIGHTS,
-        defaults={"position": 120.0, "joints": 1.0, "angular": 1.0, "force": 0.045, "torso": 10.0},
+        defaults={"position": 120.0, "joints": 1.0, "angular": 1.0, "force": 0.045, "torso": 20.0},
     )
 ):
     """Weights of the plans' costs; see `trundle.systems.wallbounce.control.costs.BalancerWeights`."""

@@ -180,13 +180,13 @@ def holding(robot: BallBalancer) -> tuple[FloatArray, FloatArray]:
     """
     A, B = about_rest(robot)
     values, vectors = np.linalg.eig(A.T)
-    grows = np.argsort(-values.real)[:2]
-    rates, V = values[grows].real, vectors[:, grows].real
+    grows = np.argsort(-np.real(values))[:2]
+    rates, V = np.real(values[grows]), np.real(vectors[:, grows])
     if np.min(rates) <= 1e-6 * np.max(np.abs(values)):
         return np.zeros(2), np.zeros((2, len(BODY)))
     M = V.T @ B[:, :2]
-    axes = np.linalg.solve(M, rates[:, None] * M)
-    return np.diag(axes).copy(), np.asarray(np.linalg.solve(M, V.T))
+    axes: FloatArray = np.array(np.linalg.solve(M, rates[:, None] * M), dtype=float)
+    return np.diag(axes).copy(), np.array(np.linalg.solve(M, V.T), dtype=float)
 
 
 def balance(robot: BallBalancer, weights: BalancerWeights, step: float) -> Balance:

@@ -76,7 +76,7 @@ class ObstacleTable(Table):
     """A box on the way, there from the start or appearing."""
 
     half_size: Sizes3 = Field(default=(0.12, 0.12, 0.5), description="m")
-    appears: Duration = Field(default=0.0, description="s")
+    appears: NonNegative = Field(default=0.0, description="s")
     position: Vector2 | None = Field(default=None, description="m, of its centre; left out: by ahead and aside")
     ahead: Range = Field(default=(1.25, 1.35), description="m, of its centre from the ball's then, drawn evenly")
     aside: Range = Field(default=(0.0, 0.0), description="m, of its centre to the left of the way, drawn evenly")

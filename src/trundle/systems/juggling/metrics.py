@@ -177,6 +177,8 @@ def flip_up(run: Trajectory, parts: Runs) -> dict[str, float]:
     }
     if opened:
         values["open_loop_successes"] = _count(balanced, opened)
+    if values["closed_loop_successes"] == len(closed) > 0:
+        values["balanced_until"] = min(float(trial.time[-1]) for trial in closed.values())
     return values | _planning(plan)
 
 
@@ -272,11 +274,20 @@ GROUPS = (
             "radius_error_percent": Quantity("%", "largest deviation of the path's radius from the analytic circle"),
             "centre_drift": Quantity("m", "distance of the fitted centre from the analytic one"),
             "normal_force_error": Quantity("N", "largest |f_z - m g|"),
+            "average_step": Quantity("s", "of the integrator"),
+            "circle_radius": Quantity("m", "of the circle fitted to the contact path"),
+            "circle_centre_x": Quantity("m", "of the fitted circle, world"),
+            "orbit_rate": Quantity("rad/s", "of the contact about the fitted centre"),
+            "orbit_period": Quantity("s", "of the contact about the fitted centre"),
         },
         metrics_passive.plate_spinning,
     ),
     MetricGroup(
-        {"drift_velocity_error": Quantity("1", "relative error of the drift velocity against 5/2 g sin(tilt)/omega")},
+        {
+            "drift_velocity_error": Quantity("1", "relative error of the drift velocity against 5/2 g sin(tilt)/omega"),
+            "drift_velocity": Quantity("m/s", "of the circle, fitted"),
+            "cycloid_period": Quantity("s", "of the contact about the drifting centre"),
+        },
         metrics_passive.plate_tilted,
     ),
     MetricGroup(
@@ -307,7 +318,11 @@ GROUPS = (
         ellipse_damping,
     ),
     MetricGroup(
-        _SUCCESSES | {"friction_use": Quantity("1", "largest |f_t| / (mu f_n), closed loops until balanced")},
+        _SUCCESSES
+        | {
+            "friction_use": Quantity("1", "largest |f_t| / (mu f_n), closed loops until balanced"),
+            "balanced_until": Quantity("s", "end of the shortest trial in closed loop, where all end balanced"),
+        },
         flip_up,
         applies=_turns,
     ),

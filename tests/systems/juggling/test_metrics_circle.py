@@ -27,7 +27,8 @@ def test_circle_and_drift_are_measured_on_the_path(tmp_path: Path) -> None:
 
 def test_settings_are_the_printed_ones() -> None:
     spinning, tilted, reorient, flip = (
-        load_scenario(name).resolved() for name in ("plate-spinning", "plate-tilted", "plate-reorient", "ellipse-flip-up")
+        load_scenario(name).resolved()
+        for name in ("plate-spinning", "plate-tilted", "plate-reorient", "ellipse-flip-up")
     )
     for plate in (spinning, tilted):  # V-C1
         assert (plate["object"]["shape"]["radius"], plate["object"]["mass"]) == (0.2, 0.1)

@@ -15,6 +15,7 @@ from trundle import geometry
 from trundle.errors import SimulationError
 from trundle.models import Hand, RollingPair
 from trundle.models.tree.system import Start
+from trundle.numerics.rotations import rotation_of
 from trundle.problems import Reference
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.engine.log import RUN
@@ -22,11 +23,11 @@ from trundle.scenarios.engine.trials import next_of, stream_trials
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 from trundle.status import Status
-from trundle.systems.juggling.build import pair_and_start, xz
+from trundle.systems.juggling.build import initial, pair_and_start, xz
 from trundle.systems.juggling.goals import finite, goal_pose, judged, resting_pose, transfer_goal
 from trundle.systems.juggling.plants import Draw, draws, moved_start, with_inputs
 from trundle.systems.juggling.policies import follower, noted, regulator, sensed
-from trundle.systems.juggling.schema_control import JugglingBalance, JugglingTransfer
+from trundle.systems.juggling.schema_control import CatchTable, JugglingBalance, JugglingTransfer
 from trundle.systems.juggling.schema_goals import CostTable, LimitsTable, OffsetTable
 from trundle.threads import cached_property
 
@@ -54,6 +55,7 @@ def build_transfer(scenario: Scenario) -> TransferExperiment:
             HandLimits(**limits.values(HandLimits)),
             ContactLimits(**limits.values(ContactLimits)),
             Weights(**tables.cost.values()),
+            plan.start_velocities,
         )
         goal_pose(tables, pair)  # what cannot be a goal is bad input, not a failed run
         Formulation(task)
@@ -120,6 +122,9 @@ class TransferExperiment:
             yield Part("", lambda share: self._attempt(made))
             return
         plan, offset = made[0], self.tables.offset
+        if self.tables.catch is not None:
+            yield from self._catches(plan, self.tables.catch)
+            return
         if offset is not None:
             start = self.offset_start(offset)
             yield Part("", lambda share: self._judged(self._closed(plan.tracked, start, share)))
@@ -127,7 +132,8 @@ class TransferExperiment:
         elif self.trials:
             yield Part("", lambda share: self._judged(self._trial(plan, self.trials[0], closed=True, share=share)))
         else:
-            yield Part("", lambda share: self._judged(self._closed(plan.tracked, self.start, share)))
+            start = self._planned_start(plan)
+            yield Part("", lambda share: self._judged(self._closed(plan.tracked, start, share)))
         if self.tables.plan.coarse_nodes:
             yield from self._coarse()
         loops = ("closed", "open") if self.tables.trials.open_loop else ("closed",)
@@ -239,6 +245,32 @@ class TransferExperiment:
 
         yield Part("coarse-open-loop", opened)
         yield Part("coarse-closed-loop", lambda share: self._closed(made[0], self.start, share))
+
+    def _catches(self, plan: Plan, table: CatchTable) -> Iterator[Part]:
+        """Yield the main run of a throw that is caught, and its trials."""
+        from trundle.systems.juggling.catching import Catching
+
+        catching = Catching(self.pair, self.start, plan.tracked, self.tables, table)
+        yield Part("", lambda share: catching.run(None, share))
+        done = stream_trials(catching.run, self.trials)
+        for k in range(1, len(self.trials) + 1):
+            yield Part(f"closed-loop-{k}", next_of(done))
+
+    def _planned_start(self, plan: Plan) -> Start:
+        """Return the start with the velocities that the plan chose for it, where it may."""
+        run = plan.trajectory
+        if self.task.start_velocities == "given" or run is None:
+            return self.start
+        given = initial(self.tables.initial, self.pair.d == 2)
+        turned = rotation_of(run["hand_quaternion"][0]).T
+        w, v, spin = (run[name][0] for name in ("hand_angular_velocity", "hand_velocity", "object_angular_velocity"))
+        if self.pair.d == 2:
+            twist = [-(turned @ w)[1], *xz(turned @ v)]
+            given["object_angular_velocity"] = -spin[1]
+        else:
+            twist = [*turned @ w, *turned @ v]
+            given["object_angular_velocity"] = spin
+        return replace(self.pair, base=replace(self.pair.base, twist=twist)).place(**given)
 
     def offset_start(self, table: OffsetTable) -> Start:
         """Return the start of the table [offset]."""

@@ -15,7 +15,6 @@ from trundle import geometry
 from trundle.errors import SimulationError
 from trundle.models import Hand, RollingPair
 from trundle.models.tree.system import Start
-from trundle.numerics.rotations import rotation_of
 from trundle.problems import Reference
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.engine.log import RUN
@@ -23,7 +22,7 @@ from trundle.scenarios.engine.trials import next_of, stream_trials
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 from trundle.status import Status
-from trundle.systems.juggling.build import initial, pair_and_start, xz
+from trundle.systems.juggling.build import pair_and_start, xz
 from trundle.systems.juggling.goals import finite, goal_pose, judged, resting_pose, transfer_goal
 from trundle.systems.juggling.plants import Draw, draws, moved_start, with_inputs
 from trundle.systems.juggling.policies import follower, noted, regulator, sensed
@@ -35,7 +34,8 @@ if TYPE_CHECKING:
     from trundle.plan import Transfer
     from trundle.records import Plan, Policy, Trajectory
 
-_GEOMETRIC_ROLLS = 5
+_GEOMETRIC_ROLLS, _FEWEST_ROLLS = 5, 3
+"""Straight rolls of geometric plans, and the fewest that reach every goal."""
 
 
 def build_transfer(scenario: Scenario) -> TransferExperiment:
@@ -136,6 +136,8 @@ class TransferExperiment:
             yield Part("", lambda share: self._judged(self._closed(plan.tracked, start, share)))
         if self.tables.plan.coarse_nodes:
             yield from self._coarse()
+        if self.tables.plan.printed:
+            yield Part("printed", lambda share: self._printed(), "solve")
         loops = ("closed", "open") if self.tables.trials.open_loop else ("closed",)
         runs = [(k, loop) for k in range(len(self.trials)) for loop in loops]
         done = stream_trials(partial(self._numbered, plan), runs)
@@ -160,7 +162,8 @@ class TransferExperiment:
         left = dict(found.residuals) | {"planning_time": found.wall_time, "message": found.message}
         status = found.status
         if found.success and self._ball_on_plate():
-            left["geometric_path_length"] = self._geometric_length()
+            left["geometric_path_length"] = self._geometric_length(_GEOMETRIC_ROLLS)
+            left["geometric_path_length_fewest"] = self._geometric_length(_FEWEST_ROLLS)
         if found.success and table.starts:
             left |= {"start_sigma": table.start_sigma, "starts": table.starts}
             left |= {"start_successes": self._successes(share)}
@@ -204,7 +207,7 @@ class TransferExperiment:
         posed = goal.contact_on_hand is not None and goal.object_quaternion is not None
         return level and posed and isinstance(self.pair.body.shape, geometry.Sphere)
 
-    def _geometric_length(self) -> float:
+    def _geometric_length(self, rolls: int) -> float:
         """Return the length on the hand of a purely geometric plan, a few straight rolls (m)."""
         from trundle.plan.transfer.straight_rolls import roll_straight
 
@@ -215,7 +218,7 @@ class TransferExperiment:
         begin, end = (np.asarray(at, np.float64) for at in ends)
         way = (end - begin)[:2]
         radius = float(self.pair.body.shape.reference_length)
-        return roll_straight(way, (turns[1] * turns[0].inv()).as_matrix(), radius, rolls=_GEOMETRIC_ROLLS).length
+        return roll_straight(way, (turns[1] * turns[0].inv()).as_matrix(), radius, rolls=rolls).length
 
     def _attempt(self, made: list[Plan]) -> Trajectory:
         """Return the best attempt of a plan that failed."""
@@ -258,19 +261,22 @@ class TransferExperiment:
 
     def _planned_start(self, plan: Plan) -> Start:
         """Return the start with the velocities that the plan chose for it, where it may."""
-        run = plan.trajectory
-        if self.task.start_velocities == "given" or run is None:
-            return self.start
-        given = initial(self.tables.initial, self.pair.d == 2)
-        turned = rotation_of(run["hand_quaternion"][0]).T
-        w, v, spin = (run[name][0] for name in ("hand_angular_velocity", "hand_velocity", "object_angular_velocity"))
-        if self.pair.d == 2:
-            twist = [-(turned @ w)[1], *xz(turned @ v)]
-            given["object_angular_velocity"] = -spin[1]
-        else:
-            twist = [*turned @ w, *turned @ v]
-            given["object_angular_velocity"] = spin
-        return replace(self.pair, base=replace(self.pair.base, twist=twist)).place(**given)
+        from trundle.plan.transfer.formulation import Formulation
+        from trundle.plan.transfer.guess import from_plan
+        from trundle.plan.transfer.replay import Replayer
+
+        formulation = Formulation(self.task)
+        return Replayer(formulation).start(from_plan(formulation, plan))
+
+    def _printed(self) -> Trajectory:
+        """Return the replay of the plan by iterative direct collocation as paper 2 prints it, with its times."""
+        from trundle.plan.transfer.printed import PrintedCollocation
+
+        found = PrintedCollocation(self.task).solve()
+        left = {f"printed_time_{k}": mesh.wall_time for k, mesh in enumerate(found.meshes, 1)}
+        left |= {"printed_time": found.wall_time, "printed_meshes": len(found.meshes)}
+        left |= {"printed_state_error": found.meshes[-1].state_error}
+        return self._labelled(replace(found.trajectory, status=found.status), {"plan": left})
 
     def offset_start(self, table: OffsetTable) -> Start:
         """Return the start of the table [offset]."""

@@ -165,11 +165,18 @@ def plate_reorient(run: Trajectory, parts: Runs) -> dict[str, float]:
         "path_length": path_length(plan),
     }
     left = dict(plan.metadata.get("plan", {}))
-    for name in ("start_successes", "kkt_residual", "geometric_path_length"):
+    kept = ("start_successes", "kkt_residual", "geometric_path_length", "geometric_path_length_fewest", "planning_time")
+    for name in kept:
         if left.get(name) is not None:
             values[name] = float(left[name])
     if "start_successes" in values:
         values["start_successes"] = Count(values["start_successes"], int(left.get("starts", 0)) or 1)
+    for part in parts:
+        if part == "printed" or part.endswith("-plan"):
+            values[f"path_length_{part.removesuffix('-plan').replace('-', '_')}"] = path_length(parts[part])
+    if "printed" in parts:
+        printed = dict(parts["printed"].metadata["plan"])
+        values |= {name: float(value) for name, value in printed.items() if name.startswith("printed_")}
     for part in ("coarse-open-loop", "coarse-closed-loop", "open-loop"):
         if part in parts:
             errors = goal_errors(parts[part], _goal(parts[part]))
@@ -348,6 +355,10 @@ GROUPS = (
             "kkt_residual": Quantity("1", "of the plan, scaled, recomputed"),
             "path_length": Quantity("m", "of the contact on the hand, planned"),
             "geometric_path_length": Quantity("m", "path length of a geometric plan of a few straight rolls"),
+            "planning_time": Quantity("s", "of the plan"),
+            "printed_time": Quantity("s", "of the printed procedure, all meshes, or of one by its number"),
+            "printed_meshes": Quantity("1", "of the printed procedure"),
+            "printed_state_error": Quantity("1", "|s - s_goal| of the printed procedure's plan, replayed accurately"),
         },
         plate_reorient,
         applies=lambda run, parts: "plan" in parts and "open-loop" in parts,

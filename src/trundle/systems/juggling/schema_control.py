@@ -66,6 +66,9 @@ class JugglingTransfer(JugglingTable):
         super()._check()
         check_goal(self)
         check_offset(self)
+        posed = self.goal.contact_on_hand is not None and self.goal.object_quaternion is not None
+        if self.plan.printed and (self.goal.moving or not posed or isinstance(self.plan.duration, tuple)):
+            raise fault("plan.printed", "must be false, or in space to a given pose at rest in a fixed time")
         if self.goal.moving and self.controller.hold and self.catch is None:
             raise fault("controller.hold", "must be 0: nothing is held where the goal is not at rest")
         if self.catch is not None and (

@@ -118,6 +118,9 @@ class PlanTable(table_of(Transfer, ["start_velocities"])):
     starts: Annotated[int, Field(ge=0, le=1000), Allowed("an integer from 0 to 1000")] = Field(
         default=0, description="perturbed initial guesses tried in addition; start_successes counts the successes"
     )
+    printed: bool = Field(
+        default=False, description="whether to plan as paper 2 prints it besides, in space: part `printed`"
+    )
     start_sigma: NonNegative = Field(default=0.1, description="sigma of the perturbation of these guesses, see docs")
 
 

@@ -25,7 +25,7 @@ from trundle.status import Status
 from trundle.threads import cached_property
 
 TABLE_II = np.array([1.0] * 3 + [10.0] * 2 + [1000.0] * 2 + [10.0] + [1.0] * 3 + [10.0] * 5)
-"""Weights of the hand's angles (3), contacts on object and hand (2, 2), spin, the hand's rates (3), contact rates (5)."""
+"""Weights: hand's angles (3), contact on object (2) and hand (2), spin, the hand's rates (3), contact rates (5)."""
 
 
 @dataclass(frozen=True)

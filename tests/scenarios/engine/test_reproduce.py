@@ -15,8 +15,9 @@ from trundle.scenarios import catalogue, load_scenario
 from trundle.scenarios.engine import reproduce as reproduction
 from trundle.status import Status
 
+LONG = "radius_error_percent_two_minutes"
 FIGURES = {
-    "plate-spinning": {"radius_error_percent": 1e-9, "centre_drift": 1e-9, "normal_force_error": 1e-10},
+    "plate-spinning": {"radius_error_percent": 1e-9, "centre_drift": 1e-9, "normal_force_error": 1e-10, LONG: 1e-9},
     "ellipse-flip-up": {"closed_loop_successes": 11.0, "open_loop_successes": 0.0},
 }
 OF = {"closed_loop_successes": 12}
@@ -59,16 +60,17 @@ def test_figures_stand_beside_the_published_ones(
 ) -> None:
     code, out, err = trundle(capsys, "plate-spinning", "--out", tmp_path)
     assert code == 0
-    head, first, *_ = out.splitlines()
+    head, *_ = out.splitlines()
     assert head.split() == list(reproduction.COLUMNS)
-    assert "5e-06" in first
-    assert "paper 2, V-C1" in first
-    assert "holds" in first
+    row = next(line for line in out.splitlines() if LONG in line)
+    assert "5e-06" in row
+    assert "paper 2, V-C1" in row
+    assert "holds" in row
     assert "[1/1] plate-spinning" in err
     figures = json.loads((tmp_path / "figures.json").read_text())["figures"]
-    assert [f["figure"] for f in figures] == list(FIGURES["plate-spinning"])
-    assert (figures[0]["published"], figures[0]["ours"], figures[0]["holds"]) == (5e-6, 1e-9, True)
-    assert "| plate-spinning | radius_error_percent | 5e-06 |" in (tmp_path / "figures.md").read_text()
+    found = {f["figure"]: (f["published"], f["ours"], f["holds"]) for f in figures}
+    assert found[LONG] == (5e-6, 1e-9, True)
+    assert f"| plate-spinning | {LONG} | 5e-06 |" in (tmp_path / "figures.md").read_text()
 
 
 def test_a_violated_limit_is_exit_code_1_and_a_figure_without_limit_is_shown(

@@ -44,7 +44,7 @@ def ball() -> Trajectory:
 def test_folder_and_summary_are_those_of_the_contract(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ball: Trajectory
 ) -> None:
-    simulated(monkeypatch, ball)
+    simulated(monkeypatch, ball, ball)
     result = run("plate-spinning", tmp_path / "out", seed=5, plots=False)
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert {"scenario.toml", "summary.json", "trajectory.nc", "log.txt"} <= names
@@ -74,7 +74,7 @@ def test_folder_and_summary_are_those_of_the_contract(
 def test_limits_decide_the_status_of_a_named_scenario(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ball: Trajectory
 ) -> None:
-    simulated(monkeypatch, ball_on_plate(duration=4.0, tilt=1e-3))
+    simulated(monkeypatch, ball_on_plate(duration=4.0, tilt=1e-3), ball)
     result = run("plate-spinning", tmp_path, plots=False)
     assert (result.status, result.exit_code) == (Status.LIMIT_VIOLATED, 1)
     assert result.summary["advice"] == Status.LIMIT_VIOLATED.advice
@@ -196,7 +196,7 @@ def test_default_folder_names_scenario_and_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ball: Trajectory
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    simulated(monkeypatch, ball, ball)
+    simulated(monkeypatch, ball, ball, ball, ball)
     first, second = (run("plate-spinning", plots=False).directory for _ in range(2))
     assert first != second
     assert first.parent == Path("runs")

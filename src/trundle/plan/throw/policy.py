@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from trundle.checks import FloatArray, positive
-from trundle.plan.throw.profiles import Profile
+from trundle.plan.throw.profiles import Profile, SampledProfile
 from trundle.records import Policy
 
 
@@ -20,7 +20,7 @@ class PlayThenHold:
 
     Parameters
     ----------
-    profile : Profile
+    profile : Profile or SampledProfile
     after : Policy
         Its period has to be a multiple of this one's, or the same.
     ready : callable
@@ -45,7 +45,7 @@ class PlayThenHold:
     [[0.0, 0.0, 2.0], [0.0, 0.0, 0.0]]
     """
 
-    profile: Profile
+    profile: Profile | SampledProfile
     after: Policy
     ready: Callable[[float, FloatArray], bool]
     period: float = 1e-3

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.interpolate import BSpline, make_interp_spline
 
 from trundle.checks import FloatArray, array, non_negative, number, positive
 from trundle.errors import InputError
@@ -167,3 +168,35 @@ class Profile:
         s = (t - knots[i])[:, None]
         slope = (a[i + 1] - a[i]) / (knots[i + 1] - knots[i])[:, None]
         return v[i] + a[i] * s + slope / 2 * s**2, p[i] + v[i] * s + a[i] / 2 * s**2 + slope / 6 * s**3
+
+
+@dataclass(frozen=True, eq=False)
+class SampledProfile:
+    """Accelerations of a hand that are linear between samples and zero after the last.
+
+    Parameters
+    ----------
+    times : (n,) s
+        Ascending, from 0.
+    values : (n, components) rad/s2, m/s2
+        Hand axes, angular first.
+    start : (components,) rad/s, m/s
+        The twist at the time 0.
+    """
+
+    times: FloatArray
+    values: FloatArray
+    start: FloatArray
+
+    @property
+    def duration(self) -> float:
+        """Time of the last sample, s."""
+        return float(self.times[-1])
+
+    @cached_property
+    def _twists(self) -> BSpline:
+        return make_interp_spline(self.times, self.values, k=1).antiderivative()
+
+    def twist(self, times: FloatArray) -> FloatArray:
+        """Return the twist (n, components) at `times` (n,) s."""
+        return self.start + self._twists(np.clip(times, 0.0, self.duration))

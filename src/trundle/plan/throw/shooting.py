@@ -135,6 +135,8 @@ class Shot:
         ``SUCCESS`` only if that roll-out reaches the goal and keeps all margins.
     rollouts : int
     wall_time : float, s
+    parameters_at_bounds : tuple of str
+        Those within a thousandth of their range of one of its ends.
     """
 
     parameters: dict[str, float]
@@ -142,6 +144,7 @@ class Shot:
     status: Status
     rollouts: int
     wall_time: float
+    parameters_at_bounds: tuple[str, ...] = ()
 
     @property
     def cost(self) -> float:
@@ -351,4 +354,5 @@ class _Search:
             status = stopped
         names = [p.name for p in self.task.parameters]
         numbers = dict(zip(names, map(float, values), strict=True))
-        return Shot(numbers, found, status, self.count + 1, clock.perf_counter() - self.begin)
+        at_bounds = tuple(name for name, share in zip(names, s, strict=True) if not 1e-3 < share < 1 - 1e-3)
+        return Shot(numbers, found, status, self.count + 1, clock.perf_counter() - self.begin, at_bounds)

@@ -50,6 +50,20 @@ MARGINS = (
 )
 
 
+ON_LIMIT = 5e-3
+"""Margin below which an attempt counts as on its limit."""
+_BOUND_BY = {
+    "release": "carry", "slip": "slip", "normal_force": "normal_force", "friction": "friction_use",
+    "impulse": "friction_use", "flight_low": "flight", "flight_high": "flight", "retreat": "retreat",
+    "turn_low": "turn", "turn_high": "turn", "sense": "turn", "edge": "pair.base", "rotation": "hand_limits.rotation",
+    "x": "hand_limits.linear", "z": "hand_limits.linear",
+}  # fmt: skip
+_SEARCHED = {
+    "carry": "carry", "carry_rotation": "hand_limits.rotation", "carry_x": "hand_limits.linear",
+    "carry_z": "hand_limits.linear", "retreat": "retreat", "retreat_x": "retreat", "retreat_z": "retreat",
+}  # fmt: skip
+
+
 @dataclass(frozen=True, eq=False)
 class ThrowPlan:
     """A planned throw and catch.
@@ -67,7 +81,8 @@ class ThrowPlan:
     trajectory : Trajectory
         Simulated accurately, until the object is about to stand at the goal angle.
     standing : Start or None
-        The object at rest at the goal angle on the hand at its catching place: what a controller has to hold.
+        The object at rest at the goal angle on the hand at its catching place: what a controller has to hold. None
+        without success.
     """
 
     status: Status
@@ -77,6 +92,29 @@ class ThrowPlan:
     trajectory: Trajectory
     standing: Start | None
     layout: Mapping[str, slice]
+
+    @property
+    def message(self) -> str:
+        """How far the best attempt is from its goals, in their tolerances; empty for a success."""
+        if self.status is Status.SUCCESS:
+            return ""
+        if self.catch is None:
+            return "the best attempt does not leave the hand, or never lands on it"
+        goals = zip(GOALS, self.shot.outcome.goals, strict=True)
+        off = ", ".join(f"{name} by {abs(value):.2g} tolerances" for name, value in goals if abs(value) > 1.0)
+        return f"the best attempt misses {off}" if off else "the best attempt reaches its goals but not all limits"
+
+    @property
+    def binding(self) -> dict[str, str]:
+        """Parameter of the task -> how the best attempt runs into it: a limit it violates or ends on."""
+        found: dict[str, str] = {}
+        for name, value in zip(MARGINS, self.shot.outcome.margins, strict=True):
+            if value < ON_LIMIT and self.catch is not None:
+                stem = name.rsplit("_limit_", 1)[0]
+                found.setdefault(_BOUND_BY[stem], f"{stem.replace('_', ' ')} {'violated' if value < 0 else 'reached'}")
+        for one in self.shot.parameters_at_bounds:
+            found.setdefault(_SEARCHED[one], f"{one.replace('_', ' ')} at its bound")
+        return found
 
     def catch_errors(self, angle: float, rate: float) -> dict[float, Callable[[FloatArray], FloatArray]]:
         """Return the kick of `simulate` in mid-flight after which the catch has these errors (rad, rad/s)."""
@@ -297,7 +335,7 @@ class ThrowCatch:
         catch: Catch | None = outcome.detail
         end = profile.duration + 0.1 if catch is None else catch.time + self._goal.standing_up()
         trajectory = self._simulated(profile, end, confirm)
-        standing = None if catch is None else self._goal.standing(catch)
+        standing = None if catch is None or status is not Status.SUCCESS else self._goal.standing(catch)
         judged = replace(shot, outcome=outcome, status=status)
         return ThrowPlan(status, judged, profile, catch, trajectory, standing, self._goal.layout)
 

@@ -192,6 +192,7 @@ def _rates(goal: Goal, d: int) -> dict[str, FloatArray]:
     k = 1 if d == 2 else 3
     relative, rates = goal.relative_angular_velocity, {}
     if relative is not None:
+        relative = np.atleast_1d(relative)
         rates["relative_velocity"] = array("goal.relative_angular_velocity", relative, (k,), unit="rad/s")
     elif not goal.release and not goal.periodic:
         rates["relative_velocity"] = np.zeros(k)

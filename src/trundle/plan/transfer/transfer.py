@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +19,9 @@ from trundle.parameters import NonNegative, Positive, PositiveFraction, Range, c
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+
+
+Rolled = Literal["nearest", "counter-clockwise", "clockwise"]
 
 
 @dataclass(frozen=True)
@@ -67,13 +70,13 @@ class Goal:
     hand_position: ArrayLike = "start"
     hand_rpy: ArrayLike = "start"
     hand_angle: float | str = "start"
-    rolled: str = "nearest"
-    relative_angular_velocity: ArrayLike | None = None
-    hand_at_rest: bool | None = None
-    release: bool = False
-    object_velocity: ArrayLike | None = None
-    object_angular_velocity: ArrayLike | None = None
-    periodic: bool = False
+    rolled: Rolled = parameter("nearest", "which way round a planar object rolls, where its angle does not say")
+    relative_angular_velocity: ArrayLike | None = parameter(None, "rad/s, object relative to hand, hand axes")
+    hand_at_rest: bool | None = parameter(None, "left out: at rest, except at a release and in a period")
+    release: bool = parameter(False, "whether the hand lets go at the end: no contact force")
+    object_velocity: ArrayLike | None = parameter(None, "m/s, at a release, world")
+    object_angular_velocity: ArrayLike | None = parameter(None, "rad/s, at a release, world")
+    periodic: bool = parameter(False, "whether velocities, and the pose where none is given, are again the start's")
 
     def __post_init__(self) -> None:
         for name in ("object_velocity", "object_angular_velocity"):
@@ -267,7 +270,7 @@ class Transfer:
     hand_limits: HandLimits = field(default_factory=HandLimits)
     contact_limits: ContactLimits = field(default_factory=ContactLimits)
     weights: Weights = field(default_factory=Weights)
-    start_velocities: str = "given"
+    start_velocities: Literal["given", "free"] = parameter("given", "whether the plan may choose those of the start")
 
     def __post_init__(self) -> None:
         if not isinstance(self.pair, RollingPair) or not isinstance(self.pair.base, Hand):

@@ -272,11 +272,12 @@ def _summary(
     status, message = outcomes[""]
     if status in _DONE and not acceptance.hold(entries):
         status = Status.LIMIT_VIOLATED
+    advice = done[""].metadata.get("advice", status.advice) if "" in done else status.advice
     return {
         "scenario": scenario.name,
         "kind": scenario.kind,
         "status": status.label,
-        "advice": ": ".join(text for text in (message, status.advice) if text),
+        "advice": ": ".join(text for text in (message, advice) if text),
         "version": __version__,
         "seed": scenario.seed,
         "wall_time": clock.times,

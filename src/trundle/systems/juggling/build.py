@@ -42,7 +42,7 @@ def initial(table: InitialTable, planar: bool) -> dict[str, ArrayLike]:
     return {
         "contact_on_hand": xz(table.contact_on_hand),
         "object_angle": table.object_angle or 0.0,
-        "object_angular_velocity": _counter_clockwise(table.object_angular_velocity),
+        "object_angular_velocity": counter_clockwise(table.object_angular_velocity),
     }
 
 
@@ -51,7 +51,7 @@ def xz(vector: tuple[float, float, float]) -> tuple[float, float]:
     return vector[0], vector[2]
 
 
-def _counter_clockwise(turning: float | tuple[float, float, float]) -> float:
+def counter_clockwise(turning: float | tuple[float, float, float]) -> float:
     """Return the rate in the plane (x right, z up) of a number or of an angular velocity (0, -w, 0)."""
     return -turning[1] if isinstance(turning, tuple) else turning
 
@@ -68,7 +68,7 @@ def _hand(scenario: Scenario, table: HandTable) -> Hand:
     motion = motion_of(scenario, table.motion, shape.d, "hand.motion")
     with error_context("hand", scenario, {"twist": "hand.angular_velocity"}):
         if shape.d == 2:
-            twist = (_counter_clockwise(table.angular_velocity), *xz(table.velocity))
+            twist = (counter_clockwise(table.angular_velocity), *xz(table.velocity))
             position, angle = xz(table.position), table.angle or 0.0
             return Hand(shape, position, angle=angle, twist=twist, motion=motion, extent=table.extent)
         twist = (*np.atleast_1d(table.angular_velocity), *table.velocity)

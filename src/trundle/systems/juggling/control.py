@@ -26,7 +26,7 @@ from trundle.systems.juggling.build import pair_and_start, xz
 from trundle.systems.juggling.goals import finite, goal_pose, judged, resting_pose, transfer_goal
 from trundle.systems.juggling.plants import Draw, draws, moved_start, with_inputs
 from trundle.systems.juggling.policies import follower, noted, regulator, sensed
-from trundle.systems.juggling.schema_control import JugglingBalance, JugglingTransfer
+from trundle.systems.juggling.schema_control import CatchTable, JugglingBalance, JugglingTransfer
 from trundle.systems.juggling.schema_goals import CostTable, LimitsTable, OffsetTable
 from trundle.threads import cached_property
 
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from trundle.plan import Transfer
     from trundle.records import Plan, Policy, Trajectory
 
-_GEOMETRIC_ROLLS = 5
+_GEOMETRIC_ROLLS, _FEWEST_ROLLS = 5, 3
+"""Straight rolls of geometric plans, and the fewest that reach every goal."""
 
 
 def build_transfer(scenario: Scenario) -> TransferExperiment:
@@ -54,6 +55,7 @@ def build_transfer(scenario: Scenario) -> TransferExperiment:
             HandLimits(**limits.values(HandLimits)),
             ContactLimits(**limits.values(ContactLimits)),
             Weights(**tables.cost.values()),
+            plan.start_velocities,
         )
         goal_pose(tables, pair)  # what cannot be a goal is bad input, not a failed run
         Formulation(task)
@@ -120,6 +122,9 @@ class TransferExperiment:
             yield Part("", lambda share: self._attempt(made))
             return
         plan, offset = made[0], self.tables.offset
+        if self.tables.catch is not None:
+            yield from self._catches(plan, self.tables.catch)
+            return
         if offset is not None:
             start = self.offset_start(offset)
             yield Part("", lambda share: self._judged(self._closed(plan.tracked, start, share)))
@@ -127,9 +132,12 @@ class TransferExperiment:
         elif self.trials:
             yield Part("", lambda share: self._judged(self._trial(plan, self.trials[0], closed=True, share=share)))
         else:
-            yield Part("", lambda share: self._judged(self._closed(plan.tracked, self.start, share)))
+            start = self._planned_start(plan)
+            yield Part("", lambda share: self._judged(self._closed(plan.tracked, start, share)))
         if self.tables.plan.coarse_nodes:
             yield from self._coarse()
+        if self.tables.plan.printed:
+            yield Part("printed", lambda share: self._printed(), "solve")
         loops = ("closed", "open") if self.tables.trials.open_loop else ("closed",)
         runs = [(k, loop) for k in range(len(self.trials)) for loop in loops]
         done = stream_trials(partial(self._numbered, plan), runs)
@@ -154,7 +162,8 @@ class TransferExperiment:
         left = dict(found.residuals) | {"planning_time": found.wall_time, "message": found.message}
         status = found.status
         if found.success and self._ball_on_plate():
-            left["geometric_path_length"] = self._geometric_length()
+            left["geometric_path_length"] = self._geometric_length(_GEOMETRIC_ROLLS)
+            left["geometric_path_length_fewest"] = self._geometric_length(_FEWEST_ROLLS)
         if found.success and table.starts:
             left |= {"start_sigma": table.start_sigma, "starts": table.starts}
             left |= {"start_successes": self._successes(share)}
@@ -198,7 +207,7 @@ class TransferExperiment:
         posed = goal.contact_on_hand is not None and goal.object_quaternion is not None
         return level and posed and isinstance(self.pair.body.shape, geometry.Sphere)
 
-    def _geometric_length(self) -> float:
+    def _geometric_length(self, rolls: int) -> float:
         """Return the length on the hand of a purely geometric plan, a few straight rolls (m)."""
         from trundle.plan.transfer.straight_rolls import roll_straight
 
@@ -209,7 +218,7 @@ class TransferExperiment:
         begin, end = (np.asarray(at, np.float64) for at in ends)
         way = (end - begin)[:2]
         radius = float(self.pair.body.shape.reference_length)
-        return roll_straight(way, (turns[1] * turns[0].inv()).as_matrix(), radius, rolls=_GEOMETRIC_ROLLS).length
+        return roll_straight(way, (turns[1] * turns[0].inv()).as_matrix(), radius, rolls=rolls).length
 
     def _attempt(self, made: list[Plan]) -> Trajectory:
         """Return the best attempt of a plan that failed."""
@@ -239,6 +248,35 @@ class TransferExperiment:
 
         yield Part("coarse-open-loop", opened)
         yield Part("coarse-closed-loop", lambda share: self._closed(made[0], self.start, share))
+
+    def _catches(self, plan: Plan, table: CatchTable) -> Iterator[Part]:
+        """Yield the main run of a throw that is caught, and its trials."""
+        from trundle.systems.juggling.catching import Catching
+
+        catching = Catching(self.pair, self.start, plan.tracked, self.tables, table)
+        yield Part("", lambda share: catching.run(None, share))
+        done = stream_trials(catching.run, self.trials)
+        for k in range(1, len(self.trials) + 1):
+            yield Part(f"closed-loop-{k}", next_of(done))
+
+    def _planned_start(self, plan: Plan) -> Start:
+        """Return the start with the velocities that the plan chose for it, where it may."""
+        from trundle.plan.transfer.formulation import Formulation
+        from trundle.plan.transfer.guess import from_plan
+        from trundle.plan.transfer.replay import Replayer
+
+        formulation = Formulation(self.task)
+        return Replayer(formulation).start(from_plan(formulation, plan))
+
+    def _printed(self) -> Trajectory:
+        """Return the replay of the plan by iterative direct collocation as paper 2 prints it, with its times."""
+        from trundle.plan.transfer.printed import PrintedCollocation
+
+        found = PrintedCollocation(self.task).solve()
+        left = {f"printed_time_{k}": mesh.wall_time for k, mesh in enumerate(found.meshes, 1)}
+        left |= {"printed_time": found.wall_time, "printed_meshes": len(found.meshes)}
+        left |= {"printed_state_error": found.meshes[-1].state_error}
+        return self._labelled(replace(found.trajectory, status=found.status), {"plan": left})
 
     def offset_start(self, table: OffsetTable) -> Start:
         """Return the start of the table [offset]."""

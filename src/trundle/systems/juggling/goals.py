@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from trundle.models import RollingPair
 from trundle.models.tree.touching import contact_points
+from trundle.plan import Goal
 from trundle.records import Trajectory
 from trundle.status import Status
-from trundle.systems.juggling.build import initial, xz
+from trundle.systems.juggling.build import counter_clockwise, initial, xz
 from trundle.systems.juggling.schema_control import Controlled
 from trundle.systems.juggling.schema_goals import GoalTable
 
@@ -24,18 +25,23 @@ class GoalPose(TypedDict):
     contact_on_hand: Sequence[float] | None
     object_quaternion: Sequence[float] | None
     object_angle: float | None
+    object_velocity: NotRequired[Sequence[float]]
+    object_angular_velocity: NotRequired[Sequence[float]]
+    relative_angular_velocity: NotRequired[Sequence[float]]
+    periodic: NotRequired[bool]
 
 
 def transfer_goal(table: GoalTable, d: int) -> dict[str, Any]:
     """Return the goal of a transfer as arguments of `trundle.plan.Goal`; what is left out stays as at the start."""
-    hand: dict[str, ArrayLike] = {"hand_position": "start" if table.hand_position is None else table.hand_position}
-    if d == 2:
-        given = {"object_angle": table.object_angle, "contact_on_hand": table.contact_on_hand}
-        hand["hand_angle"] = "start" if table.hand_angle is None else table.hand_angle
-        return hand | {k: xz(v) if isinstance(v, tuple) else v for k, v in given.items() if v is not None}
-    given = {"contact_on_hand": table.contact_on_hand, "object_quaternion": table.object_quaternion}
-    hand["hand_rpy"] = "start" if table.hand_rpy is None else table.hand_rpy
-    return hand | {k: v for k, v in given.items() if v is not None}
+    given = {key: value for key, value in table.values(Goal).items() if value is not None}
+    hands = ("hand_position", "hand_angle" if d == 2 else "hand_rpy")
+    given |= {key: "start" if getattr(table, key) is None else getattr(table, key) for key in hands}
+    if d == 3:
+        return given
+    for key, value in given.items():
+        if isinstance(value, tuple):
+            given[key] = counter_clockwise(value) if key.endswith("angular_velocity") else xz(value)
+    return given
 
 
 def resting_pose(tables: Controlled, d: int) -> dict[str, ArrayLike]:
@@ -55,28 +61,39 @@ def resting_pose(tables: Controlled, d: int) -> dict[str, ArrayLike]:
 def goal_pose(tables: Controlled, pair: RollingPair) -> GoalPose:
     """Return the goal as metrics read it: ``contact_on_hand`` (3,) m, ``object_quaternion``, ``object_angle``.
 
-    None stands for what the goal leaves free.
+    None stands for what the goal leaves free; velocities (3,), m/s and rad/s, are there where the goal has them.
     """
     goal, contact = tables.goal, None
     if goal.contact_on_hand is not None:
         start = pair.place(**resting_pose(tables, pair.d))
         contact = np.asarray(contact_points(pair.system, start.atlas, start.x, 0)[1], dtype=np.float64).tolist()
         contact = [contact[0], 0.0, contact[1]] if pair.d == 2 else contact
-    return {
+    pose: GoalPose = {
         "contact_on_hand": contact,
         "object_quaternion": goal.object_quaternion,
         "object_angle": goal.object_angle,
     }
+    for key in ("object_velocity", "object_angular_velocity", "relative_angular_velocity"):
+        value = getattr(goal, key)
+        if value is not None:
+            pose[key] = list(value) if isinstance(value, tuple) else [0.0, -value, 0.0]
+    if goal.periodic:
+        pose["periodic"] = True
+    return pose
 
 
 def judged(run: Trajectory, tables: Controlled, hold: float = np.inf) -> Trajectory:
     """Return the run; if it succeeded without being at its goal at the end, with the status goal-not-reached.
 
-    The end is the last half second, or the last `hold` (s), if that is shorter. In the plane rolling couples contact
+    The end is the last half second, or the last `hold` (s), if that is shorter; of a goal in motion it is the last
+    instant. In the plane rolling couples contact
     and angle: the one that is not fed back is not checked.
     """
-    from trundle.systems.juggling.metrics import SETTLED, missed_goal
+    from trundle.systems.juggling.metrics import SETTLED, missed_goal, missed_rates
 
+    if tables.goal.moving:
+        missed = missed_rates(run)
+        return _missing(run, missed) if missed and run.status is Status.SUCCESS else run
     tied = {"rotation": "contact_on_hand", "contact": "object_angle"}[tables.controller.rolled]
     missed = (
         missed_goal(run, min(hold, SETTLED), tied if tables.planar else "")
@@ -85,6 +102,10 @@ def judged(run: Trajectory, tables: Controlled, hold: float = np.inf) -> Traject
     )
     if not missed:
         return run
+    return _missing(run, missed)
+
+
+def _missing(run: Trajectory, missed: str) -> Trajectory:
     return replace(run, status=Status.GOAL_NOT_REACHED, metadata=dict(run.metadata) | {"message": missed})
 
 

@@ -24,6 +24,8 @@ SETTLED = 0.5
 """Length (s) of a trial's end over which it has to be at its goal."""
 UPRIGHT, SLOW = 0.2, 1.0
 """Largest angle (rad) and angular speed (rad/s) of an object that counts as balanced."""
+BRISK = 0.05
+"""Largest error (m/s) of an object's velocity at a goal in motion."""
 NEAR, CREEPING = 5e-3, 0.02
 """Largest distance (m) and speed (m/s) of a contact that counts as at rest at its goal."""
 
@@ -97,6 +99,27 @@ def missed_goal(run: Trajectory, over: float = SETTLED, besides: str = "") -> st
     return f"the object stays {off:.2g} rad off its goal, more than {UPRIGHT:g} rad" if off > UPRIGHT else ""
 
 
+def rate_errors(run: Trajectory) -> dict[str, float]:
+    """Return how far the velocities at a run's end are from its goal's, m/s and rad/s; no entry where it has none."""
+    goal, errors = _goal(run), {}
+    if goal.get("object_velocity") is not None:
+        errors["velocity"] = float(np.linalg.norm(run["object_velocity"][-1] - goal["object_velocity"]))
+    w, hand = run["object_angular_velocity"][-1], Rotation.from_quat(run["hand_quaternion"][-1], scalar_first=True)
+    relative = hand.inv().apply(w - run["hand_angular_velocity"][-1])
+    pairs = (("object_angular_velocity", w), ("relative_angular_velocity", relative))
+    away = [float(np.linalg.norm(found - goal[key])) for key, found in pairs if goal.get(key) is not None]
+    return errors | ({"angular_velocity": max(away)} if away else {})
+
+
+def missed_rates(run: Trajectory) -> str:
+    """Return a message on how far the end of a run is from a goal in motion; empty if it is at the goal."""
+    errors = rate_errors(run)
+    for name, unit, limit in (("velocity", "m/s", BRISK), ("angular_velocity", "rad/s", SLOW)):
+        if errors.get(name, 0.0) > limit:
+            return f"the object's {name} ends {errors[name]:.2g} {unit} off its goal, more than {limit:g} {unit}"
+    return missed_goal(run, 0.0)
+
+
 def turned_away(run: Trajectory, goal: Mapping[str, Any]) -> Array:
     """Return the angle (n,) between the object and its goal, rad; zero where the goal leaves it free."""
     if goal.get("object_angle") is not None:
@@ -142,11 +165,18 @@ def plate_reorient(run: Trajectory, parts: Runs) -> dict[str, float]:
         "path_length": path_length(plan),
     }
     left = dict(plan.metadata.get("plan", {}))
-    for name in ("start_successes", "kkt_residual", "geometric_path_length"):
+    kept = ("start_successes", "kkt_residual", "geometric_path_length", "geometric_path_length_fewest", "planning_time")
+    for name in kept:
         if left.get(name) is not None:
             values[name] = float(left[name])
     if "start_successes" in values:
         values["start_successes"] = Count(values["start_successes"], int(left.get("starts", 0)) or 1)
+    for part in parts:
+        if part == "printed" or part.endswith("-plan"):
+            values[f"path_length_{part.removesuffix('-plan').replace('-', '_')}"] = path_length(parts[part])
+    if "printed" in parts:
+        printed = dict(parts["printed"].metadata["plan"])
+        values |= {name: float(value) for name, value in printed.items() if name.startswith("printed_")}
     for part in ("coarse-open-loop", "coarse-closed-loop", "open-loop"):
         if part in parts:
             errors = goal_errors(parts[part], _goal(parts[part]))
@@ -177,6 +207,8 @@ def flip_up(run: Trajectory, parts: Runs) -> dict[str, float]:
     }
     if opened:
         values["open_loop_successes"] = _count(balanced, opened)
+    if values["closed_loop_successes"] == len(closed) > 0:
+        values["balanced_until"] = min(float(trial.time[-1]) for trial in closed.values())
     return values | _planning(plan)
 
 
@@ -189,11 +221,10 @@ def throw_catch(run: Trajectory, parts: Runs) -> dict[str, float]:
         touching = np.flatnonzero(np.logical_not(apart[first:]))
         last = first + int(touching[0]) if touching.size else len(run) - 1
         flight = float(run.time[last] - run.time[max(first - 1, 0)])
-    closed = trials(parts, "closed")
-    return {
-        "balanced_successes": _count(balanced, closed),
-        "flight_time": flight,
-    }
+    values = {"flight_time": flight}
+    if _turns(run, parts):
+        values["balanced_successes"] = _count(balanced, trials(parts, "closed"))
+    return values
 
 
 def butterfly(run: Trajectory, parts: Runs) -> dict[str, float]:
@@ -209,6 +240,19 @@ def butterfly(run: Trajectory, parts: Runs) -> dict[str, float]:
     if opened:
         values["open_loop_successes"] = _count(arrived, opened)
     return values | _planning(plan)
+
+
+def goal_in_motion(run: Trajectory, parts: Runs) -> dict[str, float]:
+    """Errors of pose and velocities at the end; of the replayed plan, how far it ends as it began."""
+    errors = rate_errors(run) | goal_errors(run, _goal(run))
+    values = {f"final_{name}_error": error for name, error in errors.items()}
+    if _goal(run).get("periodic"):
+        values["period_error"] = max(
+            float(np.linalg.norm(plan[name][-1] - plan[name][0])) / max(float(np.max(np.abs(plan[name]))), 1e-9)
+            for plan in (parts.get("plan", run),)
+            for name in ("hand_velocity", "hand_angular_velocity", "object_angular_velocity")
+        )
+    return values
 
 
 def _count(holds: Callable[[Trajectory], bool], of: Runs) -> Count:
@@ -266,17 +310,34 @@ _SUCCESSES = {
     "plan_error": Quantity("rad", "goal error of the plan, re-simulated accurately"),
     "kkt_residual": Quantity("1", "of the plan, scaled, recomputed"),
 }
+_RATES = {
+    "final_velocity_error": Quantity("m/s", "of the object against the goal's, at the end"),
+    "final_angular_velocity_error": Quantity("rad/s", "of the object against the goal's, at the end"),
+    "final_position_error": Quantity("m", "of the contact on the hand against the goal's, at the end"),
+    "final_rotation_error": Quantity("rad", "of the object against the goal's, at the end"),
+    "period_error": Quantity("1", "of the velocities at the plan's end against those at its start, relative"),
+}
 GROUPS = (
+    MetricGroup(_RATES, goal_in_motion, applies=lambda run, parts: bool(run.metadata.get("goal"))),
     MetricGroup(
         {
             "radius_error_percent": Quantity("%", "largest deviation of the path's radius from the analytic circle"),
             "centre_drift": Quantity("m", "distance of the fitted centre from the analytic one"),
             "normal_force_error": Quantity("N", "largest |f_z - m g|"),
+            "average_step": Quantity("s", "of the integrator"),
+            "circle_radius": Quantity("m", "of the circle fitted to the contact path"),
+            "circle_centre_x": Quantity("m", "of the fitted circle, world"),
+            "orbit_rate": Quantity("rad/s", "of the contact about the fitted centre"),
+            "orbit_period": Quantity("s", "of the contact about the fitted centre"),
         },
         metrics_passive.plate_spinning,
     ),
     MetricGroup(
-        {"drift_velocity_error": Quantity("1", "relative error of the drift velocity against 5/2 g sin(tilt)/omega")},
+        {
+            "drift_velocity_error": Quantity("1", "relative error of the drift velocity against 5/2 g sin(tilt)/omega"),
+            "drift_velocity": Quantity("m/s", "of the circle, fitted"),
+            "cycloid_period": Quantity("s", "of the contact about the drifting centre"),
+        },
         metrics_passive.plate_tilted,
     ),
     MetricGroup(
@@ -294,6 +355,10 @@ GROUPS = (
             "kkt_residual": Quantity("1", "of the plan, scaled, recomputed"),
             "path_length": Quantity("m", "of the contact on the hand, planned"),
             "geometric_path_length": Quantity("m", "path length of a geometric plan of a few straight rolls"),
+            "planning_time": Quantity("s", "of the plan"),
+            "printed_time": Quantity("s", "of the printed procedure, all meshes, or of one by its number"),
+            "printed_meshes": Quantity("1", "of the printed procedure"),
+            "printed_state_error": Quantity("1", "|s - s_goal| of the printed procedure's plan, replayed accurately"),
         },
         plate_reorient,
         applies=lambda run, parts: "plan" in parts and "open-loop" in parts,
@@ -307,7 +372,11 @@ GROUPS = (
         ellipse_damping,
     ),
     MetricGroup(
-        _SUCCESSES | {"friction_use": Quantity("1", "largest |f_t| / (mu f_n), closed loops until balanced")},
+        _SUCCESSES
+        | {
+            "friction_use": Quantity("1", "largest |f_t| / (mu f_n), closed loops until balanced"),
+            "balanced_until": Quantity("s", "end of the shortest trial in closed loop, where all end balanced"),
+        },
         flip_up,
         applies=_turns,
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 
 import numpy as np
@@ -20,8 +21,16 @@ Array = NDArray[np.float64]
 def plate_spinning(run: Trajectory, parts: Runs) -> dict[str, float]:
     """Solid or hollow ball on a level plate that turns about the vertical through its origin (paper 2, V-C1).
 
-    w_c = k/(1 + k) w_plate, J = k m r^2; centre r(0) - v x z/w_c; radius |v|/w_c.
+    w_c = k/(1 + k) w_plate, J = k m r^2; centre r(0) - v x z/w_c; radius |v|/w_c. Parts carry their names behind.
     """
+    values = _on_circle(run)
+    for name, part in parts.items():
+        with contextlib.suppress(InputError):  # no ball on a plate that turns steadily
+            values |= {f"{key}_{name.replace('-', '_')}": value for key, value in _on_circle(part).items()}
+    return values
+
+
+def _on_circle(run: Trajectory) -> dict[str, float]:
     mass, radius, k, spin = _ball_on_plate(run)
     gravity = float(np.linalg.norm(needed(physics(run), "gravity")))
     path = run["contact_position"][:, :2]
@@ -39,8 +48,14 @@ def plate_spinning(run: Trajectory, parts: Runs) -> dict[str, float]:
         "radius_error_percent": largest(np.abs(distance - circle)) / circle * 100,
         "normal_force_error": max(largest(force), largest(measured)),
     }
+    if "statistics" in run.metadata:
+        values["average_step"] = float(run.metadata["statistics"]["average_step"])
     if len(np.unique(path, axis=0)) >= 3:  # fewer lie on many circles
-        values["centre_drift"] = float(np.linalg.norm(_fit_circle(path) - centre))
+        fitted, values["circle_radius"] = _fit_circle(path)
+        values["circle_centre_x"] = float(fitted[0])
+        values["centre_drift"] = float(np.linalg.norm(fitted - centre))
+        if math.isfinite(values["circle_radius"]):
+            values |= _orbit(run.time, path - fitted)
     return values
 
 
@@ -61,8 +76,15 @@ def plate_tilted(run: Trajectory, parts: Runs) -> dict[str, float]:
     basis = np.stack([np.ones_like(t), t, np.cos(phase), np.sin(phase)], axis=1)
     if np.linalg.matrix_rank(basis) < basis.shape[1]:
         return {}  # too few samples to tell drift and orbit apart
-    drift = np.linalg.lstsq(basis, run["contact_position"], rcond=None)[0][1]
-    return {"drift_velocity_error": float(np.linalg.norm(drift - expected) / np.linalg.norm(expected))}
+    fitted = np.linalg.lstsq(basis, run["contact_position"], rcond=None)[0]
+    drift = fitted[1]
+    arms = run["contact_position"] - basis[:, :2] @ fitted[:2]
+    plane = np.stack([along, np.cross(normal, along)], axis=1) / np.linalg.norm(along)
+    return {
+        "drift_velocity_error": float(np.linalg.norm(drift - expected) / np.linalg.norm(expected)),
+        "drift_velocity": float(np.linalg.norm(drift)),
+        "cycloid_period": _orbit(run.time, arms @ plane)["orbit_period"],
+    }
 
 
 def ellipsoid_dish(run: Trajectory, parts: Runs) -> dict[str, float]:
@@ -86,12 +108,19 @@ def _ball_on_plate(run: Trajectory) -> tuple[float, float, float, float]:
     return float(mass), radius, J / (mass * radius**2), float(spin[0])
 
 
-def _fit_circle(points: Array) -> Array:
-    """Return the centre (2,) of the least-squares circle; points on a line have it at infinity."""
+def _orbit(t: Array, arms: Array) -> dict[str, float]:
+    """Return mean rate and period of a point (n, 2) about the origin."""
+    rate = float(np.polyfit(t, np.unwrap(np.arctan2(arms[:, 1], arms[:, 0])), 1)[0])
+    return {"orbit_rate": rate, "orbit_period": 2 * math.pi / abs(rate) if rate else math.inf}
+
+
+def _fit_circle(points: Array) -> tuple[Array, float]:
+    """Return the centre (2,) and radius of the least-squares circle; points on a line have them at infinity."""
     try:
-        return fit_circle(points, fewest=3, tolerance=1e-14).center
+        found = fit_circle(points, fewest=3, tolerance=1e-14)
     except InputError:
-        return np.full(2, math.inf)
+        return np.full(2, math.inf), math.inf
+    return found.center, float(found.radius)
 
 
 def _derivative(t: Array, x: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -10,9 +11,11 @@ from pydantic import Field
 from trundle.plan.throw.shooting import Shooting
 from trundle.plan.throw.throw import ThrowCatch
 from trundle.scenarios.problems import Allowed
-from trundle.scenarios.schema import Count, NonNegative, Positive, Table, fault, table_of
+from trundle.scenarios.schema import Count, Duration, NonNegative, Place3, Positive, Table, fault, table_of
+from trundle.scenarios.schema_shapes import is_planar
 from trundle.systems.juggling.schema import JugglingTable
 from trundle.systems.juggling.schema_goals import (
+    MOVING,
     ControllerTable,
     CostTable,
     GoalTable,
@@ -26,9 +29,21 @@ from trundle.systems.juggling.schema_goals import (
 _PLANE = "must have y = 0: the shapes lie in the x-z plane"
 _OF_PLANS = (
     *(("limits", key) for key in ("angular_velocity", "velocity", "tilt", "normal_force", "friction_margin")),
-    *(("goal", key) for key in ("hand_position", "hand_rpy", "hand_angle")),
+    *(("goal", key) for key in ("hand_position", "hand_rpy", "hand_angle", *MOVING)),
 )
+_OF_TRANSFERS = [pair for pair in _OF_PLANS if pair[0] == "goal" and pair[1] in MOVING]
 _DEFAULTS = {"limits": LimitsTable(), "goal": GoalTable()}
+
+
+class CatchTable(Table):
+    """What happens after a release in space: the hand waits level where the object lands and brings it to rest."""
+
+    flight: Duration = Field(description="s, from the release until the object lands")
+    contact_on_hand: Place3 = Field(default=(0.0, 0.0, 0.0), description="m, hand frame, where it lands and rests")
+    away: Positive = Field(default=10.0, description="m/s^2, of the hand out of the object's way after the release")
+    waits: Annotated[float, Field(gt=0, lt=1), Allowed("a share between 0 and 1")] = Field(
+        default=0.1, description="share of the flight for which the hand already waits"
+    )
 
 
 class JugglingTransfer(JugglingTable):
@@ -45,11 +60,24 @@ class JugglingTransfer(JugglingTable):
     )
     noise: NoiseTable | None = Field(default=None, description="of trials; left out: the controller sees the state")
     trials: TrialsTable = TrialsTable()
+    catch: CatchTable | None = Field(default=None, description="after a release in space; left out: no catch")
 
     def _check(self) -> None:
         super()._check()
         check_goal(self)
         check_offset(self)
+        posed = self.goal.contact_on_hand is not None and self.goal.object_quaternion is not None
+        if self.plan.printed and (self.goal.moving or not posed or isinstance(self.plan.duration, tuple)):
+            raise fault("plan.printed", "must be false, or in space to a given pose at rest in a fixed time")
+        if self.goal.moving and self.controller.hold and self.catch is None:
+            raise fault("controller.hold", "must be 0: nothing is held where the goal is not at rest")
+        if self.catch is not None and (
+            self.planar or not self.goal.release or not self.controller.hold or self.offset is not None
+        ):
+            text = "must be left out, or in space with goal.release = true, controller.hold > 0 and no [offset]"
+            raise fault("catch", text)
+        if self.catch is not None and self.contact.on_separation != "fly":
+            raise fault("contact.on_separation", "must be 'fly', where there is a [catch]")
 
 
 class JugglingBalance(JugglingTable):
@@ -65,10 +93,7 @@ class JugglingBalance(JugglingTable):
     def _check(self) -> None:
         super()._check()
         check_goal(self)
-        for table, key in _OF_PLANS:
-            given, default = (getattr(each, key) for each in (getattr(self, table), _DEFAULTS[table]))
-            if given != default:
-                raise fault(f"{table}.{key}", "must be left out: only plans know it")
+        _check_left_out(self, _OF_PLANS)
 
 
 THROW = ("carry", "flight", "retreat", "turn", "slip", "ramp")
@@ -113,12 +138,21 @@ class JugglingThrow(JugglingTable):
     catch_errors: CatchErrorsTable = CatchErrorsTable()
 
     def _check(self) -> None:
+        if not (is_planar(self.object.shape) and self.planar):
+            text = "must lie in the plane, as hand.shape must: this task plans throws there"
+            raise fault("object.shape", f"{text}; in space, task 'transfer' has goal.release and [catch]")
         super()._check()
         check_goal(self)
-        if not self.planar:
-            raise fault("object.shape", "must lie in the plane, as hand.shape: a throw is planned there")
+        _check_left_out(self, _OF_TRANSFERS)
         if self.goal.object_angle is None:
             raise fault("goal.object_angle", "must be given: the angle at which the object is balanced (rad)")
+
+
+def _check_left_out(scenario: JugglingBalance | JugglingThrow, keys: Iterable[tuple[str, str]]) -> None:
+    for table, key in keys:
+        given, default = (getattr(each, key) for each in (getattr(scenario, table), _DEFAULTS[table]))
+        if given != default:
+            raise fault(f"{table}.{key}", "must be left out: only plans of task 'transfer' know it")
 
 
 Controlled = JugglingTransfer | JugglingBalance | JugglingThrow
@@ -134,13 +168,18 @@ def check_goal(scenario: Controlled) -> None:
     if noise is not None and noise.camera_period < period:
         raise fault("noise.camera_period", f"must be at least controller.period = {period:g} (s)")
     goal, planar = scenario.goal, scenario.planar
+    for key in ("object_angular_velocity", "relative_angular_velocity"):
+        value = getattr(goal, key)
+        if value is not None and isinstance(value, tuple) == planar:
+            wanted = "one number, counter-clockwise" if planar else "3 numbers"
+            raise fault(f"goal.{key}", f"must be {wanted} (rad/s)")
     where, other = ("the plane", "an angle") if planar else ("space", "a quaternion or rpy")
     for key in ("object_quaternion", "hand_rpy") if planar else ("object_angle", "hand_angle"):
         if getattr(goal, key) is not None:
             raise fault(f"goal.{key}", f"must be left out in {where}, where {other} is given")
-    for key in ("contact_on_hand", "hand_position"):
+    for key in ("contact_on_hand", "hand_position", "object_velocity"):
         vector = getattr(goal, key)
-        if planar and vector is not None and vector[1]:
+        if planar and isinstance(vector, tuple) and vector[1]:
             raise fault(f"goal.{key}", _PLANE)
     if goal.object_quaternion is not None and abs(math.hypot(*goal.object_quaternion) - 1.0) > 1e-3:
         raise fault("goal.object_quaternion", "must be a unit quaternion (w, x, y, z), norm 1 within 1e-3")

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from trundle.control import BalancingLQR, Camera, Sensed
 from trundle.plan import ContactLimits, Goal, HandLimits, Weights
+from trundle.plan.transfer.transfer import Rolled, Transfer
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
     Angle,
@@ -26,6 +27,7 @@ from trundle.scenarios.schema import (
     fault,
     table_of,
 )
+from trundle.systems.juggling.schema import Turning
 
 RelativeError = Annotated[float, Field(ge=0, le=0.5), Allowed("a relative error from 0 to 0.5")]
 GoalTolerance = Annotated[float, Field(ge=1e-9, le=1.0), Allowed("a tolerance from 1e-9 to 1")]
@@ -41,14 +43,39 @@ Span = Annotated[
 
 
 GOAL = {"contact_on_hand": Place3, "object_quaternion": Vector4, "object_angle": Angle}
+MOVING = {
+    "relative_angular_velocity": Turning,
+    "hand_at_rest": bool,
+    "release": bool,
+    "object_velocity": Vector3,
+    "object_angular_velocity": Turning,
+    "periodic": bool,
+    "rolled": Rolled,
+}
+FreePlace = Annotated[Place3 | Literal["free"] | None, Allowed("3 numbers (m), or 'free'")]
+FreeVector = Annotated[Vector3 | Literal["free"] | None, Allowed("3 numbers (rad), or 'free'")]
+FreeAngle = Annotated[Angle | Literal["free"] | None, Allowed("a number (rad), or 'free'")]
 
 
-class GoalTable(table_of(Goal, list(GOAL), narrower=GOAL)):
-    """Pose of object and hand at rest at the goal; what is left out stays as at the start."""
+class GoalTable(table_of(Goal, list(GOAL | MOVING), narrower=GOAL | MOVING)):
+    """Pose of object and hand at the goal, at rest unless it says otherwise; what is left out stays as at the start."""
 
-    hand_position: Place3 | None = Field(default=None, description="m, world")
-    hand_rpy: Vector3 | None = Field(default=None, description="rad, R = Rz(yaw) Ry(pitch) Rx(roll)")
-    hand_angle: Angle | None = Field(default=None, description="rad, counter-clockwise; planar hands")
+    hand_position: FreePlace = Field(default=None, description='m, world, or "free"')
+    hand_rpy: FreeVector = Field(default=None, description='rad, R = Rz(yaw) Ry(pitch) Rx(roll), or "free"')
+    hand_angle: FreeAngle = Field(default=None, description='rad, counter-clockwise, or "free"; planar hands')
+
+    @property
+    def moving(self) -> bool:
+        """Whether the object does not come to rest relative to a hand at rest."""
+        return bool(self.release or self.periodic or self.hand_at_rest is False or self.relative_angular_velocity)
+
+    def _check(self) -> None:
+        for key in ("object_velocity", "object_angular_velocity"):
+            if getattr(self, key) is not None and not self.release:
+                raise fault(key, "must be left out, or with release = true")
+        for key in ("release", "hand_at_rest", "relative_angular_velocity"):
+            if self.periodic and getattr(self, key):
+                raise fault(key, "must be left out where the motion is periodic")
 
 
 HAND_LIMITS = ("freedoms", "angular_acceleration", "linear_acceleration", "angular_velocity", "velocity", "tilt")
@@ -70,7 +97,7 @@ class CostTable(
     """Cost of a plan: time averages of squares, each divided by its own scale."""
 
 
-class PlanTable(Table):
+class PlanTable(table_of(Transfer, ["start_velocities"])):
     """Settings of the planner."""
 
     duration: Span = Field(default=2.0, description="s, or [shortest, longest]")
@@ -90,6 +117,9 @@ class PlanTable(Table):
     )
     starts: Annotated[int, Field(ge=0, le=1000), Allowed("an integer from 0 to 1000")] = Field(
         default=0, description="perturbed initial guesses tried in addition; start_successes counts the successes"
+    )
+    printed: bool = Field(
+        default=False, description="whether to plan as paper 2 prints it besides, in space: part `printed`"
     )
     start_sigma: NonNegative = Field(default=0.1, description="sigma of the perturbation of these guesses, see docs")
 

@@ -18,8 +18,9 @@ from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.engine.trials import next_of, stream_trials
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
+from trundle.status import Status
 from trundle.systems.juggling.build import pair_and_start, xz
-from trundle.systems.juggling.control import goal_pose
+from trundle.systems.juggling.goals import goal_pose, resting_pose
 from trundle.systems.juggling.policies import regulator, sensed
 from trundle.systems.juggling.schema_control import JugglingThrow
 
@@ -27,6 +28,14 @@ if TYPE_CHECKING:
     from trundle.plan.throw.throw import ThrowCatch, ThrowPlan
     from trundle.records import Policy, Trajectory
 
+KEYS = {
+    "friction_use": "limits.friction_margin",
+    "normal_force": "limits.normal_force",
+    "pair.base": "hand.extent",
+    "hand_limits.rotation": "limits.angular_acceleration",
+    "hand_limits.linear": "limits.linear_acceleration",
+}
+"""Parameters of `ThrowCatch` that are no keys of [throw]: their keys."""
 _SETTLE = 5e-3
 """Time (s) after the catch at which the regulator may take over."""
 
@@ -40,7 +49,7 @@ def build(scenario: Scenario) -> ThrowExperiment:
     limits, throw, goal = tables.limits, tables.throw, tables.goal
     linear = limits.linear_acceleration
     moved = {"goal_angle": "goal.object_angle", "goal_place": "goal.contact_on_hand", "pair": "contact.on_slip"}
-    moved |= {"friction_use": "limits.friction_margin", "normal_force": "limits.normal_force", "pair.base": "hand"}
+    moved |= KEYS | {"pair.base": "hand"}
     with error_context("throw", scenario, moved):
         task = ThrowCatch(
             pair,
@@ -53,6 +62,8 @@ def build(scenario: Scenario) -> ThrowExperiment:
             tolerance=(throw.energy_tolerance, throw.place_tolerance),
             **throw.values(ThrowCatch),
         )
+    with error_context("goal", scenario, {"contact": "goal.contact_on_hand"}):
+        pair.place(**resting_pose(tables, pair.d))
     return ThrowExperiment(scenario, pair, start, task)
 
 
@@ -84,13 +95,23 @@ class ThrowExperiment:
         yield Part("plan", lambda share: self._plan(made, share), "solve")
         if not made or not made[0].status.label == "success":
             if made:
-                yield Part("", lambda share: self._labelled(replace(made[0].trajectory, status=made[0].status)))
+                yield Part("", lambda share: self._attempt(made[0]))
             return
         yield Part("", lambda share: self._run(made[0], 0.0, 0.0, 0, share))
         errors = list(enumerate(self.errors(), 1))
         done = stream_trials(partial(self._caught, made[0]), errors)
         for k, _ in errors:
             yield Part(f"closed-loop-{k}", next_of(done))
+
+    def _attempt(self, plan: ThrowPlan) -> Trajectory:
+        """Return the best attempt of a throw that was not found, with what it ran into."""
+        run = self._labelled(replace(plan.trajectory, status=plan.status))
+        keys = KEYS | {"friction_use": "limits.friction_margin or contact.friction"}
+        known = [f"{keys.get(name, f'throw.{name}')} ({how})" for name, how in plan.binding.items()]
+        tried = ["throw.time_limit"] if plan.status is Status.TIME_LIMIT else []
+        tried = ", ".join([*tried, "throw.energy_tolerance", "throw.place_tolerance", "goal.contact_on_hand"])
+        advice = f"it runs into {', '.join(known)}: widen these, or change {tried}" if known else f"change {tried}"
+        return replace(run, metadata=dict(run.metadata) | {"message": plan.message, "advice": advice})
 
     def _caught(self, plan: ThrowPlan, error: tuple[int, tuple[float, float]]) -> Trajectory:
         """Run a trial by its number and the errors of its catch."""

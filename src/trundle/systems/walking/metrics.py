@@ -48,6 +48,8 @@ def general(run: Trajectory) -> dict[str, float]:
     }
     statistics = run.metadata["walk"]["statistics"]
     values |= {key: float(statistics[key]) for key in ("iterations", "cost", "kkt_residual") if key in statistics}
+    if "solve" in statistics:
+        values["planning_time"] = float(statistics["build"]) + float(statistics["solve"])
     return values
 
 
@@ -355,6 +357,7 @@ _WALK = {
     "step_duration": Quantity("s"),
     "step_length": Quantity("m"),
     "iterations": Quantity("1", "from the built-in guess"),
+    "planning_time": Quantity("s", "building and solving the program"),
     "kkt_residual": Quantity("1", "of the plan, scaled, recomputed"),
     "cost": Quantity("", "of the plan"),
 }

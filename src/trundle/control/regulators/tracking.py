@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
-from trundle.checks import FloatArray, positive
+from trundle.checks import FloatArray, array, positive
 from trundle.control.regulators.balancing import BalancingLQR
 from trundle.control.regulators.hand_inputs import InputBound, InputLimit
 from trundle.control.regulators.linearization import Linearization, dynamics_of
@@ -25,6 +26,8 @@ from trundle.threads import cached_property
 
 _LINEARIZED = 100
 """Smallest number of times at which a long reference is linearised."""
+_QUARTILE, _LEAST = 0.6745, 1e-6
+"""Of the normal distribution: half of it is nearer to zero. Smallest share of the final weight that is tried."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +57,10 @@ class TrackingLQR:
     rolled : see `LocalError`
     integral : see `BalancingLQR`
         Of the regulator after the end.
+    noise : (n_e, n_e), optional
+        Covariance of the measured error. A linear-quadratic loop bears half its gain; an input that noise drives to its
+        limit acts in the share of time that it is within it. So `final` is halved until no input is at its limit
+        more than half the time: standard deviation sqrt(diag(K noise K')) <= limit / 0.6745.
 
     Raises
     ------
@@ -86,6 +93,7 @@ class TrackingLQR:
     input_limit: InputBound = None
     rolled: Rolled = parameter("rotation", "planar: which of the two tied errors is fed back")
     integral: Weighting | None = None
+    noise: ArrayLike | None = None
 
     def __post_init__(self) -> None:
         given = getattr(self.reference, "reference", self.reference)
@@ -104,9 +112,18 @@ class TrackingLQR:
         """The error that is fed back."""
         return LocalError(self.pair, self.reference.atlas, self.rolled)
 
-    @cached_property
+    @property
     def schedule(self) -> GainSchedule:
         """Gains K (N + 1, n_used, n_e) of the inputs used, and cost to go S, at the sampling times."""
+        return self._designed[0]
+
+    @property
+    def final_share(self) -> float:
+        """Share of `final` that `noise` leaves."""
+        return self._designed[1]
+
+    @cached_property
+    def _designed(self) -> tuple[GainSchedule, float]:
         from scipy.interpolate import make_interp_spline
 
         error, used = self.error, list(self.used)
@@ -120,7 +137,15 @@ class TrackingLQR:
             make_interp_spline(self.times[some], M, k=1)(self.times)
             for M in Linearization(error).along(self.states[some], self.inputs[some])
         )
-        return sampled_time_varying(self.times, A, B[:, :, used], Q, R, final)
+        noise = np.zeros_like(Q) if self.noise is None else array("noise", self.noise, Q.shape)
+        most = np.minimum(self.limit.high, -self.limit.low)[used] / _QUARTILE
+        share = 1.0
+        while True:
+            found = sampled_time_varying(self.times, A, B[:, :, used], Q, R, share * final)
+            variance = np.einsum("kij,jl,kil->ki", found.K, noise, found.K)
+            if share < _LEAST or np.all(variance <= most**2):
+                return found, share
+            share /= 2
 
     @cached_property
     def used(self) -> tuple[int, ...]:

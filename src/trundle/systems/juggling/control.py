@@ -58,7 +58,7 @@ def build_transfer(scenario: Scenario) -> TransferExperiment:
         goal_pose(tables, pair)  # what cannot be a goal is bad input, not a failed run
         Formulation(task)
     with error_context("trials", scenario):
-        trials = draws(pair, tables.trials, scenario.seed)
+        trials = draws(pair, tables.trials, tables.limits.freedoms, scenario.seed)
     work = TransferExperiment(scenario, pair, start, task, tuple(trials))
     if tables.offset is not None:
         with error_context("offset", scenario, {"contact_on_hand": "offset.contact", "contact": "offset.contact"}):
@@ -71,7 +71,7 @@ def build_balance(scenario: Scenario) -> BalanceExperiment:
     tables = scenario.read(JugglingBalance)
     pair, start = pair_and_start(scenario)
     with error_context("trials", scenario):
-        trials = draws(pair, tables.trials, scenario.seed)
+        trials = draws(pair, tables.trials, tables.limits.freedoms, scenario.seed)
     with error_context("goal", scenario):
         goal = pair.place(**resting_pose(tables, pair.d))
     work = BalanceExperiment(scenario, pair, start, goal, tuple(trials))

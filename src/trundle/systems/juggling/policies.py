@@ -2,38 +2,49 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from trundle.control import (
+    Actuated,
+    BalancingLQR,
+    Camera,
+    LocalError,
+    Sensed,
+    Switching,
+    TrackingLQR,
+    attraction_level,
+)
 from trundle.models import RollingPair
 from trundle.models.tree.system import Start
 from trundle.problems import Reference
+from trundle.records import Policy
+from trundle.scenarios.engine.log import RUN
 from trundle.systems.juggling.plants import Draw
-
-if TYPE_CHECKING:
-    from trundle.control import BalancingLQR
-    from trundle.records import Policy
-    from trundle.systems.juggling.schema_control import Controlled
-    from trundle.systems.juggling.schema_goals import StateWeights
+from trundle.systems.juggling.schema_control import Controlled
+from trundle.systems.juggling.schema_goals import NoiseTable, StateWeights
 
 
 def regulator(pair: RollingPair, goal: Start, tables: Controlled) -> BalancingLQR:
     """Return the regulator of [controller] about an equilibrium."""
-    from trundle.control import BalancingLQR
-
     table = tables.controller
     return BalancingLQR(pair, goal, _weights(table.state, pair, table.rolled), **_settings(pair, tables))
 
 
 def follower(pair: RollingPair, reference: Reference, goal: Start | None, tables: Controlled) -> Policy:
-    """Return the controller along a plan; with `goal` it hands over to the regulator there as [controller] says."""
-    from trundle.control import Switching, TrackingLQR, attraction_level
+    """Return the controller along a plan; with `goal` it hands over to the regulator there as [controller] says.
 
-    table = tables.controller
+    The weight of the plan's end is as large as the noise of [noise] lets it be.
+    """
+    table, noise, given = tables.controller, None, tables.noise
     Q = _weights(table.state, pair, table.rolled)
     final = {name: table.final * value for name, value in Q.items()}
-    track = TrackingLQR(pair, reference, Q, final=final, **_settings(pair, tables))
+    if given is not None:
+        error = LocalError(pair, reference.atlas, table.rolled)
+        noise = _camera(given).error_covariance(error, **table.values(Sensed))
+    track = TrackingLQR(pair, reference, Q, final=final, noise=noise, **_settings(pair, tables))
+    RUN.info("weights of the plan's end: %g times those of the state", table.final * track.final_share)
     if goal is None:
         return track
     balance = regulator(pair, goal, tables)
@@ -43,19 +54,20 @@ def follower(pair: RollingPair, reference: Reference, goal: Start | None, tables
 
 def sensed(policy: Policy, pair: RollingPair, tables: Controlled, draw: Draw | None, seed: int = 0) -> Policy:
     """Return the policy as run: measuring by the camera of [noise], if given, and with a trial's bias on its output."""
-    from trundle.control import Actuated, Camera, Sensed
-
     noise, table = tables.noise, tables.controller
     if noise is not None:
-        camera = Camera(**noise.values(), delay=noise.camera_delay, seed=seed if draw is None else draw.seed)
+        camera = _camera(noise, seed if draw is None else draw.seed)
         policy = Sensed(policy, pair, camera, plant=None if draw is None else draw.pair, **table.values(Sensed))
     return policy if draw is None else Actuated(policy, len(draw.bias), bias=draw.bias)
 
 
+def _camera(noise: NoiseTable, seed: int = 0) -> Camera:
+    """Return the camera of [noise]."""
+    return Camera(**noise.values(), delay=noise.camera_delay, seed=seed)
+
+
 def noted(policy: Policy) -> dict[str, Any]:
     """Return the level of a `Switching` and when it switched, for a run's metadata."""
-    from trundle.control import Actuated, Sensed, Switching
-
     while isinstance(policy, Actuated | Sensed):
         policy = policy.policy
     found = isinstance(policy, Switching)
@@ -72,7 +84,7 @@ def _settings(pair: RollingPair, tables: Controlled) -> dict[str, Any]:
         "freedoms": limits.freedoms if table.freedoms is None else table.freedoms,
         "input_limit": np.array(bound),
         "rolled": table.rolled,
-        "integral": table.integral.model_dump(),
+        "integral": {name: weight for name, weight in table.integral.model_dump().items() if weight},
     }
 
 

@@ -134,6 +134,8 @@ def check_goal(scenario: Controlled) -> None:
     if noise is not None and noise.camera_period < period:
         raise fault("noise.camera_period", f"must be at least controller.period = {period:g} (s)")
     goal, planar = scenario.goal, scenario.planar
+    if planar and scenario.controller.rolled == "rotation" and scenario.controller.integral.contact:
+        raise fault("controller.integral.contact", "must be 0 where controller.rolled = 'rotation': it is tied to that")
     where, other = ("the plane", "an angle") if planar else ("space", "a quaternion or rpy")
     for key in ("object_quaternion", "hand_rpy") if planar else ("object_angle", "hand_angle"):
         if getattr(goal, key) is not None:

@@ -114,10 +114,11 @@ class InputWeights(Table):
 
 
 class IntegralWeights(Table):
-    """Weights of integrals of the hand's error about the goal; they remove the offset due to constant disturbances."""
+    """Weights of integrals of the error about the goal; they remove the offset due to constant disturbances."""
 
     hand_rotation: NonNegative = Field(default=0.0, description="1/(rad s)^2")
     hand_position: NonNegative = Field(default=0.0, description="1/(m s)^2")
+    contact: NonNegative = Field(default=0.0, description="1/(m s)^2, on the hand")
 
 
 class ControllerTable(

@@ -55,8 +55,8 @@ class TrackingLQR:
         Components of the input that feedback may use; the reference's own input always acts.
     input_limit : see `InputLimit.of`
     rolled : see `LocalError`
-    integral : see `BalancingLQR`
-        Of the regulator after the end.
+    integral, lost : see `BalancingLQR`
+        Integrals are of the regulator after the end.
     noise : (n_e, n_e), optional
         Covariance of the measured error. A linear-quadratic loop bears half its gain; an input that noise drives to its
         limit acts in the share of time that it is within it. So `final` is halved until no input is at its limit
@@ -94,6 +94,7 @@ class TrackingLQR:
     rolled: Rolled = parameter("rotation", "planar: which of the two tied errors is fed back")
     integral: Weighting | None = None
     noise: ArrayLike | None = None
+    lost: float = 20.0
 
     def __post_init__(self) -> None:
         given = getattr(self.reference, "reference", self.reference)
@@ -101,6 +102,7 @@ class TrackingLQR:
             raise InputError("reference", self.reference, "a Reference, or a plan that has one")
         object.__setattr__(self, "reference", given)
         object.__setattr__(self, "period", positive("period", self.period, "s"))
+        positive("lost", self.lost)
         sizes = (self.error.model.x.shape[0], self.error.inputs)
         for key, values, size in zip(("states", "inputs"), (given.states, given.inputs), sizes, strict=True):
             if values.shape[1] != size:
@@ -176,8 +178,8 @@ class TrackingLQR:
         if x is None:
             return None
         state = Start(x, self.reference.atlas)
-        more = {"period": self.period, "freedoms": self.freedoms, "input_limit": self.input_limit}
-        return BalancingLQR(self.pair, state, self.Q, self.R, rolled=self.rolled, integral=self.integral, **more)
+        more = ("period", "freedoms", "input_limit", "rolled", "integral", "lost")
+        return BalancingLQR(self.pair, state, self.Q, self.R, **{name: getattr(self, name) for name in more})
 
     def reset(self) -> None:
         """Forget the integrals of the regulator after the end."""
@@ -201,7 +203,9 @@ class TrackingLQR:
         if ended and self.after is not None:
             return self.after(time, state)
         i = self._index(time)
-        e = self.error.between(self._features[i], self.error.of_state(state))
+        features = self.error.of_state(state)
+        self.error.check_near(self._features[i], features, self.lost)
+        e = self.error.between(self._features[i], features)
         u = np.zeros(self.error.inputs) if ended else self._held[i].copy()
         u[list(self.used)] -= self.schedule.K[i] @ e
         return self.limit.apply(u)

@@ -73,9 +73,9 @@ class Camera:
         return Sigmas(acceleration, drift, self.angle_sigma, self.position_sigma)
 
     def error_covariance(self, error: LocalError, acceleration_sigma: float, drift_sigma: float) -> FloatArray:
-        """Return the covariance (n_e, n_e) of a local error as `Sensed` estimates it, settled; the hand's part is exact.
+        """Return the covariance (n_e, n_e) of a local error that `Sensed` estimates, once it has settled.
 
-        The contact is as uncertain as the object's position.
+        The hand's part is exact, the contact as uncertain as the object's position.
         """
         turn, place = self.sigmas(acceleration_sigma, drift_sigma).covariance(self.period, self.delay)
         covariance, at = np.zeros((error.size, error.size)), {key: np.r_[part] for key, part in error.blocks.items()}

@@ -84,6 +84,7 @@ def _settings(pair: RollingPair, tables: Controlled) -> dict[str, Any]:
         "freedoms": limits.freedoms if table.freedoms is None else table.freedoms,
         "input_limit": np.array(bound),
         "rolled": table.rolled,
+        "lost": table.lost,
         "integral": {name: weight for name, weight in table.integral.model_dump().items() if weight},
     }
 

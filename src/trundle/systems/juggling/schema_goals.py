@@ -125,7 +125,7 @@ class ControllerTable(
     table_of(
         Sensed,
         ["acceleration_sigma", "drift_sigma"],
-        base=table_of(BalancingLQR, ["period", "rolled"], narrower={"period": Period}),
+        base=table_of(BalancingLQR, ["period", "rolled", "lost"], narrower={"period": Period}),
     )
 ):
     """Linear-quadratic regulator about the plan, then about the goal."""

@@ -130,8 +130,10 @@ _HOMES = {
     "trundle.control": (
         "Actuated BalancingLQR Camera Encoders Preview PreviewWeights Sensed Switching TrackingLQR attraction_level"
     ),
-    "trundle.errors": "CompileError ControlLostError InputError MissingExtraError ShapeError SimulationError StorageError "
-    "TrundleError",
+    "trundle.errors": (
+        "CompileError ControlLostError InputError MissingExtraError ShapeError "
+        "SimulationError StorageError TrundleError"
+    ),
     "trundle.geometry": (
         "Arc Box Capsule Circle CurveSum Cylinder Disc Dish Ellipse Ellipsoid ExpressionBody ExpressionCurve "
         "ExpressionLevelSurface ExpressionSurface FourierRadius HeightMap Line Parabola Plane Polytope "

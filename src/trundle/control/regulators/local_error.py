@@ -17,7 +17,7 @@ from trundle.errors import ControlLostError, InputError
 from trundle.models.rigid_body import Hand
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.tree.model import TreeModel
-from trundle.models.tree.system import Atlas
+from trundle.models.tree.system import Atlas, Start
 from trundle.numerics.compiled.buffered import BufferedFunction
 from trundle.numerics.space import angular_size
 from trundle.status import Status
@@ -170,16 +170,24 @@ class LocalError:
         InputError
             If it is no array of finite numbers of the model's size.
         """
+        return self._read(x)[1]
+
+    def start_of(self, x: FloatArray) -> Start:
+        """Return a state (n_x,) of ``pair`` with the chart it was written in."""
+        return Start(np.array(x), self._read(x)[0])
+
+    def _read(self, x: FloatArray) -> tuple[Atlas, FloatArray]:
+        """Return the charts of a state and its features."""
         state = array("state", x, (self._size,))
         if self.pair.coordinates == "rolling":
-            return self._quick(self.atlas)(state)[0]
+            return self.atlas, self._quick(self.atlas)(state)[0]
         found = []
         for atlas in self._atlases:
             features, contact_residual = self._quick(atlas)(state)
-            found.append((contact_residual[0], features))
+            found.append((contact_residual[0], atlas, features))
             if contact_residual[0] < _SAME * self._length:
                 break
-        return min(found, key=lambda one: one[0])[1]
+        return min(found, key=lambda one: one[0])[1:]
 
     def feature_functions(self) -> list[ca.Function]:
         """Return x -> (features, how far the contact is from touching, m): one function a chart x may be written in."""

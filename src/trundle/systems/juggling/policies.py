@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from trundle.checks import FloatArray
 from trundle.control import (
     Actuated,
     BalancingLQR,
@@ -25,6 +28,8 @@ from trundle.systems.juggling.plants import Draw
 from trundle.systems.juggling.schema_control import Controlled
 from trundle.systems.juggling.schema_goals import NoiseTable, StateWeights
 
+_ROUND = 1e-9
+
 
 def regulator(pair: RollingPair, goal: Start, tables: Controlled) -> BalancingLQR:
     """Return the regulator of [controller] about an equilibrium."""
@@ -32,22 +37,63 @@ def regulator(pair: RollingPair, goal: Start, tables: Controlled) -> BalancingLQ
     return BalancingLQR(pair, goal, _weights(table.state, pair, table.rolled), **_settings(pair, tables))
 
 
-def follower(pair: RollingPair, reference: Reference, goal: Start | None, tables: Controlled) -> Policy:
-    """Return the controller along a plan; with `goal` it hands over to the regulator there as [controller] says.
-
-    The weight of the plan's end is as large as the noise of [noise] lets it be.
-    """
-    table, noise, given = tables.controller, None, tables.noise
+def tracker(pair: RollingPair, reference: Reference, tables: Controlled) -> TrackingLQR:
+    """Return the controller along a plan; the weight of its end is as large as the noise of [noise] lets it be."""
+    table, noise = tables.controller, None
     Q = _weights(table.state, pair, table.rolled)
     final = {name: table.final * value for name, value in Q.items()}
-    if given is not None:
+    if tables.noise is not None:
         error = LocalError(pair, reference.atlas, table.rolled)
-        noise = _camera(given).error_covariance(error, **table.values(Sensed))
+        noise = _camera(tables.noise).error_covariance(error, **table.values(Sensed))
     track = TrackingLQR(pair, reference, Q, final=final, noise=noise, **_settings(pair, tables))
     RUN.info("weights of the plan's end: %g times those of the state", table.final * track.final_share)
+    return track
+
+
+@dataclass(eq=False)
+class Replanning:
+    """Follows a plan, and every so often a new one from the measured state to the goal: a `Policy`.
+
+    Parameters
+    ----------
+    first : TrackingLQR
+    again : callable
+        (time, state, time left) -> the controller along a new plan, or None: then the last one goes on.
+    every : float, s
+        Between plans; there is none over less than that. How long planning takes is not simulated.
+    """
+
+    first: TrackingLQR
+    again: Callable[[float, FloatArray, float], TrackingLQR | None]
+    every: float
+
+    def __post_init__(self) -> None:
+        self.reset()
+
+    @property
+    def period(self) -> float | None:
+        """That of the first policy."""
+        return self.first.period
+
+    def reset(self) -> None:
+        """Follow the first plan again."""
+        self.first.reset()
+        self._now, self._plans = self.first, 1
+
+    def __call__(self, time: float, state: FloatArray) -> FloatArray:
+        """Return the input (n_u,) of the controller along the latest plan."""
+        left = float(self.first.times[-1]) - time
+        if time >= self._plans * self.every - _ROUND and left >= self.every - _ROUND:
+            self._plans += 1
+            self._now = self.again(time, state, left) or self._now
+        return self._now(time, state)
+
+
+def follower(pair: RollingPair, track: Policy, goal: Start | None, tables: Controlled) -> Policy:
+    """Return `track`; with `goal` it hands over to the regulator there as [controller] says."""
     if goal is None:
         return track
-    balance = regulator(pair, goal, tables)
+    table, balance = tables.controller, regulator(pair, goal, tables)
     level = table.switch_factor * attraction_level(balance) if table.switch is True else float(table.switch)
     return Switching(track, balance, level)
 

@@ -139,6 +139,9 @@ class ControllerTable(
     )
     switch_factor: Positive = Field(default=1.0, description="factor of the estimated level, which is conservative")
     final: Positive = Field(default=1.0, description="weight of the error at the plan's end, times the state weights")
+    replan: Duration | None = Field(
+        default=None, description="s between plans from the measured state to the goal; left out: the first plan stays"
+    )
     freedoms: Freedoms | None = Field(default=None, description="freedoms of the feedback; limits.freedoms if left out")
     hold: Annotated[float, Field(ge=0, le=1e3), Allowed("a time from 0 to 1000 (s)")] = Field(
         default=0.0, description="s, how long the goal is held after the plan"

@@ -20,7 +20,7 @@ from trundle.models.hand_freedoms import hand_freedoms
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.tree.system import Start
 from trundle.numerics.riccati import GainSchedule, sampled_time_varying
-from trundle.parameters import parameter
+from trundle.parameters import parameter, parameter_of
 from trundle.records.reference import Reference
 from trundle.threads import cached_property
 
@@ -94,7 +94,7 @@ class TrackingLQR:
     rolled: Rolled = parameter("rotation", "planar: which of the two tied errors is fed back")
     integral: Weighting | None = None
     noise: ArrayLike | None = None
-    lost: float = 20.0
+    lost: float = parameter_of(BalancingLQR, "lost")
 
     def __post_init__(self) -> None:
         given = getattr(self.reference, "reference", self.reference)

@@ -78,7 +78,7 @@ class Replanning:
     def reset(self) -> None:
         """Follow the first plan again."""
         self.first.reset()
-        self._now, self._plans = self.first, 1
+        self._now, self._plans = self.first, 0
 
     def __call__(self, time: float, state: FloatArray) -> FloatArray:
         """Return the input (n_u,) of the controller along the latest plan."""

@@ -37,6 +37,7 @@ SMALLER: Mapping[str, tuple[str, ...]] = {
     "humanoid-walk": (*_FAST_HUMANOID, "trials.count=2", "steps.count=2"),
     "passive-walker": ("trials.count=2",),
     "plate-reorient": ("plan.starts=2",),
+    "plate-reorient-noisy": ("trials.count=2",),
     "rock-hill": ("simulation.duration=4.0",),
     "rover-sinusoid": ("simulation.duration=5.0",),
     "rover-sinusoid-4legs": ("simulation.duration=2.5",),
@@ -66,8 +67,8 @@ WHOLE_ONLY: Mapping[str, frozenset[str]] = {
 """Limits that speak of the whole task: of the small one they do not hold."""
 
 SIBLINGS = {
-    *("humanoid-ledge", "plate-reorient", "rover-sinusoid-4legs", "walk-up", "walk-flat-foot"),
-    *("wallbounce-models", "wallbounce-stay", "wallbounce-turn"),
+    *("humanoid-ledge", "plate-reorient", "plate-reorient-noisy", "rover-sinusoid-4legs"),
+    *("walk-up", "walk-flat-foot", "wallbounce-models", "wallbounce-stay", "wallbounce-turn"),
 }
 """Those whose task another scenario of their system has, too: `make test` leaves them to `make test-all`."""
 

@@ -20,6 +20,7 @@ import pytest
 import trundle as tr
 from tests.geometry import shape_table
 from trundle.control.inverse_dynamics import signals
+from trundle.control.regulators.balancing import BalancingLQR
 from trundle.control.sensing.sensing import Sensed
 from trundle.geometry.sampled.sampled import SampledSurface
 from trundle.geometry.shapes import bodies, curves, surfaces
@@ -85,6 +86,7 @@ MAKERS: dict[type, Callable[[], Arguments]] = {
     Foot: lambda: {"shape": tr.Sphere(0.1)},
     tr.Hand: lambda: {"shape": tr.Plane()},
     tr.RollingPair: lambda: {"body": pair().body, "base": pair().base},
+    BalancingLQR: lambda: {"pair": pair(), "state": pair().place(), "Q": np.eye(20), "R": np.eye(6)},
     Sensed: lambda: {"policy": Resting(), "pair": pair()},
     Shooting: lambda: {"parameters": [SearchParameter("a", 0.0, 1.0)], "roll_out": lambda values: None},
     ThrowCatch: lambda: {"pair": flat_pair(), "start": flat_pair().place(), "goal_angle": 1.0},

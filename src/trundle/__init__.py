@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.control import TrackingLQR as TrackingLQR
     from trundle.control import attraction_level as attraction_level
     from trundle.errors import CompileError as CompileError
+    from trundle.errors import ControlLostError as ControlLostError
     from trundle.errors import InputError as InputError
     from trundle.errors import MissingExtraError as MissingExtraError
     from trundle.errors import ShapeError as ShapeError
@@ -129,7 +130,10 @@ _HOMES = {
     "trundle.control": (
         "Actuated BalancingLQR Camera Encoders Preview PreviewWeights Sensed Switching TrackingLQR attraction_level"
     ),
-    "trundle.errors": "CompileError InputError MissingExtraError ShapeError SimulationError StorageError TrundleError",
+    "trundle.errors": (
+        "CompileError ControlLostError InputError MissingExtraError ShapeError "
+        "SimulationError StorageError TrundleError"
+    ),
     "trundle.geometry": (
         "Arc Box Capsule Circle CurveSum Cylinder Disc Dish Ellipse Ellipsoid ExpressionBody ExpressionCurve "
         "ExpressionLevelSurface ExpressionSurface FourierRadius HeightMap Line Parabola Plane Polytope "

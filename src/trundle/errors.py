@@ -210,3 +210,15 @@ class SimulationError(TrundleError):
 
     def __reduce__(self) -> tuple[type[SimulationError], tuple[str, Status, Any]]:
         return type(self), (str(self), self.status, self.result)
+
+
+class ControlLostError(SimulationError):
+    """A policy gives up: a simulation that calls it ends there, with `status` and what was computed until then.
+
+    Examples
+    --------
+    >>> raise tr.ControlLostError("the ball is gone", tr.Status.DIVERGED)
+    Traceback (most recent call last):
+        ...
+    trundle.errors.ControlLostError: the ball is gone
+    """

@@ -56,6 +56,10 @@ class Status(Enum):
     )
     PENETRATION = "the bodies overlap: move the start, or check the shapes' outward sides"
     FELL = "the robot fell: push it less, or raise the controller's limits or gains"
+    DIVERGED = (
+        "feedback lost what it controls: lower the noise, errors or weights (controller.final, controller.state), or, "
+        "if it is that far from its reference on purpose, raise controller.lost"
+    )
     REST = "the body came to rest"
     STEP_TOO_SMALL = "the integrator's step shrank to round-off: loosen relative_tolerance, or look for a stiff contact"
     TOO_MANY_STEPS = "the step limit was reached: shorten the run or loosen relative_tolerance"

@@ -134,7 +134,7 @@ def make_contact(
         return LevelPairContact(a.level, b.level, center_A)
     if form == "support-chart" and a.support is not None:
         return SupportChartContact(a.support, b.charts[atlas[1]], center_A, (), a.roundness)
-    return ChartContact(a.charts[atlas[0]], b.charts[atlas[1]], center_A)
+    return ChartContact(a.numbered[atlas[0]], b.numbered[atlas[1]], center_A)
 
 
 def contact_coordinates(

@@ -66,6 +66,8 @@ class Representations:
     ----------
     charts : tuple of Chart
         An atlas: charts that together cover the boundary (each good for |u| < chart.reach).
+    belts : tuple of Chart
+        Charts around axes, for plans that roll far: an object rolls along a belt without end.
     support : SupportLike or None
         Of a convex body; of the convex hull where `hull` says so.
     level : Level or None
@@ -90,6 +92,7 @@ class Representations:
     """
 
     charts: tuple[Chart, ...] = ()
+    belts: tuple[Chart, ...] = ()
     support: SupportLike | None = None
     level: Level | None = None
     flat: bool = False
@@ -99,6 +102,11 @@ class Representations:
     roundness: ca.Function | None = None
     pieces: tuple[Piece, ...] = ()
     features: tuple[Feature, ...] = ()
+
+    @property
+    def numbered(self) -> tuple[Chart, ...]:
+        """Charts and belts, as the numbers of an atlas count them."""
+        return self.charts + self.belts
 
 
 def without_caches(owner: object) -> dict[str, object]:

@@ -10,7 +10,7 @@ import numpy as np
 from trundle import interrupts
 from trundle.checks import FloatArray, array, positive
 from trundle.contact.laws import LAWS
-from trundle.errors import InputError
+from trundle.errors import ControlLostError, InputError
 from trundle.models.tree.system import ContactSystem
 from trundle.numerics.ode.ode import Integration
 from trundle.records import Policy, tell_contacts
@@ -106,6 +106,9 @@ class Runner:
             status = begun if isinstance(begun, Status) else self._kicked(self.board.holding(begun), duration)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
+        except ControlLostError as error:
+            status = error.status
+            self.note(replace(now, t=(self._tick or 0) * self.period), status.label, str(error))
         if not self.log.segments:
             self._hold(now)
         return status
@@ -290,11 +293,11 @@ class Runner:
         if tick != self._tick and abs(now.t / self.period - tick) < 1e-9:
             state = np.array(now.x)
             state.setflags(write=False)
+            self._tick = tick
             tell_contacts(self.policy, now.t, tuple(LAWS[law].touching for law in now.mode.laws))
             with interrupts.opened():
                 answer = self.log.policy(now.t, state)
             self._held = array("policy", answer, (self.system.model().u.shape[0],))
-            self._tick = tick
 
     def _event(self, phase: CompiledMode, done: Integration) -> Event | None:
         if done.event is None:
@@ -344,10 +347,7 @@ class Runner:
             if t <= now.t:
                 return now.x
             done = phase.integrator.integrate(
-                now.t,
-                now.x,
-                t,
-                p,
+                *(now.t, now.x, t, p),
                 relative_tolerance=self.method.relative_tolerance,
                 absolute_tolerance=self.method.relative_tolerance * 1e-2,
                 step=self.method.step,

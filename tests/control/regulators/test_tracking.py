@@ -8,7 +8,9 @@ import pytest
 import trundle as tr
 from tests.control.cases import Q, R, Watched, ball_on_plate, flow, plate_reference, rate_function
 from trundle.control.regulators.linearization import Linearization
+from trundle.control.regulators.local_error import LocalError
 from trundle.control.regulators.tracking import TrackingLQR
+from trundle.control.sensing.sensing import Camera
 from trundle.errors import InputError
 from trundle.records import Policy
 from trundle.records.reference import Reference
@@ -102,3 +104,38 @@ def test_what_does_not_fit_is_named(case):
         TrackingLQR(pair, reference, Q, R, period=0.0)
     with pytest.raises(InputError, match="state"):
         TrackingLQR(pair, reference, Q, R)(0.0, np.full(26, np.nan))
+
+
+def test_noise_lowers_the_weight_of_the_end_until_no_input_is_at_its_limit_half_the_time(case):
+    pair, reference, _ = case
+    given = {"freedoms": ("wx", "wy"), "input_limit": 20.0}
+    noise = Camera(position_sigma=2e-4, angle_sigma=2e-3).error_covariance(
+        LocalError(pair, reference.atlas), 20.0, 0.02
+    )
+    weight = {name: 1e3 * value for name, value in Q.items()}
+    sure = TrackingLQR(pair, reference, Q, R, weight, **given)
+    policy = TrackingLQR(pair, reference, Q, R, weight, noise=noise, **given)
+    assert sure.final_share == 1.0
+    random = np.random.default_rng(0).multivariate_normal(np.zeros(len(noise)), noise, size=4000)
+
+    def at_limit(policy) -> float:
+        """Largest share of draws, over times and inputs, that is beyond the limit."""
+        return max(float(np.max(np.mean(np.abs(random @ K.T) > 20.0, axis=0))) for K in policy.schedule.K[::20])
+
+    assert at_limit(sure) > 0.6
+    assert 0.3 < at_limit(policy) < 0.53  # the next larger weight, twice this one, is beyond a half
+    assert 1e-3 < policy.final_share < 0.5
+
+
+def test_a_run_ends_where_feedback_has_lost_the_object(case):
+    pair, reference, _ = case
+    policy = TrackingLQR(pair, reference, Q, R, freedoms=("wz",), lost=2.0)  # which holds nothing
+    run = tr.simulate(
+        pair, pair.place(contact_on_hand=[0.0, 0.06, 0.0], object_angular_velocity=[-1.0, 0.0, 0.0]), 1.4, policy=policy
+    )
+    assert run.status is Status.DIVERGED
+    away = np.linalg.norm(run["contact_on_hand"] - [0.0, 0.06, 0.0], axis=1)
+    assert 0 < run.time[-1] < 1.0
+    assert away[-1] < 0.07
+    last = run.metadata["transitions"][-1]
+    assert (last["to"], last["reason"][:16]) == ("diverged", "the contact is 0")

@@ -172,3 +172,21 @@ def test_what_cannot_be_sensed_is_refused(upright):
     sensed = Sensed(balance, pair)
     with pytest.raises(InputError, match="state"):
         sensed(0.0, np.full(12, np.nan))
+
+
+@pytest.mark.parametrize("acceleration", [2.0, 20.0, 200.0])
+def test_covariance_of_the_settled_filter_is_that_of_its_riccati_equation(acceleration):
+    """Constant random accelerations between images: x+ = F x + g a, images of the turn; P after an image."""
+    period, delay, sigma = 0.004, 0.006, 2e-3
+    F, g = np.array([[1.0, period], [0.0, 1.0]]), np.array([[period**2 / 2], [period]])
+    P = np.eye(2)
+    for _ in range(5000):
+        P = F @ P @ F.T + acceleration**2 * g @ g.T
+        P = P - np.outer(P[:, 0], P[0]) / (P[0, 0] + sigma**2)
+    late = np.array([[1.0, delay], [0.0, 1.0]])
+    found, place = Sigmas(acceleration, 0.02, sigma, 3e-4).covariance(period, delay)
+    np.testing.assert_allclose(found, late @ P @ late.T, rtol=1e-9)
+    p = 1.0
+    for _ in range(5000):
+        p = 1.0 / (1.0 / (p + (0.02 * period) ** 2) + 1.0 / 3e-4**2)
+    assert place == pytest.approx(p, rel=1e-9)

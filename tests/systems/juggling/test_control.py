@@ -241,3 +241,25 @@ def test_interrupted_guesses_keep_the_plan(tmp_path: Path) -> None:
     saved = load_trajectory(tmp_path / "out" / "trajectory-plan.nc")
     assert saved["contact_on_hand"][-1, 0] == pytest.approx(0.03, abs=1e-3)
     assert saved.metadata["plan"]["start_successes"] is None
+
+
+def test_trials_have_a_bias_only_where_the_hand_moves() -> None:
+    table = load_scenario("plate-reorient", ["trials.count=3", "trials.angular_bias=0.3", "trials.linear_bias=0.05"])
+    biases = np.array([draw.bias for draw in build(table).trials])
+    assert np.all(biases[:, :2] != 0)
+    np.testing.assert_array_equal(biases[:, 2:], 0.0)
+
+
+def test_plans_anew_lead_to_the_goal_from_a_start_that_is_off(tmp_path: Path) -> None:
+    state = {"contact": 1e4, "relative_velocity": 0.1}
+    controller = {"period": 0.005, "hold": 0.5, "rolled": "contact", "state": state, "replan": 0.2}
+    found = ran(tmp_path, changed(ROLL, offset={"contact": [0.02, 0.0, 0.0]}, controller=controller))
+    assert found.exit_code == 0, found.summary
+    assert found.trajectory is not None
+    goal = found.parts["plan"].metadata["goal"]["contact_on_hand"]
+    np.testing.assert_allclose(found.trajectory["contact_on_hand"][-1], goal, atol=5e-4)
+
+
+def test_an_integral_of_what_rolling_ties_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"controller\.integral\.contact"):
+        load_scenario(written(tmp_path, changed(ROLL, controller={"integral": {"contact": 1.0}})))

@@ -109,7 +109,7 @@ def test_a_trial_in_flight_at_its_end_is_not_balanced() -> None:
     ("angle", "counts"),
     [
         (lambda t: 0 * t, True),
-        (lambda t: 0.2 + 0 * t, True),  # 4 mm
+        (lambda t: 0.19 + 0 * t, True),  # 3.8 mm
         (lambda t: 0.3 + 0 * t, False),  # 6 mm
         (lambda t: 0.1 * np.sin(20 * t), False),  # 40 mm/s
     ],

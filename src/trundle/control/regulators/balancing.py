@@ -16,7 +16,7 @@ from trundle.errors import InputError
 from trundle.models.hand_freedoms import hand_freedoms
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.tree.system import Start
-from trundle.parameters import parameter
+from trundle.parameters import Positive, parameter
 from trundle.threads import cached_property
 
 
@@ -71,12 +71,14 @@ class BalancingLQR:
     input_limit: InputBound = None
     rolled: Rolled = parameter("rotation", "planar: which of the two tied errors is fed back")
     integral: Weighting | None = None
+    lost: Positive = parameter(20.0, "sizes of the object: farther from its reference on the hand it is lost")
     _z: FloatArray | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.state, Start):
             raise InputError("state", self.state, "a Start, what pair.place(...) returns")
         object.__setattr__(self, "period", positive("period", self.period, "s"))
+        positive("lost", self.lost)
         if not at_rest(self.error, self.target.x):
             raise InputError("state", self.target.x.tolist(), "an equilibrium: at rest, and balanced")
         _ = self.regulator, self.limit, self._features
@@ -122,7 +124,9 @@ class BalancingLQR:
 
     def __call__(self, time: float, state: FloatArray) -> FloatArray:
         """Return the input (n_u,) for the measured `state`."""
-        e, gains = self.deviation(time, state), self.regulator
+        features, gains = self.error.of_state(state), self.regulator
+        self.error.check_near(self._features, features, self.lost)
+        e = self.error.between(self._features, features)
         z: FloatArray = gains.begin @ e if self._z is None else self._z
         u = np.zeros(self.error.inputs)
         u[list(self.used)] = -gains.K @ np.append(e, z)

@@ -13,13 +13,14 @@ from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, choice
 from trundle.contact.laws import PURE_ROLLING
-from trundle.errors import InputError
+from trundle.errors import ControlLostError, InputError
 from trundle.models.rigid_body import Hand
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.tree.model import TreeModel
-from trundle.models.tree.system import Atlas
+from trundle.models.tree.system import Atlas, Start
 from trundle.numerics.compiled.buffered import BufferedFunction
 from trundle.numerics.space import angular_size
+from trundle.status import Status
 from trundle.threads import cached_property
 
 Rolled = Literal["rotation", "contact"]
@@ -169,16 +170,24 @@ class LocalError:
         InputError
             If it is no array of finite numbers of the model's size.
         """
+        return self._read(x)[1]
+
+    def start_of(self, x: FloatArray) -> Start:
+        """Return a state (n_x,) of ``pair`` with the chart it was written in."""
+        return Start(np.array(x), self._read(x)[0])
+
+    def _read(self, x: FloatArray) -> tuple[Atlas, FloatArray]:
+        """Return the charts of a state and its features."""
         state = array("state", x, (self._size,))
         if self.pair.coordinates == "rolling":
-            return self._quick(self.atlas)(state)[0]
+            return self.atlas, self._quick(self.atlas)(state)[0]
         found = []
         for atlas in self._atlases:
             features, contact_residual = self._quick(atlas)(state)
-            found.append((contact_residual[0], features))
+            found.append((contact_residual[0], atlas, features))
             if contact_residual[0] < _SAME * self._length:
                 break
-        return min(found, key=lambda one: one[0])[1]
+        return min(found, key=lambda one: one[0])[1:]
 
     def feature_functions(self) -> list[ca.Function]:
         """Return x -> (features, how far the contact is from touching, m): one function a chart x may be written in."""
@@ -191,6 +200,14 @@ class LocalError:
         if np.ndim(features) == 1:
             return self._quick_error(reference, features)[0]
         return np.asarray(self._error.map(len(features))(np.asarray(reference).T, features.T)).T
+
+    def check_near(self, reference: FloatArray, features: FloatArray, most: float) -> None:
+        """Raise where the contact is farther than `most` sizes of the object from the reference's, on the hand."""
+        d = self.d
+        place = slice(2 * d * d + d, 2 * d * d + 2 * d)
+        away = float(np.linalg.norm(features[place] - reference[place]))
+        if not away <= most * self._length:
+            raise ControlLostError(f"the contact is {away:.3g} m from its reference on the hand", Status.DIVERGED)
 
     def weights(self, key: str, value: Weighting, blocks: dict[str, slice], definite: bool) -> FloatArray:
         """Return a weight as a matrix: given as one, or as a mapping of block names to numbers or arrays.

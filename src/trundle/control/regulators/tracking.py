@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
-from trundle.checks import FloatArray, positive
+from trundle.checks import FloatArray, array, positive
 from trundle.control.regulators.balancing import BalancingLQR
 from trundle.control.regulators.hand_inputs import InputBound, InputLimit
 from trundle.control.regulators.linearization import Linearization, dynamics_of
@@ -19,12 +20,14 @@ from trundle.models.hand_freedoms import hand_freedoms
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.tree.system import Start
 from trundle.numerics.riccati import GainSchedule, sampled_time_varying
-from trundle.parameters import parameter
+from trundle.parameters import parameter, parameter_of
 from trundle.records.reference import Reference
 from trundle.threads import cached_property
 
 _LINEARIZED = 100
 """Smallest number of times at which a long reference is linearised."""
+_QUARTILE, _LEAST = 0.6745, 1e-6
+"""Of the normal distribution: half of it is nearer to zero. Smallest share of the final weight that is tried."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +55,12 @@ class TrackingLQR:
         Components of the input that feedback may use; the reference's own input always acts.
     input_limit : see `InputLimit.of`
     rolled : see `LocalError`
-    integral : see `BalancingLQR`
-        Of the regulator after the end.
+    integral, lost : see `BalancingLQR`
+        Integrals are of the regulator after the end.
+    noise : (n_e, n_e), optional
+        Covariance of the measured error. A linear-quadratic loop bears half its gain; an input that noise drives to its
+        limit acts in the share of time that it is within it. So `final` is halved until no input is at its limit
+        more than half the time: standard deviation sqrt(diag(K noise K')) <= limit / 0.6745.
 
     Raises
     ------
@@ -86,6 +93,8 @@ class TrackingLQR:
     input_limit: InputBound = None
     rolled: Rolled = parameter("rotation", "planar: which of the two tied errors is fed back")
     integral: Weighting | None = None
+    noise: ArrayLike | None = None
+    lost: float = parameter_of(BalancingLQR, "lost")
 
     def __post_init__(self) -> None:
         given = getattr(self.reference, "reference", self.reference)
@@ -93,6 +102,7 @@ class TrackingLQR:
             raise InputError("reference", self.reference, "a Reference, or a plan that has one")
         object.__setattr__(self, "reference", given)
         object.__setattr__(self, "period", positive("period", self.period, "s"))
+        positive("lost", self.lost)
         sizes = (self.error.model.x.shape[0], self.error.inputs)
         for key, values, size in zip(("states", "inputs"), (given.states, given.inputs), sizes, strict=True):
             if values.shape[1] != size:
@@ -104,9 +114,18 @@ class TrackingLQR:
         """The error that is fed back."""
         return LocalError(self.pair, self.reference.atlas, self.rolled)
 
-    @cached_property
+    @property
     def schedule(self) -> GainSchedule:
         """Gains K (N + 1, n_used, n_e) of the inputs used, and cost to go S, at the sampling times."""
+        return self._designed[0]
+
+    @property
+    def final_share(self) -> float:
+        """Share of `final` that `noise` leaves."""
+        return self._designed[1]
+
+    @cached_property
+    def _designed(self) -> tuple[GainSchedule, float]:
         from scipy.interpolate import make_interp_spline
 
         error, used = self.error, list(self.used)
@@ -120,7 +139,15 @@ class TrackingLQR:
             make_interp_spline(self.times[some], M, k=1)(self.times)
             for M in Linearization(error).along(self.states[some], self.inputs[some])
         )
-        return sampled_time_varying(self.times, A, B[:, :, used], Q, R, final)
+        noise = np.zeros_like(Q) if self.noise is None else array("noise", self.noise, Q.shape)
+        most = np.minimum(self.limit.high, -self.limit.low)[used] / _QUARTILE
+        share = 1.0
+        while True:
+            found = sampled_time_varying(self.times, A, B[:, :, used], Q, R, share * final)
+            variance = np.einsum("kij,jl,kil->ki", found.K, noise, found.K)
+            if share < _LEAST or np.all(variance <= most**2):
+                return found, share
+            share /= 2
 
     @cached_property
     def used(self) -> tuple[int, ...]:
@@ -151,8 +178,8 @@ class TrackingLQR:
         if x is None:
             return None
         state = Start(x, self.reference.atlas)
-        more = {"period": self.period, "freedoms": self.freedoms, "input_limit": self.input_limit}
-        return BalancingLQR(self.pair, state, self.Q, self.R, rolled=self.rolled, integral=self.integral, **more)
+        more = ("period", "freedoms", "input_limit", "rolled", "integral", "lost")
+        return BalancingLQR(self.pair, state, self.Q, self.R, **{name: getattr(self, name) for name in more})
 
     def reset(self) -> None:
         """Forget the integrals of the regulator after the end."""
@@ -176,7 +203,9 @@ class TrackingLQR:
         if ended and self.after is not None:
             return self.after(time, state)
         i = self._index(time)
-        e = self.error.between(self._features[i], self.error.of_state(state))
+        features = self.error.of_state(state)
+        self.error.check_near(self._features[i], features, self.lost)
+        e = self.error.between(self._features[i], features)
         u = np.zeros(self.error.inputs) if ended else self._held[i].copy()
         u[list(self.used)] -= self.schedule.K[i] @ e
         return self.limit.apply(u)

@@ -61,6 +61,18 @@ class Sigmas:
         along = (-(walk**2) + np.sqrt(walk**4 + 4 * walk**2)) / 2
         return float(alpha), float(2 * (2 - alpha) - 4 * np.sqrt(1 - alpha)), float(along)
 
+    def covariance(self, period: float, delay: float) -> tuple[FloatArray, float]:
+        """Return what images leave in a settled estimate, `delay` (s) late: (2, 2) of turn and rate, and of a position.
+
+        Turn alpha sigma^2, both beta sigma^2 / T, rate beta (2 alpha - beta) / (2 (1 - alpha)) sigma^2 / T^2, and
+        alpha_p sigma_p^2.
+        """
+        alpha, beta, along = self.gains(period)
+        rate = beta * (2 * alpha - beta) / (2 * (1 - alpha)) / period**2
+        late = np.array([[1.0, delay], [0.0, 1.0]])
+        turn = self.angle**2 * np.array([[alpha, beta / period], [beta / period, rate]])
+        return late @ turn @ late.T, along * self.position**2
+
 
 def _index(model: float, image: float) -> float:
     return min(model / image, _INDEX) if image > 0 else _INDEX

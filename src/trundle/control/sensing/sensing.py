@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from trundle.checks import FloatArray, array, integer, non_negative, positive
+from trundle.control.regulators import LocalError
 from trundle.control.sensing.estimator import PoseEstimator, Reading, Sigmas, turned
 from trundle.errors import InputError
 from trundle.models.rigid_body import Hand
@@ -66,6 +67,26 @@ class Camera:
         """Return the position (d,) and turn (angle or quaternion) seen of those that are."""
         moved = position + self.position_sigma * noise.standard_normal(len(position))
         return moved, turned(orientation, self.angle_sigma * noise.standard_normal(1 if len(orientation) == 1 else 3))
+
+    def sigmas(self, acceleration: float, drift: float) -> Sigmas:
+        """Return the standard deviations of an estimator of whose model `acceleration` and `drift` are missed."""
+        return Sigmas(acceleration, drift, self.angle_sigma, self.position_sigma)
+
+    def error_covariance(self, error: LocalError, acceleration_sigma: float, drift_sigma: float) -> FloatArray:
+        """Return the covariance (n_e, n_e) of a local error that `Sensed` estimates, once it has settled.
+
+        The hand's part is exact, the contact as uncertain as the object's position.
+        """
+        turn, place = self.sigmas(acceleration_sigma, drift_sigma).covariance(self.period, self.delay)
+        covariance, at = np.zeros((error.size, error.size)), {key: np.r_[part] for key, part in error.blocks.items()}
+        turns, rates = at.get("object_rotation", np.zeros(0, int)), at["relative_velocity"]
+        covariance[rates, rates] = turn[1, 1]
+        covariance[turns, turns] = turn[0, 0]
+        both = min(len(turns), len(rates))
+        covariance[turns[:both], rates[:both]] = covariance[rates[:both], turns[:both]] = turn[0, 1]
+        contact = at.get("contact", np.zeros(0, int))
+        covariance[contact, contact] = place
+        return covariance
 
 
 @dataclass(frozen=True)
@@ -186,9 +207,8 @@ class Sensed:
             )
         positive("acceleration_sigma", self.acceleration_sigma, "rad/s2")
         positive("drift_sigma", self.drift_sigma, "m/s")
-        camera = self.camera
-        sigmas = Sigmas(self.acceleration_sigma, self.drift_sigma, camera.angle_sigma, camera.position_sigma)
-        self._estimator = PoseEstimator(self.pair, camera.period, sigmas)
+        sigmas = self.camera.sigmas(self.acceleration_sigma, self.drift_sigma)
+        self._estimator = PoseEstimator(self.pair, self.camera.period, sigmas)
         self.reset()
 
     @property

@@ -8,11 +8,13 @@ from collections.abc import Callable
 import casadi as ca
 
 from trundle.geometry.boundary import SupportLike
-from trundle.geometry.chart import ExpressionChart, Range
+from trundle.geometry.chart import TURN, ExpressionChart, Range
 from trundle.geometry.level import ExpressionLevel
 from trundle.geometry.support import ExpressionSupport
 
 Expression = Callable[[ca.SX], ca.SX]
+_BELT = 2.0
+"""Half the width of a belt: of a sphere up to 75 degrees of latitude."""
 
 
 def function(name: str, size: int, expression: Expression) -> ca.Function:
@@ -55,6 +57,22 @@ def stereographic(semi_axes: tuple[float, float, float], side: int) -> tuple[Exp
         return chart(3, point, side, reach=1.5)
 
     return cap(-1), cap(1)
+
+
+def belts(semi_axes: tuple[float, float, float], side: int) -> tuple[ExpressionChart, ...]:
+    """Return the charts of an ellipsoid around its three axes, x, y and z.
+
+    Around z: x = diag(a) (cos u / cosh v, sin u / cosh v, tanh v), the image of the unit sphere's Mercator chart.
+    """
+
+    def around(axis: int) -> ExpressionChart:
+        def point(u: ca.SX) -> ca.SX:
+            unit = ca.vertcat(ca.vertcat(ca.cos(u[0]), ca.sin(u[0])) / ca.cosh(u[1]), ca.tanh(u[1]))
+            return ca.vertcat(*(a * unit[(i - axis - 1) % 3] for i, a in enumerate(semi_axes)))
+
+        return chart(3, point, side, (TURN, Range(-_BELT, _BELT)))
+
+    return around(0), around(1), around(2)
 
 
 def by_normal(body: SupportLike) -> tuple[ExpressionChart, ExpressionChart]:

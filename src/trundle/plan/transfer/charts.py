@@ -1,6 +1,8 @@
-"""Charts of a plan: one pair for all of it, on which start and goal both lie."""
+"""Charts of a plan: one pair for all of it, on which start and goal both lie, and the way between them."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,13 +12,15 @@ from trundle.errors import InputError
 from trundle.geometry.chart import Chart
 from trundle.geometry.patch import Patch
 from trundle.geometry.queries.locate import refine
-from trundle.geometry.queries.sampling import numeric_charts
+from trundle.geometry.queries.sampling import NumericChart, numeric_charts
 from trundle.geometry.shape import Shape
 from trundle.models.tree.system import Atlas
 from trundle.models.tree.tree import TreeModel
 
 REACH = 1.2
 """Bound of chart coordinates over the chart's reach: charts overlap, and far out a coarse step tunnels through."""
+FAR = np.pi / 2
+"""Turn (rad) of a straight roll from which on a plan is on belts."""
 
 
 def chart_contact(model: TreeModel) -> ChartContact:
@@ -33,20 +37,23 @@ def patch_on_hand(model: TreeModel) -> Patch:
 
 
 def common_charts(
-    A: Shape, B: Shape, begin: tuple[FloatArray, FloatArray], end: tuple[FloatArray, FloatArray] | None
+    A: Shape, B: Shape, begin: Sequence[FloatArray], end: Sequence[FloatArray] | None, roll: FloatArray
 ) -> tuple[Atlas, list[FloatArray]]:
-    """Return the charts on which start and goal both lie, deepest inside, and the coordinates there."""
+    """Return the charts on which start and goal both lie, deepest inside, and the coordinates there.
+
+    Where the object turns far, or no chart has both, it is the belt nearest to its way.
+
+    Parameters
+    ----------
+    roll : (3,) rad
+        Rotation vector of the straight roll from start to goal, in the object's axes.
+    """
     chosen, found = [], []
     for side, shape in ((0, A), (1, B)):
         points = np.array([begin[side]] if end is None else [begin[side], end[side]])
-        best, least = None, np.inf
-        for number, chart in enumerate(shape.representations.charts):
-            u = _on_chart(shape, number, points)
-            if u is None:
-                continue
-            far = float(np.max(np.linalg.norm(u, axis=1))) / chart.reach if np.isfinite(chart.reach) else 0.0
-            if far < min(least, REACH if chart.reach > 1 else 1.0):
-                best, least = (number, u), far
+        turn = roll if side == 0 else np.zeros(3)
+        far = float(np.linalg.norm(turn)) > FAR and bool(shape.representations.belts)
+        best = (None if far else _deepest(shape, points)) or _belt(shape, points, turn)
         if best is None:
             raise InputError(
                 "goal", points[-1].tolist(), "a contact on the same chart as the start's: plan in two transfers"
@@ -57,9 +64,35 @@ def common_charts(
     return ((chosen[0], chosen[1]),), [np.concatenate([found[0][i], found[1][i]]) for i in range(count)]
 
 
-def _on_chart(shape: Shape, number: int, points: FloatArray) -> FloatArray | None:
+def _deepest(shape: Shape, points: FloatArray) -> tuple[int, FloatArray] | None:
+    """Return the number of the chart that has all points, deepest inside, and their coordinates."""
+    best, least = None, np.inf
+    for number, chart in enumerate(numeric_charts(shape)):
+        u, reach = _on_chart(shape, chart, points), chart.chart.reach
+        if u is None:
+            continue
+        far = float(np.max(np.linalg.norm(u, axis=1))) / reach if np.isfinite(reach) else 0.0
+        if far < min(least, REACH if reach > 1 else 1.0):
+            best, least = (number, u), far
+    return best
+
+
+def _belt(shape: Shape, points: FloatArray, turn: FloatArray) -> tuple[int, FloatArray] | None:
+    """Return the number of the belt that a `turn` (3,) rad of the body keeps nearest to, and the coordinates on it.
+
+    The contact goes round the body against the turn: the longitude at the end says how often.
+    """
+    first = len(shape.representations.charts)
+    for axis in np.argsort(-np.abs(turn), kind="stable")[: len(shape.representations.belts)]:
+        u = _on_chart(shape, NumericChart(shape.representations.belts[axis]), points)
+        if u is not None:
+            u[-1, 0] += 2 * np.pi * np.round((u[0, 0] - turn[axis] - u[-1, 0]) / (2 * np.pi))
+            return first + int(axis), u
+    return None
+
+
+def _on_chart(shape: Shape, chart: NumericChart, points: FloatArray) -> FloatArray | None:
     """Return the coordinates (m, d-1) of boundary points (m, d) on one chart, or None off it."""
-    chart = numeric_charts(shape)[number]
     if np.isfinite(chart.chart.reach):
         guesses = chart.grid(400) * REACH * chart.chart.reach
     else:

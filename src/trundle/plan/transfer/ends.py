@@ -11,6 +11,7 @@ from trundle.checks import FloatArray
 from trundle.contact.laws import PURE_ROLLING
 from trundle.models.tree.conversion import to_wxyz
 from trundle.models.tree.tree import TreeModel
+from trundle.plan.transfer.charts import chart_contact
 from trundle.plan.transfer.goal import Target, hand_angle, names_of
 from trundle.plan.transfer.transfer import Transfer
 from trundle.problems import Condition, PhaseLinkage
@@ -98,7 +99,10 @@ class Ends:
         body = names_of(task)[0]
         if target.hand_orientation is not None and self.goal is not None:
             # The orientation relative to the hand in contact coordinates: no false zero, no redundant row.
-            end.append(Condition("goal: contact on the object", s[:m] - ca.SX(ca.DM(self.goal[where][:m]))))
+            away = s[:m] - ca.SX(ca.DM(self.goal[where][:m]))
+            if any(r.periodic for r in chart_contact(model).chart_A.ranges[:1]):
+                away[0] = ca.sin(away[0] / 2)
+            end.append(Condition("goal: contact on the object", away))
             spin = model.layout[f"{body}.spin"]
             end.append(Condition("goal: spin", ca.sin((model.x[spin] - float(self.goal[spin][0])) / 2)))
             return end

@@ -26,6 +26,8 @@ from trundle.plan.transfer.transfer import Transfer
 from trundle.problems import Condition, OptimalControlProblem, Phase
 from trundle.threads import cached_property
 
+Touch = tuple[FloatArray, FloatArray, FloatArray]
+"""Points of a contact on object and hand and the hand's normal, each in its body's frame."""
 _CURVATURE = 1e-2
 """Least relative curvature times the body's size along a plan, where it varies."""
 
@@ -59,13 +61,19 @@ class Formulation:
         self._x_hand, self._hand_orientation = hand_pose(task)
         self.target, placed = make_target(task, self._x_hand, self._hand_orientation)
         begin, end = _touching(task, task.start), None if placed is None else _touching(task, placed)
-        self.atlas, coordinates = common_charts(pair.body.shape, pair.base.shape, begin, end)
+        roll = self._straight_roll(begin, end)
+        self.atlas, coordinates = common_charts(pair.body.shape, pair.base.shape, begin, end, roll)
         twin = replace(pair, coordinates="rolling", contact="auto", on_slip="stop", on_separation="stop")
         self.twin = twin
         self.model: TreeModel = twin.tree(self.atlas, resolve="contact")
         self.dynamics: Dynamics = self.model.dynamics([law_named(pair.law)])
         self.start = self._state(task.start, coordinates[0])
         self.goal = None if placed is None else self._state(placed, coordinates[1])
+        if self.goal is not None:
+            spin = self.model.layout[f"{names_of(task)[0]}.spin"]
+            self.goal[spin] = (
+                self.start[spin] + np.remainder(self.goal[spin] - self.start[spin] + np.pi, 2 * np.pi) - np.pi
+            )
         if task.d == 2:
             self.goal, self.target = rolled_goal(task, self.model, self.dynamics, self.start, self.target)
         self.phase = self._phase()
@@ -98,6 +106,15 @@ class Formulation:
         for name, value in values.items():
             x[self.model.layout[name]] = value
         return np.where(np.abs(x) < 1e-15, 0.0, x)
+
+    def _straight_roll(self, begin: Touch, end: Touch | None) -> FloatArray:
+        """Return the rotation vector (3,) of the straight roll between two contacts, in the object's axes."""
+        task = self.task
+        if task.d == 2 or end is None:
+            return np.zeros(3)
+        R, *_ = pose_of(task.pair.system.model(task.start.atlas), task.start.x, names_of(task)[0])
+        turn = np.cross(begin[2], end[1] - begin[1]) / task.pair.body.shape.reference_length
+        return R.T @ self._hand_orientation @ turn
 
     # the problem ----------------------------------------------------------------------------------------
 
@@ -269,6 +286,5 @@ def _constant(value: ca.SX, x: ca.SX) -> bool:
     return bool(np.ptp(found) <= 1e-9 * np.max(np.abs(found)))
 
 
-def _touching(task: Transfer, start: Start) -> tuple[FloatArray, FloatArray]:
-    x_A, x_B, _ = contact_points(task.pair.system, start.atlas, start.x, 0)
-    return x_A, x_B
+def _touching(task: Transfer, start: Start) -> Touch:
+    return contact_points(task.pair.system, start.atlas, start.x, 0)

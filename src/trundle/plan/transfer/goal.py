@@ -140,6 +140,15 @@ def hand_pose(task: Transfer) -> tuple[FloatArray, FloatArray]:
     return task.start.x[layout[f"{hand}.position"]], to_matrix(task.start.x[layout[f"{hand}.orientation"]])
 
 
+def goal_of_start(task: Transfer) -> Goal:
+    """Return the goal with the hand's pose in numbers where it is that of the start: the goal from other starts."""
+    p, R = hand_pose(task)
+    held = {"hand_position": p.tolist()} | ({"hand_angle": hand_angle(task)} if task.d == 2 else {"hand_rpy": _rpy(R)})
+    return replace(
+        task.goal, **{name: value for name, value in held.items() if str(getattr(task.goal, name)) == "start"}
+    )
+
+
 def make_target(task: Transfer, p: FloatArray, R: FloatArray) -> tuple[Target, Start | None]:
     """Return the goal in numbers, and a start of the user's pair at it where that is determined."""
     goal, d = task.goal, task.d

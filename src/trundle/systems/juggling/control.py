@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from trundle import geometry
+from trundle.checks import FloatArray
+from trundle.control import LocalError, TrackingLQR
 from trundle.errors import SimulationError
 from trundle.models import Hand, RollingPair
 from trundle.models.tree.system import Start
@@ -25,7 +27,7 @@ from trundle.status import Status
 from trundle.systems.juggling.build import pair_and_start, xz
 from trundle.systems.juggling.goals import finite, goal_pose, judged, resting_pose, transfer_goal
 from trundle.systems.juggling.plants import Draw, draws, moved_start, with_inputs
-from trundle.systems.juggling.policies import follower, noted, regulator, sensed
+from trundle.systems.juggling.policies import Replanning, follower, noted, regulator, sensed, tracker
 from trundle.systems.juggling.schema_control import CatchTable, JugglingBalance, JugglingTransfer
 from trundle.systems.juggling.schema_goals import CostTable, LimitsTable, OffsetTable
 from trundle.threads import cached_property
@@ -60,7 +62,7 @@ def build_transfer(scenario: Scenario) -> TransferExperiment:
         goal_pose(tables, pair)  # what cannot be a goal is bad input, not a failed run
         Formulation(task)
     with error_context("trials", scenario):
-        trials = draws(pair, tables.trials, scenario.seed)
+        trials = draws(pair, tables.trials, tables.limits.freedoms, scenario.seed)
     work = TransferExperiment(scenario, pair, start, task, tuple(trials))
     if tables.offset is not None:
         with error_context("offset", scenario, {"contact_on_hand": "offset.contact", "contact": "offset.contact"}):
@@ -73,7 +75,7 @@ def build_balance(scenario: Scenario) -> BalanceExperiment:
     tables = scenario.read(JugglingBalance)
     pair, start = pair_and_start(scenario)
     with error_context("trials", scenario):
-        trials = draws(pair, tables.trials, scenario.seed)
+        trials = draws(pair, tables.trials, tables.limits.freedoms, scenario.seed)
     with error_context("goal", scenario):
         goal = pair.place(**resting_pose(tables, pair.d))
     work = BalanceExperiment(scenario, pair, start, goal, tuple(trials))
@@ -171,7 +173,7 @@ class TransferExperiment:
         run = found.trajectory or self._standstill()
         return self._labelled(replace(run, status=status), {"plan": left, "history": list(found.history)})
 
-    def _planned(self, share: PartProgress | None, **settings: Any) -> Plan:
+    def _planned(self, share: PartProgress | None, task: Transfer | None = None, **settings: Any) -> Plan:
         from trundle.plan import plan
 
         table = self.tables.plan
@@ -184,7 +186,7 @@ class TransferExperiment:
         }
         # The number of iterations is not known beforehand: the share grows towards 1.
         report = None if share is None else lambda p: share(1.0 - 0.98**p.iteration)
-        return plan(self.task, progress=report, **given)
+        return plan(task or self.task, progress=report, **given)
 
     def _successes(self, share: PartProgress | None) -> int | None:
         """Count perturbed first guesses from which the goal is reached; None if interrupted."""
@@ -287,9 +289,24 @@ class TransferExperiment:
     def _controller(self, reference: Reference) -> Policy:
         """Return the controller along a reference; cached, as gains and a region of attraction are slow to compute."""
         if id(reference) not in self._controllers:
-            goal = self.pair.place(**resting_pose(self.tables, self.pair.d)) if self.tables.controller.switch else None
-            self._controllers[id(reference)] = reference, follower(self.pair, reference, goal, self.tables)
+            table, track = self.tables.controller, tracker(self.pair, reference, self.tables)
+            goal = self.pair.place(**resting_pose(self.tables, self.pair.d)) if table.switch else None
+            policy = track if table.replan is None else Replanning(track, self._again, table.replan)
+            self._controllers[id(reference)] = reference, follower(self.pair, policy, goal, self.tables)
         return self._controllers[id(reference)][1]
+
+    def _again(self, time: float, state: FloatArray, left: float) -> TrackingLQR | None:
+        """Return the controller along a plan from a state at `time` (s) to the goal in the time left, or None."""
+        from trundle.plan.transfer.goal import goal_of_start
+
+        start = LocalError(self.pair).start_of(state)
+        task = replace(self.task, start=start, goal=goal_of_start(self.task), duration=left)
+        nodes = int(np.ceil(self.tables.plan.nodes * left / (time + left)))
+        found = self._planned(None, task=task, nodes=max(nodes, 2), seed=self.scenario.seed)
+        RUN.info("plan at %.3g s: %s", time, found.status.label)
+        if not found.success:
+            return None
+        return tracker(self.pair, replace(found.tracked, times=found.tracked.times + time), self.tables)
 
     @cached_property
     def _controllers(self) -> dict[int, tuple[Reference, Policy]]:

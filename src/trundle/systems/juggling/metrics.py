@@ -75,12 +75,12 @@ def balanced(run: Trajectory) -> bool:
 
 
 def arrived(run: Trajectory) -> bool:
-    """Whether a run reached its end with its contact at the goal on the hand, at rest, over the last half second."""
+    """Whether a run reached its end with its object at the goal on the hand, at rest, over the last half second."""
     if run.status not in (Status.SUCCESS, Status.REST):
         return False
     last = run.time >= run.time[-1] - SETTLED
-    off = np.linalg.norm(run["contact_on_hand"][last] - np.asarray(_goal(run)["contact_on_hand"], dtype=float), axis=1)
-    return bool(np.all(phases(run)[0][last]) and np.max(off) <= NEAR and np.max(relative_speed(run)[last]) <= CREEPING)
+    still = np.max(relative_speed(run)[last]) <= CREEPING
+    return bool(np.all(phases(run)[0][last]) and still and not missed_goal(run))
 
 
 def missed_goal(run: Trajectory, over: float = SETTLED, besides: str = "") -> str:

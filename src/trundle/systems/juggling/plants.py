@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from trundle import geometry
 from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.models import RollingPair, SampledMotion
+from trundle.models.hand_freedoms import hand_freedoms
 from trundle.models.tree.system import Start
 from trundle.numerics.space import angular_size
 from trundle.problems import Reference
@@ -54,8 +55,8 @@ class Draw:
     seed: int
 
 
-def draws(pair: RollingPair, table: TrialsTable, seed: int) -> list[Draw]:
-    """Return the trials of a table [trials].
+def draws(pair: RollingPair, table: TrialsTable, freedoms: str | Sequence[str], seed: int) -> list[Draw]:
+    """Return the trials of a table [trials] for a hand with `freedoms` (`hand_freedoms`): no other has a bias.
 
     Sizes and J/m have the full error with a random sign, the centre of mass the full distance in a random direction;
     the other errors are normally distributed. The contact is moved along all but the last axis of the hand: it is
@@ -70,7 +71,9 @@ def draws(pair: RollingPair, table: TrialsTable, seed: int) -> list[Draw]:
     if table.count and table.semi_axes and type(shape) not in _SCALED:
         known = ", ".join(sorted(kind.__name__ for kind in _SCALED))
         raise InputError("semi_axes", table.semi_axes, f"0 for a {type(shape).__name__}: only {known} have axes")
-    return [_draw(pair, table, np.random.default_rng([seed, k]), k) for k in range(table.count)]
+    moves = np.isin(np.arange(angular_size(pair.d) + pair.d), hand_freedoms(pair.d, freedoms))
+    found = [_draw(pair, table, np.random.default_rng([seed, k]), k) for k in range(table.count)]
+    return [replace(draw, bias=np.where(moves, draw.bias, 0.0)) for draw in found]
 
 
 def _draw(pair: RollingPair, table: TrialsTable, rng: np.random.Generator, number: int) -> Draw:

@@ -2,60 +2,118 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from trundle.checks import FloatArray
+from trundle.control import (
+    Actuated,
+    BalancingLQR,
+    Camera,
+    LocalError,
+    Sensed,
+    Switching,
+    TrackingLQR,
+    attraction_level,
+)
 from trundle.models import RollingPair
 from trundle.models.tree.system import Start
 from trundle.problems import Reference
+from trundle.records import Policy
+from trundle.scenarios.engine.log import RUN
 from trundle.systems.juggling.plants import Draw
+from trundle.systems.juggling.schema_control import Controlled
+from trundle.systems.juggling.schema_goals import NoiseTable, StateWeights
 
-if TYPE_CHECKING:
-    from trundle.control import BalancingLQR
-    from trundle.records import Policy
-    from trundle.systems.juggling.schema_control import Controlled
-    from trundle.systems.juggling.schema_goals import StateWeights
+_ROUND = 1e-9
 
 
 def regulator(pair: RollingPair, goal: Start, tables: Controlled) -> BalancingLQR:
     """Return the regulator of [controller] about an equilibrium."""
-    from trundle.control import BalancingLQR
-
     table = tables.controller
     return BalancingLQR(pair, goal, _weights(table.state, pair, table.rolled), **_settings(pair, tables))
 
 
-def follower(pair: RollingPair, reference: Reference, goal: Start | None, tables: Controlled) -> Policy:
-    """Return the controller along a plan; with `goal` it hands over to the regulator there as [controller] says."""
-    from trundle.control import Switching, TrackingLQR, attraction_level
-
-    table = tables.controller
+def tracker(pair: RollingPair, reference: Reference, tables: Controlled) -> TrackingLQR:
+    """Return the controller along a plan; the weight of its end is as large as the noise of [noise] lets it be."""
+    table, noise = tables.controller, None
     Q = _weights(table.state, pair, table.rolled)
     final = {name: table.final * value for name, value in Q.items()}
-    track = TrackingLQR(pair, reference, Q, final=final, **_settings(pair, tables))
+    if tables.noise is not None:
+        error = LocalError(pair, reference.atlas, table.rolled)
+        noise = _camera(tables.noise).error_covariance(error, **table.values(Sensed))
+    track = TrackingLQR(pair, reference, Q, final=final, noise=noise, **_settings(pair, tables))
+    RUN.info("weights of the plan's end: %g times those of the state", table.final * track.final_share)
+    return track
+
+
+@dataclass(eq=False)
+class Replanning:
+    """Follows a plan, and every so often a new one from the measured state to the goal: a `Policy`.
+
+    Parameters
+    ----------
+    first : TrackingLQR
+    again : callable
+        (time, state, time left) -> the controller along a new plan, or None: then the last one goes on.
+    every : float, s
+        Between plans; there is none over less than that. How long planning takes is not simulated.
+    """
+
+    first: TrackingLQR
+    again: Callable[[float, FloatArray, float], TrackingLQR | None]
+    every: float
+
+    def __post_init__(self) -> None:
+        self.reset()
+
+    @property
+    def period(self) -> float | None:
+        """That of the first policy."""
+        return self.first.period
+
+    def reset(self) -> None:
+        """Follow the first plan again."""
+        self.first.reset()
+        self._now, self._plans = self.first, 0
+
+    def __call__(self, time: float, state: FloatArray) -> FloatArray:
+        """Return the input (n_u,) of the controller along the latest plan."""
+        left = float(self.first.times[-1]) - time
+        if time >= self._plans * self.every - _ROUND and left >= self.every - _ROUND:
+            self._plans += 1
+            self._now = self.again(time, state, left) or self._now
+        return self._now(time, state)
+
+
+def follower(pair: RollingPair, track: Policy, goal: Start | None, tables: Controlled) -> Policy:
+    """Return `track`; with `goal` it hands over to the regulator there as [controller] says."""
     if goal is None:
         return track
-    balance = regulator(pair, goal, tables)
+    table, balance = tables.controller, regulator(pair, goal, tables)
     level = table.switch_factor * attraction_level(balance) if table.switch is True else float(table.switch)
     return Switching(track, balance, level)
 
 
 def sensed(policy: Policy, pair: RollingPair, tables: Controlled, draw: Draw | None, seed: int = 0) -> Policy:
     """Return the policy as run: measuring by the camera of [noise], if given, and with a trial's bias on its output."""
-    from trundle.control import Actuated, Camera, Sensed
-
     noise, table = tables.noise, tables.controller
     if noise is not None:
-        camera = Camera(**noise.values(), delay=noise.camera_delay, seed=seed if draw is None else draw.seed)
+        camera = _camera(noise, seed if draw is None else draw.seed)
         policy = Sensed(policy, pair, camera, plant=None if draw is None else draw.pair, **table.values(Sensed))
     return policy if draw is None else Actuated(policy, len(draw.bias), bias=draw.bias)
 
 
+def _camera(noise: NoiseTable, seed: int = 0) -> Camera:
+    """Return the camera of [noise]."""
+    return Camera(**noise.values(), delay=noise.camera_delay, seed=seed)
+
+
 def noted(policy: Policy) -> dict[str, Any]:
     """Return the level of a `Switching` and when it switched, for a run's metadata."""
-    from trundle.control import Actuated, Sensed, Switching
-
     while isinstance(policy, Actuated | Sensed):
         policy = policy.policy
     found = isinstance(policy, Switching)
@@ -72,7 +130,8 @@ def _settings(pair: RollingPair, tables: Controlled) -> dict[str, Any]:
         "freedoms": limits.freedoms if table.freedoms is None else table.freedoms,
         "input_limit": np.array(bound),
         "rolled": table.rolled,
-        "integral": table.integral.model_dump(),
+        "lost": table.lost,
+        "integral": {name: weight for name, weight in table.integral.model_dump().items() if weight},
     }
 
 

@@ -173,6 +173,8 @@ def check_goal(scenario: Controlled) -> None:
         if value is not None and isinstance(value, tuple) == planar:
             wanted = "one number, counter-clockwise" if planar else "3 numbers"
             raise fault(f"goal.{key}", f"must be {wanted} (rad/s)")
+    if planar and scenario.controller.rolled == "rotation" and scenario.controller.integral.contact:
+        raise fault("controller.integral.contact", "must be 0 where controller.rolled = 'rotation': it is tied to that")
     where, other = ("the plane", "an angle") if planar else ("space", "a quaternion or rpy")
     for key in ("object_quaternion", "hand_rpy") if planar else ("object_angle", "hand_angle"):
         if getattr(goal, key) is not None:

@@ -144,17 +144,18 @@ class InputWeights(Table):
 
 
 class IntegralWeights(Table):
-    """Weights of integrals of the hand's error about the goal; they remove the offset due to constant disturbances."""
+    """Weights of integrals of the error about the goal; they remove the offset due to constant disturbances."""
 
     hand_rotation: NonNegative = Field(default=0.0, description="1/(rad s)^2")
     hand_position: NonNegative = Field(default=0.0, description="1/(m s)^2")
+    contact: NonNegative = Field(default=0.0, description="1/(m s)^2, on the hand")
 
 
 class ControllerTable(
     table_of(
         Sensed,
         ["acceleration_sigma", "drift_sigma"],
-        base=table_of(BalancingLQR, ["period", "rolled"], narrower={"period": Period}),
+        base=table_of(BalancingLQR, ["period", "rolled", "lost"], narrower={"period": Period}),
     )
 ):
     """Linear-quadratic regulator about the plan, then about the goal."""
@@ -168,6 +169,9 @@ class ControllerTable(
     )
     switch_factor: Positive = Field(default=1.0, description="factor of the estimated level, which is conservative")
     final: Positive = Field(default=1.0, description="weight of the error at the plan's end, times the state weights")
+    replan: Duration | None = Field(
+        default=None, description="s between plans from the measured state to the goal; left out: the first plan stays"
+    )
     freedoms: Freedoms | None = Field(default=None, description="freedoms of the feedback; limits.freedoms if left out")
     hold: Annotated[float, Field(ge=0, le=1e3), Allowed("a time from 0 to 1000 (s)")] = Field(
         default=0.0, description="s, how long the goal is held after the plan"

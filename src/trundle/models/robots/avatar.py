@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -85,7 +87,12 @@ class Avatar:
         return replace(self, foot=AvatarFoot(axes, at, flat), base_height=self.base_height + depth - before)
 
 
-def build_avatar(sex: str = "male", mass: float | None = None, height: float | None = None) -> Avatar:
+def build_avatar(
+    sex: str = "male",
+    mass: float | None = None,
+    height: float | None = None,
+    lengths: Mapping[str, float] | None = None,
+) -> Avatar:
     """Return the avatar of the given sex, body mass (kg) and stature (m).
 
     Every segment of length L and mass fraction f has mass f m / sum(f), its centre of mass at com L and the
@@ -104,11 +111,13 @@ def build_avatar(sex: str = "male", mass: float | None = None, height: float | N
         Default: the mean of the sample, 80.5 or 63.9 kg.
     height : float, optional
         Default: the segments of the table as they are, 1.765 or 1.597 m.
+    lengths : mapping of str to float, optional
+        Of single segments (thorax, thigh, shank, foot, ...) and ``ankle_height``, m, as measured; the stature follows.
 
     Raises
     ------
     InputError
-        If the sex has no table, or mass or height is not positive.
+        If the sex has no table, there is no such segment, or mass, height or a length is not positive.
 
     Notes
     -----
@@ -128,6 +137,7 @@ def build_avatar(sex: str = "male", mass: float | None = None, height: float | N
     table = _tables()["male" if choice("sex", sex, SEXES) == "male" else "female"]
     body_mass = positive("mass", table["mass"] if mass is None else mass, "kg")
     scale = 1.0 if height is None else positive("height", height, "m") / _stature(table)
+    table = _with_lengths(table, scale, lengths or {})
     segments = _segments(table, body_mass, scale)
     foot = _foot(table, scale)
     links, joints = [LinkDescription("pelvis", segments["pelvis"])], []
@@ -200,6 +210,20 @@ class _Tables(TypedDict):
 def _tables() -> _Tables:
     text = files("trundle.models.robots").joinpath("dumas2007.toml").read_text(encoding="utf-8")
     return cast("_Tables", tomllib.loads(text))
+
+
+def _with_lengths(table: _Table, scale: float, lengths: Mapping[str, float]) -> _Table:
+    """Return a copy with lengths (m) of segments that are so long after the scaling."""
+    changed = copy.deepcopy(table)
+    for name, length in lengths.items():
+        value = positive(f"lengths.{name}", length, "m") / scale
+        if choice("lengths", name, ("ankle_height", *table["segments"])) == "ankle_height":
+            changed["places"]["ankle_height"] = value
+        else:
+            changed["segments"][name]["length"] = value
+    shoulder = changed["places"]["shoulder"]
+    shoulder[2] *= changed["segments"]["thorax"]["length"] / table["segments"]["thorax"]["length"]
+    return changed
 
 
 def _stature(table: _Table) -> float:

@@ -14,6 +14,7 @@ from trundle.errors import InputError
 from trundle.models.robots.avatar import Avatar, build_avatar
 from trundle.numerics.nlp.nlp import Iterate, Multipliers, ProgramSolution, solve
 from trundle.plan.transcription.transcription import MIDPOINT, NodeTrajectory, Transcription
+from trundle.plan.walk.measured import fitted_guess
 from trundle.plan.walk.plan import WalkPlan
 from trundle.problems.gait import Gait
 from trundle.problems.landing import SPAN
@@ -64,6 +65,8 @@ def plan_walk(
     walking = walking or Walking(avatar or build_avatar(), gait)
     made = Transcription(walking.problem, meshes(walking), MIDPOINT)
     arcs = crude_guess(walking) if guess is None else _neighbour(walking, guess)
+    if guess is None and walking.tracking is not None:
+        arcs = fitted_guess(walking, arcs)
     z0 = made.pack(_noisy(arcs, walking, perturbation, seed))
     options, multipliers, rows = dict[str, str | float](_ORDERING), None, made.program.rows
     if guess is not None and perturbation == 0.0 and (len(guess.z), len(guess.dual)) == (len(z0), rows + len(z0)):

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
+from typing import Annotated
 
 import casadi as ca
 import numpy as np
 
-from trundle.checks import FloatArray, array, number, positive
+from trundle.checks import FloatArray, array, positive
 from trundle.contact.motion import Motion
 from trundle.errors import InputError
+from trundle.parameters import Range, check_parameters, parameter
 from trundle.problems.gait import Gait
 
+Sigma = Annotated[float, Range("a number from 1e-6 to 1e6", minimum=1e-6, maximum=1e6)]
+SIGMAS = ("marker_sigma", "foot_sigma", "force_sigma", "moment_sigma", "transfer_sigma", "regularization")
 _CHANNELS = ("forward", "up", "moment")
 
 
@@ -50,12 +54,15 @@ class Tracking:
         Where each marker sits: link without its side, and place in its frame, m.
     forces : (K, 3)
         Ground force on the foot, forward and up, over the weight, and its moment x f_up (m), x as that of markers.
-    marker_sigma : float or mapping, m
-        Standard deviation of markers.
-    force_sigma, moment_sigma : float; m
-        Of forces over the weight, and of the moment.
     plate : bool
         Whether `forces` count; if not they are predicted.
+    marker_sigma, foot_sigma : float, m
+        Standard deviation of markers, and of those on the foot.
+    force_sigma, moment_sigma : float; m
+        Of forces over the weight, and of the moment.
+    transfer_sigma : float
+        Of f_right = s (f_left + f_right) in double support, up, over the weight: the load goes over to the right foot
+        by a share s = t^2 (3 - 2 t), t from 0 to 1, which the motion of a closed chain leaves open.
     regularization : float
         Weight of the cost of the walk.
     """
@@ -65,26 +72,24 @@ class Tracking:
     markers: Mapping[str, FloatArray]
     places: Mapping[str, tuple[str, float, float]]
     forces: FloatArray
-    marker_sigma: Mapping[str, float] = field(default_factory=dict)
-    force_sigma: float = 0.02
-    moment_sigma: float = 0.01
     plate: bool = True
-    regularization: float = 0.05
-    transfer_sigma: float = 0.1
+    marker_sigma: Sigma = parameter(0.01, "m, standard deviation of hip, knee and shoulder")
+    foot_sigma: Sigma = parameter(0.03, "m, of ankle, heel and toe: a foot is no ellipsoid that rolls")
+    force_sigma: Sigma = parameter(0.02, "of ground forces over the weight")
+    moment_sigma: Sigma = parameter(0.01, "m, of the plate's moment over the weight")
+    transfer_sigma: Sigma = parameter(0.1, "over the weight, of the load's smooth transfer in double support")
+    regularization: Sigma = parameter(0.5, "weight of the cost of task `walk`: torques, accelerations")
 
     def __post_init__(self) -> None:
+        check_parameters(self)
         positive("period", self.period, "s")
         if not self.period / 4 < positive("swing", self.swing, "s") < self.period / 2:
             raise InputError("swing", self.swing, "from a quarter to half of the period: walking, not running (s)")
-        if not self.markers or set(self.markers) != set(self.places) or set(self.markers) != set(self.marker_sigma):
-            raise InputError("markers", sorted(self.markers), "markers with a place and a standard deviation each")
+        forces = array("forces", self.forces, (None, 3))
+        if not self.markers or set(self.markers) != set(self.places):
+            raise InputError("markers", sorted(self.markers), "markers with a place each")
         for name, curve in self.markers.items():
-            array(f"markers.{name}", curve, (len(self.forces), 2), unit="m")
-            positive(f"marker_sigma.{name}", self.marker_sigma[name], "m")
-        array("forces", self.forces, (None, 3))
-        positive("force_sigma", self.force_sigma)
-        positive("moment_sigma", self.moment_sigma, "m")
-        number("regularization", self.regularization, minimum=0.0)
+            array(f"markers.{name}", curve, (len(forces), 2), unit="m")
 
     @property
     def durations(self) -> tuple[float, float]:
@@ -98,7 +103,7 @@ class Tracking:
             at = motions[f"{side}_{link}"].at(ca.SX(ca.DM([x, 0.0, z]))).p
             names += [(side, name, channel) for channel in _CHANNELS[:2]]
             values += [at[0], at[2]]
-            sigmas += [self.marker_sigma[name]] * 2
+            sigmas += [self.foot_sigma if link == "foot" else self.marker_sigma] * 2
         for side, (point, force) in feet.items() if self.plate else ():
             names += [(side, "plate", channel) for channel in _CHANNELS]
             values += [force[0], force[2], point[0] * force[2]]

@@ -91,7 +91,7 @@ def build_avatar(
     sex: str = "male",
     mass: float | None = None,
     height: float | None = None,
-    lengths: Mapping[str, float] | None = None,
+    scales: Mapping[str, float] | None = None,
 ) -> Avatar:
     """Return the avatar of the given sex, body mass (kg) and stature (m).
 
@@ -111,13 +111,14 @@ def build_avatar(
         Default: the mean of the sample, 80.5 or 63.9 kg.
     height : float, optional
         Default: the segments of the table as they are, 1.765 or 1.597 m.
-    lengths : mapping of str to float, optional
-        Of single segments (thorax, thigh, shank, foot, ...) and ``ankle_height``, m, as measured; the stature follows.
+    scales : mapping of str to float, optional
+        Factors on lengths of single segments (thorax, thigh, shank, foot, ...) and ``ankle_height``, as of a person
+        who was measured; the stature follows.
 
     Raises
     ------
     InputError
-        If the sex has no table, there is no such segment, or mass, height or a length is not positive.
+        If the sex has no table, there is no such segment, or mass, height or a scale is not positive.
 
     Notes
     -----
@@ -137,7 +138,7 @@ def build_avatar(
     table = _tables()["male" if choice("sex", sex, SEXES) == "male" else "female"]
     body_mass = positive("mass", table["mass"] if mass is None else mass, "kg")
     scale = 1.0 if height is None else positive("height", height, "m") / _stature(table)
-    table = _with_lengths(table, scale, lengths or {})
+    table = _scaled(table, scales or {})
     segments = _segments(table, body_mass, scale)
     foot = _foot(table, scale)
     links, joints = [LinkDescription("pelvis", segments["pelvis"])], []
@@ -212,17 +213,17 @@ def _tables() -> _Tables:
     return cast("_Tables", tomllib.loads(text))
 
 
-def _with_lengths(table: _Table, scale: float, lengths: Mapping[str, float]) -> _Table:
-    """Return a copy with lengths (m) of segments that are so long after the scaling."""
+def _scaled(table: _Table, scales: Mapping[str, float]) -> _Table:
+    """Return a copy with single lengths scaled; shoulders go with the thorax."""
     changed = copy.deepcopy(table)
-    for name, length in lengths.items():
-        value = positive(f"lengths.{name}", length, "m") / scale
-        if choice("lengths", name, ("ankle_height", *table["segments"])) == "ankle_height":
-            changed["places"]["ankle_height"] = value
+    places, segments = changed["places"], changed["segments"]
+    for name, scale in scales.items():
+        factor = positive(f"scales.{name}", scale)
+        if choice("scales", name, ("ankle_height", *segments)) == "ankle_height":
+            places["ankle_height"] *= factor
         else:
-            changed["segments"][name]["length"] = value
-    shoulder = changed["places"]["shoulder"]
-    shoulder[2] *= changed["segments"]["thorax"]["length"] / table["segments"]["thorax"]["length"]
+            segments[name]["length"] *= factor
+    places["shoulder"][2] *= scales.get("thorax", 1.0)
     return changed
 
 

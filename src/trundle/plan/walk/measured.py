@@ -11,9 +11,11 @@ from scipy.optimize import least_squares
 from scipy.sparse.linalg import splu
 
 from trundle.checks import FloatArray
-from trundle.plan.transcription.transcription import MIDPOINT, NodeTrajectory, Transcription
+from trundle.errors import InputError
+from trundle.plan.transcription.transcription import NodeTrajectory, Transcription
 from trundle.plan.walk.plan import WalkPlan
-from trundle.problems.walking import Walking
+from trundle.problems.tracking import Tracking
+from trundle.problems.walking import SIDES, Walking
 
 _PRIOR = 1.0
 """rad, m: deviation from the crude guess, which stands for what markers do not show."""
@@ -24,8 +26,7 @@ _INSTANT = 0.005
 
 def fitted_guess(walking: Walking, crude: list[NodeTrajectory]) -> list[NodeTrajectory]:
     """Return `crude` with the coordinates nearest to the markers at every node, and rates that follow from them."""
-    tracking, n = walking.tracking, walking.n
-    assert tracking is not None
+    tracking, n = _tracking(walking), walking.n
     tracked = walking.tracked
     count = sum(what in tracking.places for _, what, _ in tracked.names)
     off = tracked.residuals[:count]
@@ -65,29 +66,55 @@ def _nearest(evaluate: ca.Function, measured: FloatArray, q: FloatArray, low: Fl
     return least_squares(off, inside, slope, bounds=(low, high), xtol=1e-6, ftol=1e-6).x
 
 
-def deviations(walking: Walking, plan: WalkPlan) -> tuple[FloatArray, FloatArray]:
+def residuals(walking: Walking, plan: WalkPlan) -> FloatArray:
+    """Return the residuals of a plan over their standard deviations (N, m), as `Tracked.names` says."""
+    tracking = _tracking(walking)
+    x = (plan.q[1:] + plan.q[:-1]) / 2
+    x[:, 0] -= walking.gait.speed * (plan.times[1:] + plan.times[:-1]) / 2
+    u = np.zeros((len(x), sum(symbol.numel() for symbol in walking.inputs.values())))
+    for i, side in enumerate(SIDES):
+        u[:, walking.places()[f"force-{side}-{walking.sole.modes[0]}"]] = plan.force[:, i] / walking.weight
+    measured = np.vstack([tracking.signals(phase, walking.gait) for phase in range(len(walking.supports))])
+    inputs = [walking.q, ca.vertcat(*walking.inputs.values()), walking.tracked.measured]
+    off = ca.Function("off", inputs, [walking.tracked.residuals], {"cse": True})
+    return np.array(off.map(len(x))(x.T, u.T, measured.T)).T
+
+
+def deviations(walking: Walking, plan: WalkPlan, made: Transcription) -> tuple[FloatArray, FloatArray]:
     """Return standard deviations of ground forces (N, 2, 3), N, and of torques (N, n - 6), N m, of each interval.
 
-    Laplace's approximation: with N intervals whose errors are independent the posterior's logarithm is -N/2 J, J the
+    Laplace's approximation: with independent errors in the N intervals the logarithm of the posterior is -N/2 J, J the
     cost, so that the covariance is 2/N times the upper left block of
 
         [ H  A' ]^-1
         [ A  0  ]
 
-    with the Lagrangian's Hessian H and the rows A of all equations and active bounds, times the mean square of the
-    residuals over their standard deviations where that is above 1.
+    with the Lagrangian's Hessian H and the rows A of all equations and active bounds; and times the mean square of the
+    residuals over their standard deviations, where that is above 1.
     """
-    from trundle.plan.walk.walking import meshes
-    made = Transcription(walking.problem, meshes(walking), MIDPOINT)
     program, z = made.program, plan.z
-    rows, size = program.rows, program.size
-    H = program.hessian(z, 1.0, plan.dual[:rows])
-    H = H + sp.tril(H, -1).T if (H != H.T).nnz else H
     values = np.concatenate([program.evaluate(z)[1], z])
     lower = np.concatenate([program.lower, program.z_lower])
     upper = np.concatenate([program.upper, program.z_upper])
-    active = np.minimum(values - lower, upper - values) < _ACTIVE
-    A = sp.vstack([program.jacobian(z), sp.identity(size)]).tocsr()[np.flatnonzero(active)]
-    K = sp.bmat([[H, A.T], [A, -_ROUND_OFF * sp.identity(A.shape[0])]]).tocsc()
-    solver = splu(K)
-    return K, solver, H, A, made
+    active = np.flatnonzero(np.minimum(values - lower, upper - values) < _ACTIVE)
+    A = sp.vstack([program.jacobian(z), sp.identity(program.size)]).tocsr()[active]
+    H = program.hessian(z, 1.0, plan.dual[: program.rows])
+    # Rows that depend on each other make the block singular: multipliers are then those of least norm.
+    factors = splu(sp.bmat([[H, A.T], [A, -_ROUND_OFF * sp.identity(len(active))]]).tocsc())
+    inputs = np.vstack(made.input_places)
+    scale = 2 / len(inputs) * max(1.0, float(np.mean(residuals(walking, plan) ** 2)))
+
+    def of(name: str, unit: FloatArray | float) -> FloatArray:
+        at = inputs[:, walking.places()[name]]
+        units = sp.csc_matrix((np.ones(at.size), (at.ravel(), np.arange(at.size))), (factors.shape[0], at.size))
+        variance = factors.solve(units.toarray())[at.ravel(), np.arange(at.size)]
+        return np.sqrt(scale * np.maximum(variance, 0.0)).reshape(at.shape) * unit
+
+    forces = [of(f"force-{side}-{walking.sole.modes[0]}", walking.weight) for side in SIDES]
+    return np.stack(forces, axis=1), of("torque", walking.references)
+
+
+def _tracking(walking: Walking) -> Tracking:
+    if walking.tracking is None:
+        raise InputError("tracking", None, "the measurements of a walk")
+    return walking.tracking

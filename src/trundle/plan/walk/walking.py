@@ -40,6 +40,7 @@ def plan_walk(
     perturbation: float = 0.0,
     seed: int = 0,
     walking: Walking | None = None,
+    made: Transcription | None = None,
     progress: Callable[[Iterate], bool | None] | None = None,
 ) -> WalkPlan:
     """Return the optimal walk of `avatar` (default: the man of the table).
@@ -53,6 +54,8 @@ def plan_walk(
         Standard deviation of noise on joint angles of the guess, rad, for many starts; drawn from `seed`.
     walking : Walking, optional
         The problem, where it was built already from the same avatar and gait.
+    made : Transcription, optional
+        Its transcription, where it was made already by `transcribe`.
     progress : callable, optional
         Called with each `Iterate`; returning False stops.
 
@@ -63,7 +66,7 @@ def plan_walk(
     """
     began = time.perf_counter()
     walking = walking or Walking(avatar or build_avatar(), gait)
-    made = Transcription(walking.problem, meshes(walking), MIDPOINT)
+    made = made or transcribe(walking)
     arcs = crude_guess(walking) if guess is None else _neighbour(walking, guess)
     if guess is None and walking.tracking is not None:
         arcs = fitted_guess(walking, arcs)
@@ -83,6 +86,11 @@ def plan_walk(
         options=options,
     )
     return _unpacked(walking, made, solution, built)
+
+
+def transcribe(walking: Walking) -> Transcription:
+    """Return the program of a walk."""
+    return Transcription(walking.problem, meshes(walking), MIDPOINT)
 
 
 def meshes(walking: Walking) -> list[FloatArray]:

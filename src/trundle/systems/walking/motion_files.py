@@ -76,7 +76,11 @@ def read_motion(
     if forces is None:
         return table
     other = str(forces)
-    return _merged(table, _mot(_text(read_bytes(Path(forces), BYTES, "FORCES", other), other), other, axes), other)
+    try:
+        found = _mot(_text(read_bytes(Path(forces), BYTES, "FORCES", other), other), other, axes)
+    except InputError as error:
+        raise InputError("FORCES", error.value, error.allowed) from None
+    return _merged(table, found, other)
 
 
 def _text(content: bytes, shown: str) -> list[str]:
@@ -173,7 +177,7 @@ def _c3d(path: Path, shown: str, axes: tuple[str, str]) -> Table:
         file = ezc3d.c3d(str(path), extract_forceplat_data=True)
         point = file["parameters"]["POINT"]
         labels = [str(label).strip() for label in point["LABELS"]["value"]]
-        unit = choice(f"{shown}, POINT:UNITS", str(point["UNITS"]["value"][0]).strip(), _UNITS)
+        unit = choice(f"{shown}, POINT:UNITS", "".join(point["UNITS"]["value"][:1]).strip(), _UNITS)
         places = _UNITS[unit] * np.asarray(file["data"]["points"], dtype=float)[:3]
         rate, plates = float(point["RATE"]["value"][0]), file["data"]["platform"]
         ratio = file["data"]["analogs"].shape[2] // max(places.shape[2], 1)

@@ -150,8 +150,10 @@ class Walking:
         """Residuals of `tracking`."""
         if self.tracking is None:
             raise InputError("tracking", None, "the measurements of a walk")
-        feet = {side: (self.stances[side, self.sole.modes[0]].points[0], self._force(side, self.sole.modes[0]))
-                for side in SIDES}
+        feet = {
+            side: (self.stances[side, self.sole.modes[0]].points[0], self._force(side, self.sole.modes[0]))
+            for side in SIDES
+        }
         return self.tracking.residuals(self.model.motions, feet)
 
     def _arms(self) -> ca.SX:

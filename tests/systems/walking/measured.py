@@ -72,7 +72,15 @@ def trc(path: Path, columns) -> Path:
 def mot(path: Path, columns) -> Path:
     names = [f"FP1_{kind}{axis}" for kind in "vp" for axis in "xyz"]
     count = len(columns["TimeStamp"])
-    lines = ["forces", "version=1", f"nRows={count}", "nColumns=7", "inDegrees=yes", "endheader", "\t".join(["time", *names])]
+    lines = [
+        "forces",
+        "version=1",
+        f"nRows={count}",
+        "nColumns=7",
+        "inDegrees=yes",
+        "endheader",
+        "\t".join(["time", *names]),
+    ]
     for t, fx, fy, m in np.array([columns[k] for k in ("TimeStamp", "FP1.ForX", "FP1.ForY", "FP1.MomZ")]).T:
         lines.append("\t".join(f"{v:.9g}" for v in (t, fx, fy, 0.0, m / fy if fy else 0.0, 0.0, 0.1)))
     path.write_text("\n".join(lines) + "\n")

@@ -19,9 +19,10 @@ from trundle.problems.walking import SIDES, Walking
 
 _PRIOR = 1.0
 """rad, m: deviation from the crude guess, which stands for what markers do not show."""
-_ACTIVE, _ROUND_OFF = 1e-6, 1e-10
 _INSTANT = 0.005
 """Share of the cycle over which markers are averaged for the angles at a node."""
+_ACTIVE, _ROUND_OFF = 1e-6, 1e-10
+"""Distance at which a bound counts as active; what keeps dependent rows solvable."""
 
 
 def fitted_guess(walking: Walking, crude: list[NodeTrajectory]) -> list[NodeTrajectory]:
@@ -53,7 +54,9 @@ def fitted_guess(walking: Walking, crude: list[NodeTrajectory]) -> list[NodeTraj
     return [replace(arc, x=x) for arc, x in zip(crude, states, strict=True)]
 
 
-def _nearest(evaluate: ca.Function, measured: FloatArray, q: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+def _nearest(
+    evaluate: ca.Function, measured: FloatArray, q: FloatArray, low: FloatArray, high: FloatArray
+) -> FloatArray:
     eye = np.eye(len(q)) / _PRIOR
 
     def off(at: FloatArray) -> FloatArray:
@@ -94,8 +97,8 @@ def deviations(walking: Walking, plan: WalkPlan, made: Transcription) -> tuple[F
     """
     program, z = made.program, plan.z
     values = np.concatenate([program.evaluate(z)[1], z])
-    lower = np.concatenate([program.lower, program.z_lower])
-    upper = np.concatenate([program.upper, program.z_upper])
+    bounds = ((program.lower, program.z_lower), (program.upper, program.z_upper))
+    lower, upper = (np.concatenate([np.asarray(part) for part in pair]) for pair in bounds)
     active = np.flatnonzero(np.minimum(values - lower, upper - values) < _ACTIVE)
     A = sp.vstack([program.jacobian(z), sp.identity(program.size)]).tocsr()[active]
     H = program.hessian(z, 1.0, plan.dual[: program.rows])

@@ -32,13 +32,16 @@ def build(scenario: Scenario) -> MeasuredWalk:
     tables = scenario.read(WalkingEstimate)
     table, subject = tables.data, tables.subject
     names = {what: name for what, name in table.markers.model_dump().items() if name is not None}
-    paths = {key: scenario.data_path(f"data.{key}", name) for key in ("file", "forces") if (name := getattr(table, key))}
+    paths = {
+        key: scenario.data_path(f"data.{key}", name) for key in ("file", "forces") if (name := getattr(table, key))
+    }
     with error_context("data", scenario, {"DATA": "data.file", "FORCES": "data.forces"}):
         data = read_gait(
             paths["file"],
-            *(names[what] for what in ("ankle", "knee")),
-            table.plate,
-            names["hip"],
+            ankle=names["ankle"],
+            knee=names["knee"],
+            plate=table.plate,
+            hip=names["hip"],
             further=[names[what] for what in names if what not in ("ankle", "knee", "hip")],
             forces=paths.get("forces"),
             forward=table.forward,

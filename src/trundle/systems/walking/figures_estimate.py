@@ -30,13 +30,15 @@ def forces(runs: Runs, ax: Axes) -> None:
     shown = _converged(runs)
     found = next(iter(shown.values())).metadata["estimate"]
     share = 100 * np.array(found["times"]) / found["period"]
+    weight = 9.81 * float(runs[""].metadata["physics"]["mass"])
     for name, run, colour in zip(shown, shown.values(), (style.BLUE, style.RED), strict=False):
-        weight = 9.81 * float(run.metadata["physics"]["mass"])
         of = run.metadata["estimate"]
         for k, (direction, dashes) in enumerate((("forward", "--"), ("up", "-"))):
             force, deviation = (np.array(of[key])[:, k] / weight for key in ("force", "force_deviation"))
             label = f"{name or 'with the plate'}, {direction}"
-            ax.plot(share, force, dashes, color=colour, linewidth=1.4, label=label.replace("left-out", "plate left out"))
+            ax.plot(
+                share, force, dashes, color=colour, linewidth=1.4, label=label.replace("left-out", "plate left out")
+            )
             low, high = force - 2 * deviation, force + 2 * deviation
             ax.fill_between(share, low, high, color=colour, alpha=0.12, linewidth=0)
     measured = np.array(found["force_measured"]) / weight

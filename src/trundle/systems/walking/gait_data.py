@@ -90,7 +90,9 @@ def read_gait(
         return rows[:, [names.index(name) for name in wanted]]
 
     time = columns("TimeStamp")[:, 0]
-    markers = {name: columns(f"{name}.PosX", f"{name}.PosY") for name in (ankle, knee, *([hip] if hip else []), *further)}
+    markers = {
+        name: columns(f"{name}.PosX", f"{name}.PosY") for name in (ankle, knee, *([hip] if hip else []), *further)
+    }
     force, moment = columns(f"{plate}.ForY", f"{plate}.MomZ").T
     push = columns(f"{plate}.ForX")[:, 0] if f"{plate}.ForX" in names else np.full(len(rows), np.nan)
     if len(rows) < _FEWEST:

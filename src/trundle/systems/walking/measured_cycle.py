@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -68,8 +69,8 @@ class MeasuredCycle:
 def measured_cycle(data: GaitData, names: Mapping[str, str], threshold: float) -> MeasuredCycle:
     """Return the mean cycle of the leg with markers `names`: what they mark -> their name in the data.
 
-    Touch-down and lift-off are where the plate's force passes `threshold`, N, of contacts of at least 0.1 s. All complete
-    contacts and swings are stretched to their mean durations and averaged.
+    Touch-down and lift-off are where the plate's force passes `threshold`, N, of contacts of at least 0.1 s. All
+    complete contacts and swings are stretched to their mean durations and averaged.
 
     Raises
     ------
@@ -81,7 +82,7 @@ def measured_cycle(data: GaitData, names: Mapping[str, str], threshold: float) -
     events = [(data.time[c.first], True) for c in contacts if c.first > 0]
     events += [(data.time[c.last + 1], False) for c in contacts if c.last + 1 < len(data.time)]
     events.sort()
-    pairs = list(zip(events, events[1:], strict=False))
+    pairs = list(pairwise(events))
     stances = [(a[0], b[0]) for a, b in pairs if a[1] and not b[1]]
     swings = [(a[0], b[0]) for a, b in pairs if not a[1] and b[1]]
     if not stances or not swings:
@@ -104,7 +105,9 @@ def measured_cycle(data: GaitData, names: Mapping[str, str], threshold: float) -
             gaps = np.diff(data.time[known], prepend=-np.inf, append=np.inf)
             around = gaps[np.searchsorted(data.time[known], times)] if known.any() else np.full(times.shape, np.inf)
             if np.max(around) > _GAP:
-                raise InputError(f"data.markers.{name}", name, f"a marker without gaps longer than {_GAP:g} s in a cycle")
+                raise InputError(
+                    f"data.markers.{name}", name, f"a marker without gaps longer than {_GAP:g} s in a cycle"
+                )
             parts.append(np.interp(times, data.time[known], values[known]).mean(axis=0))
         return np.concatenate(parts)
 
@@ -185,5 +188,7 @@ def scaled_avatar(
         scales["thorax"] = (length("shoulder", "hip") + own["left_hip_roll"][2]) / own["left_shoulder_pitch"][2]
     for name, scale in scales.items():
         if not _SCALES[0] < scale < _SCALES[1]:
-            raise InputError("data.markers", f"{name}: {scale:.3g} times the avatar's", "markers of a person, in metres")
+            raise InputError(
+                "data.markers", f"{name}: {scale:.3g} times the avatar's", "markers of a person, in metres"
+            )
     return build_avatar(sex, mass, base.height, scales), scales

@@ -97,9 +97,8 @@ def build_avatar(
 
     Every segment of length L and mass fraction f has mass f m / sum(f), its centre of mass at com L and the
     inertia m (r L)^2 about it; all lengths scale with the stature. The fractions of the table sum to .996 (men)
-    and .999 (women): they are normalised, so that the avatar has the mass it is given. Segments of the middle
-    are averaged with their mirror image, and left limbs are the mirror image of the right ones of the table, so
-    that the avatar is symmetric.
+    and .999 (women): they are normalised, so that the avatar has the mass it is given. Segments of the middle are
+    averaged with their mirror image, and left limbs mirror the right ones of the table: the avatar is symmetric.
 
     Joints (23 and a free base): trunk z, x, y at L5-S1; hip x, z, y, knee, ankle y, x; shoulder y, x, z, elbow.
     The head is part of the thorax, the hand of the forearm.
@@ -112,8 +111,7 @@ def build_avatar(
     height : float, optional
         Default: the segments of the table as they are, 1.765 or 1.597 m.
     scales : mapping of str to float, optional
-        Factors on lengths of single segments (thorax, thigh, shank, foot, ...) and ``ankle_height``, as of a person
-        who was measured; the stature follows.
+        Factors on lengths of segments (thorax, thigh, ...) and ``ankle_height``; the stature follows.
 
     Raises
     ------

@@ -128,11 +128,10 @@ class MeasuredWalk:
 
     def _rms(self, walking: Walking, off: FloatArray) -> dict[str, float]:
         """Return the root mean square of each marker's residuals, m."""
-        assert walking.tracking is not None
         found: dict[str, float] = {}
-        for name, (link, *_) in walking.tracking.places.items():
+        for name, (link, *_) in self.tracking.places.items():
             columns = [i for i, (_, what, _) in enumerate(walking.tracked.names) if what == name]
-            sigma = walking.tracking.foot_sigma if link == "foot" else walking.tracking.marker_sigma
+            sigma = self.tracking.foot_sigma if link == "foot" else self.tracking.marker_sigma
             found[name] = sigma * float(np.sqrt(2 * np.mean(off[:, columns] ** 2)))
         return found
 

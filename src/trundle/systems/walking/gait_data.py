@@ -97,11 +97,7 @@ def read_gait(
     push = columns(f"{plate}.ForX")[:, 0] if f"{plate}.ForX" in names else np.full(len(rows), np.nan)
     if len(rows) < _FEWEST:
         raise InputError("DATA", f"{shown}: {len(rows)} rows", f"a file of at least {_FEWEST} rows under their names")
-    late = np.diff(time, prepend=-np.inf) > 0
-    if not np.all(late):
-        row = int(np.argmin(late))
-        what = f"{shown}, line {lines[row]}, TimeStamp: {time[row]:g}"
-        raise InputError("DATA", what, "a time that is a number in every row and ascends (s)")
+    _check_ascending(time, lines, shown)
     with np.errstate(divide="ignore", invalid="ignore"):
         pressure = np.where(force > 0, moment / force, np.nan)
     used = np.column_stack([force, moment, *markers.values()])
@@ -113,6 +109,14 @@ def read_gait(
     missing = int(np.sum(~np.all(np.isfinite(used), axis=1)))
     of_hip = markers[hip] if hip else None
     return GaitData(time, markers[ankle], markers[knee], of_hip, force, pressure, missing, markers, push)
+
+
+def _check_ascending(time: FloatArray, lines: list[int], shown: str) -> None:
+    late = np.diff(time, prepend=-np.inf) > 0
+    if not np.all(late):
+        row = int(np.argmin(late))
+        what = f"{shown}, line {lines[row]}, TimeStamp: {time[row]:g}"
+        raise InputError("DATA", what, "a time that is a number in every row and ascends (s)")
 
 
 def _without_jumps(time: FloatArray, places: FloatArray, name: str, lines: list[int], shown: str) -> None:

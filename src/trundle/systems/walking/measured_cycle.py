@@ -95,34 +95,33 @@ def measured_cycle(data: GaitData, names: Mapping[str, str], threshold: float) -
     flat, foot_speed = _flat_foot(data.time, markers, stances)
     origin = float(np.nanmean(markers["hip"][:, 0] - drift * data.time))
     share = np.arange(SAMPLES) / SAMPLES * period
-
-    def mean(values: FloatArray, name: str) -> FloatArray:
-        known = np.isfinite(values)
-        within = [_stretched(spans, share, begin, length) for spans, begin, length in
-                  ((swings, 0.0, swing), (stances, swing, stance))]  # fmt: skip
-        parts = []
-        for times in within:
-            gaps = np.diff(data.time[known], prepend=-np.inf, append=np.inf)
-            around = gaps[np.searchsorted(data.time[known], times)] if known.any() else np.full(times.shape, np.inf)
-            if np.max(around) > _GAP:
-                raise InputError(
-                    f"data.markers.{name}", name, f"a marker without gaps longer than {_GAP:g} s in a cycle"
-                )
-            parts.append(np.interp(times, data.time[known], values[known]).mean(axis=0))
-        return np.concatenate(parts)
-
+    within = [_stretched(swings, share, 0.0, swing), _stretched(stances, share, swing, stance)]
+    shift = drift * data.time + origin
     curves = {
-        what: np.stack([mean(p[:, 0] - drift * data.time - origin, what), mean(p[:, 1], what)], axis=1)
+        what: np.stack([_mean(data.time, x, within, what) for x in (p[:, 0] - shift, p[:, 1])], axis=1)
         for what, p in markers.items()
     }
     loaded = (data.force > limit) & np.isfinite(data.pressure)
     force = np.where(loaded, data.force, 0.0)
-    at = np.where(loaded, np.nan_to_num(data.pressure) - drift * data.time - origin, 0.0)
+    at = np.where(loaded, np.nan_to_num(data.pressure) - shift, 0.0)
     pushes = (np.where(loaded, data.push, 0.0), force, force * at)
-    forces = np.stack([mean(values, "plate") for values in pushes], axis=1)
+    forces = np.stack([_mean(data.time, values, within, "plate") for values in pushes], axis=1)
     return MeasuredCycle(
         period, swing, drift - foot_speed, curves, forces, flat, len(stances), len(swings), data.missing
     )
+
+
+def _mean(time: FloatArray, values: FloatArray, within: list[FloatArray], name: str) -> FloatArray:
+    """Return the mean of values at times (spans, k) of swings, then of contacts."""
+    known = np.isfinite(values)
+    gaps = np.diff(time[known], prepend=-np.inf, append=np.inf)
+    parts = []
+    for times in within:
+        if not known.any() or np.max(gaps[np.searchsorted(time[known], times)]) > _GAP:
+            key = "data.plate" if name == "plate" else f"data.markers.{name}"
+            raise InputError(key, name, f"a signal without gaps longer than {_GAP:g} s in a cycle")
+        parts.append(np.interp(times, time[known], values[known]).mean(axis=0))
+    return np.concatenate(parts)
 
 
 def _stretched(spans: list[tuple[float, float]], share: FloatArray, begin: float, length: float) -> FloatArray:

@@ -99,6 +99,33 @@ def test_a_c3d_file_with_z_up_says_what_the_text_says(tmp_path, columns):
     assert np.flatnonzero(np.isnan(found["LM.PosX"])).tolist() == [7]
 
 
+def test_a_plate_in_a_c3d_file_tells_the_force_on_the_foot_and_where_it_acts(tmp_path):
+    """Of type 2, 600 x 400 mm, its electrical centre 40 mm below the middle: Fx and Fz on the plate, and My there."""
+    ezc3d = pytest.importorskip("ezc3d")
+    file, frames, ratio = ezc3d.c3d(), 50, 10
+    file["data"]["points"] = np.ones((4, 1, frames))
+    analogs = np.zeros((1, 6, frames * ratio))
+    analogs[0, 0], analogs[0, 2], analogs[0, 4] = -50.0, -600.0, 72e3
+    file["data"]["analogs"] = analogs
+    corners = np.array([[600.0, 0, 0, 600.0], [400.0, 400.0, 0, 0], [0, 0, 0, 0]])[:, :, None]
+    lists = {"SCALE": [1.0] * 6, "GEN_SCALE": [1.0], "OFFSET": [0.0] * 6, "LABELS": [f"A{k}" for k in range(6)]}
+    groups = {"POINT": {"RATE": [100.0], "LABELS": ["A"], "UNITS": ["mm"]}}
+    groups["ANALOG"] = {"RATE": [1000.0], "UNITS": ["N"] * 3 + ["Nmm"] * 3, **lists}
+    groups["FORCE_PLATFORM"] = {"CORNERS": corners, "ORIGIN": np.array([[0.0], [0.0], [-40.0]])}
+    for group, values in groups.items():
+        for key, value in values.items():
+            file.add_parameter(group, key, value)
+    for key, value in (("USED", [1]), ("TYPE", [2]), ("ZERO", [1, 0]), ("CHANNEL", np.arange(1, 7)[:, None])):
+        file.add_parameter("FORCE_PLATFORM", key, np.array(value, dtype=float))
+        file["parameters"]["FORCE_PLATFORM"][key].update(type=2, value=np.array(value))  # integers
+    file.write(str(tmp_path / "walk.c3d"))
+    found = table(tmp_path / "walk.c3d")
+    np.testing.assert_allclose(found["FP1.ForX"], 50.0)
+    np.testing.assert_allclose(found["FP1.ForY"], 600.0)
+    # about the surface My = 72 N m - 50 N x 0.04 m, so that the force acts 70/600 m ahead of the middle at 0.3 m
+    np.testing.assert_allclose(found["FP1.MomZ"], 600.0 * (0.3 + 70.0 / 600.0), rtol=1e-6)
+
+
 def test_what_is_no_c3d_file_is_refused(tmp_path):
     pytest.importorskip("ezc3d")
     (tmp_path / "walk.c3d").write_text("no")

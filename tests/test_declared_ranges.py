@@ -30,6 +30,7 @@ from trundle.parameters import Range, parameters_of
 from trundle.plan.throw.shooting import SearchParameter, Shooting
 from trundle.plan.throw.throw import ThrowCatch
 from trundle.plan.transfer.rolling_ball import BallTransfer
+from trundle.problems.tracking import Tracking
 from trundle.simulate.mujoco.humanoid import HumanoidPlant
 
 Arguments = dict[str, Any]
@@ -92,6 +93,13 @@ MAKERS: dict[type, Callable[[], Arguments]] = {
     ThrowCatch: lambda: {"pair": flat_pair(), "start": flat_pair().place(), "goal_angle": 1.0},
     BallTransfer: lambda: {"radius": 0.1, "mass": 1.0, "goal": (0.1, 0.0)},
     HumanoidPlant: lambda: {"humanoid": humanoid()},
+    Tracking: lambda: {
+        "period": 1.2,
+        "swing": 0.45,
+        "markers": {"toe": np.zeros((9, 2))},
+        "places": {"toe": ("foot", 0.1, 0.0)},
+        "forces": np.zeros((9, 3)),
+    },
 }
 """Arguments of classes that cannot be made without any."""
 

@@ -26,12 +26,14 @@ EXTRAS = {
     "viewer": ("viser",),
     "robots": ("pin", "example-robot-data", "pin-pink"),
     "sim": ("mujoco",),
+    "motion": ("ezc3d",),
     "scale": ("joblib", "dask", "pyarrow"),
 }
 USES = {
     "viewer": "viewer.html, the moving picture",
     "robots": "robots from URDF files",
     "sim": "MuJoCo as the plant under a controller",
+    "motion": "measured walks from C3D files",
     "scale": "sweeps over many runs",
 }
 

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import ArrayField, Converted, FloatArray, number, positive
+from trundle.checks import ArrayField, Converted, FloatArray, array, number, positive
 from trundle.errors import InputError
 from trundle.numerics.compiled.symbols import check_symbols
 from trundle.numerics.expressions import HoldsExpressions
@@ -83,7 +83,10 @@ class Phase(HoldsExpressions):
     nodes : sequence of Condition
         Of x, kept at the end of every interval of the mesh.
     clock : symbol, optional
-        The share of the phase that is over, 0 to 1, on which `path`, `nodes` and `running` may depend.
+        The share of the phase that is over, 0 to 1, on which `path`, `nodes` and `running` may depend; below it
+        (1 + m,) symbols of `signals`.
+    signals : (N, m), optional
+        Numbers that `running` may depend on, such as measurements, one row for each interval of the mesh.
     open_end : bool
         Whether `path` stops before the last node, where `end` alone says what holds: a contact let go.
     share : (low, high), optional
@@ -106,6 +109,7 @@ class Phase(HoldsExpressions):
     residual: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
     nodes: Sequence[Condition] = ()
     clock: ca.SX | None = None
+    signals: FloatArray | None = None
     share: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
@@ -120,6 +124,9 @@ class Phase(HoldsExpressions):
             object.__setattr__(self, "duration", (low, high))
         for name, size in (("x_bounds", self.nx), ("u_bounds", self.nu)):
             object.__setattr__(self, name, _bounds(f"{self.name}.{name}", getattr(self, name), size))
+        if self.signals is not None:
+            width = 0 if self.clock is None else self.clock.numel() - 1
+            object.__setattr__(self, "signals", array(f"{self.name}.signals", self.signals, (None, width)))
         _check_symbols(self)
 
     @property

@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
+from trundle.errors import InputError
 from trundle.models.robots.avatar import Avatar
 from trundle.models.urdf.robot import robot_from_urdf
 from trundle.problems.gait import Gait
@@ -16,6 +17,7 @@ from trundle.problems.landing import landing
 from trundle.problems.phase import Condition, Phase
 from trundle.problems.problem import OptimalControlProblem, PhaseLinkage, continuous
 from trundle.problems.soles import FlatSole, FootStance, RollingSole, Sole
+from trundle.problems.tracking import Tracked, Tracking
 from trundle.threads import cached_property
 
 SIDES = ("left", "right")
@@ -56,14 +58,14 @@ class Walking:
 
     Attributes
     ----------
-    avatar, gait : as given
+    avatar, gait, tracking : as given
     model : TreeModel
     supports : tuple of Support
     problem : OptimalControlProblem
     """
 
-    def __init__(self, avatar: Avatar, gait: Gait) -> None:
-        self.avatar, self.gait = avatar, gait
+    def __init__(self, avatar: Avatar, gait: Gait, tracking: Tracking | None = None) -> None:
+        self.avatar, self.gait, self.tracking = avatar, gait, tracking
         self.gravity = 9.81 * np.array([-np.sin(gait.slope), 0.0, -np.cos(gait.slope)])
         robot = robot_from_urdf(avatar.robot, gravity=self.gravity.tolist(), base="joints")
         self.model = robot.model()
@@ -143,6 +145,17 @@ class Walking:
             velocity += slopes.T @ self.inputs[f"eta-{side}-{mode}"]
         return ca.vertcat(velocity, self.inputs["acceleration"])
 
+    @cached_property
+    def tracked(self) -> Tracked:
+        """Residuals of `tracking`."""
+        if self.tracking is None:
+            raise InputError("tracking", None, "the measurements of a walk")
+        feet = {
+            side: (self.stances[side, self.sole.modes[0]].points[0], self._force(side, self.sole.modes[0]))
+            for side in SIDES
+        }
+        return self.tracking.residuals(self.model.motions, feet)
+
     def _arms(self) -> ca.SX:
         """Return the sum of squares of what shoulders differ from their share of the hips, rad2."""
         share, total = self.gait.arm_swing[0], ca.SX(1, 1)
@@ -160,6 +173,9 @@ class Walking:
         running = ca.sumsqr(inputs["torque"]) + self.gait.acceleration * ca.sumsqr(inputs["acceleration"])
         running += self.gait.force * sum(ca.sumsqr(force) for force in forces)
         running += self.gait.arm_swing[1] * self._arms()
+        if self.tracking is not None:
+            running = self.tracking.regularization * running + ca.sumsqr(self.tracked.residuals)
+            clock = ca.vertcat(clock, self.tracked.measured)
         every = Phase(
             name="every",
             x=ca.vertcat(self.q, self.nu),
@@ -211,10 +227,11 @@ class Walking:
         if single:
             swing = SIDES[1 - SIDES.index(next(iter(support.stances)))]
             height = self.sole.clearance(self.model.motions[f"{swing}_foot"])
-            bump = 4 * gait.clearance * every.clock * (1 - every.clock)  # type: ignore[operator]
+            clock = every.clock[0]  # type: ignore[index]
+            bump = 4 * gait.clearance * clock * (1 - clock)
             if gait.clearance_power == 2:
-                bump *= 4 * every.clock * (1 - every.clock)  # type: ignore[operator]
-            from_end = ca.fmin(every.clock, 1 - every.clock)  # type: ignore[operator]
+                bump *= 4 * clock * (1 - clock)
+            from_end = ca.fmin(clock, 1 - clock)
             bump = ca.if_else(from_end > gait.clearance_ends - _ROUND_OFF, bump, 0.0)
             nodes.append(Condition(f"clearance {swing}", height - bump, 0.0, np.inf, inner=True))
         if support.landing:
@@ -222,7 +239,7 @@ class Walking:
             start += self._imposed(support.landing, gait.landing)
         if self.lands(number):
             start += [self._rows(side, mode)[1] for side, mode in support.stances.items() if side != support.landing]
-        if number == 0:
+        if number == 0 and self.tracking is None:
             start.append(Condition("origin", self.q[0]))
         if single:
             start += self._imposed(next(iter(support.stances)), gait.rolling_on, lateral=False)
@@ -242,6 +259,7 @@ class Walking:
             start=start,
             end=end,
             u_bounds=self._u_bounds(support),
+            signals=None if self.tracking is None else self.tracking.signals(number, gait),
         )
 
     def _loads(self, support: Support) -> list[Condition]:

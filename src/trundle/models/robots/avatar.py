@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -85,14 +87,18 @@ class Avatar:
         return replace(self, foot=AvatarFoot(axes, at, flat), base_height=self.base_height + depth - before)
 
 
-def build_avatar(sex: str = "male", mass: float | None = None, height: float | None = None) -> Avatar:
+def build_avatar(
+    sex: str = "male",
+    mass: float | None = None,
+    height: float | None = None,
+    scales: Mapping[str, float] | None = None,
+) -> Avatar:
     """Return the avatar of the given sex, body mass (kg) and stature (m).
 
     Every segment of length L and mass fraction f has mass f m / sum(f), its centre of mass at com L and the
     inertia m (r L)^2 about it; all lengths scale with the stature. The fractions of the table sum to .996 (men)
-    and .999 (women): they are normalised, so that the avatar has the mass it is given. Segments of the middle
-    are averaged with their mirror image, and left limbs are the mirror image of the right ones of the table, so
-    that the avatar is symmetric.
+    and .999 (women): they are normalised, so that the avatar has the mass it is given. Segments of the middle are
+    averaged with their mirror image, and left limbs mirror the right ones of the table: the avatar is symmetric.
 
     Joints (23 and a free base): trunk z, x, y at L5-S1; hip x, z, y, knee, ankle y, x; shoulder y, x, z, elbow.
     The head is part of the thorax, the hand of the forearm.
@@ -104,11 +110,13 @@ def build_avatar(sex: str = "male", mass: float | None = None, height: float | N
         Default: the mean of the sample, 80.5 or 63.9 kg.
     height : float, optional
         Default: the segments of the table as they are, 1.765 or 1.597 m.
+    scales : mapping of str to float, optional
+        Factors on lengths of segments (thorax, thigh, ...) and ``ankle_height``; the stature follows.
 
     Raises
     ------
     InputError
-        If the sex has no table, or mass or height is not positive.
+        If the sex has no table, there is no such segment, or mass, height or a scale is not positive.
 
     Notes
     -----
@@ -128,6 +136,7 @@ def build_avatar(sex: str = "male", mass: float | None = None, height: float | N
     table = _tables()["male" if choice("sex", sex, SEXES) == "male" else "female"]
     body_mass = positive("mass", table["mass"] if mass is None else mass, "kg")
     scale = 1.0 if height is None else positive("height", height, "m") / _stature(table)
+    table = _scaled(table, scales or {})
     segments = _segments(table, body_mass, scale)
     foot = _foot(table, scale)
     links, joints = [LinkDescription("pelvis", segments["pelvis"])], []
@@ -200,6 +209,20 @@ class _Tables(TypedDict):
 def _tables() -> _Tables:
     text = files("trundle.models.robots").joinpath("dumas2007.toml").read_text(encoding="utf-8")
     return cast("_Tables", tomllib.loads(text))
+
+
+def _scaled(table: _Table, scales: Mapping[str, float]) -> _Table:
+    """Return a copy with single lengths scaled; shoulders go with the thorax."""
+    changed = copy.deepcopy(table)
+    places, segments = changed["places"], changed["segments"]
+    for name, scale in scales.items():
+        factor = positive(f"scales.{name}", scale)
+        if choice("scales", name, ("ankle_height", *segments)) == "ankle_height":
+            places["ankle_height"] *= factor
+        else:
+            segments[name]["length"] *= factor
+    places["shoulder"][2] *= scales.get("thorax", 1.0)
+    return changed
 
 
 def _stature(table: _Table) -> float:

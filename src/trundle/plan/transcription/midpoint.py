@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from trundle.checks import FloatArray
+from trundle.errors import InputError
 from trundle.numerics.nlp.nlp import ElementGroup
 from trundle.plan.transcription.assembly import Places, ProgramRows, path_rows, scatter, select, stacked, with_duration
 from trundle.problems import Condition, OptimalControlProblem, Phase
@@ -49,7 +50,7 @@ def midpoint(
     B.append(path_rows(phase.name, equations, rows, np.arange(N), (N, outputs), n, size))
     b = np.zeros((N, outputs))
     b[:, n + m] = step
-    clock = ((mesh[1:] + mesh[:-1]) / 2)[:, None] if phase.clock is not None else None
+    clock = _clock(phase, (mesh[1:] + mesh[:-1]) / 2, phase.signals)
     made: list[Make] = [lambda count: ElementGroup(function, index, stacked(B, count, N * outputs), b.ravel(), clock)]
     at = np.hstack([places.x_mid, places.u_mid])
     return made + _conditions(phase.name, phase.path, (phase.x, phase.u), at, phase.clock, clock, rows, size)
@@ -60,7 +61,7 @@ def at_ends_of_intervals(phase: Phase, mesh: FloatArray, places: Places, rows: P
     made: list[Make] = []
     for c in phase.nodes:
         last = -1 if c.inner else None
-        clock = mesh[1:last, None] if phase.clock is not None else None
+        clock = _clock(phase, mesh[1:last], None)
         made += _conditions(phase.name, [c], (phase.x,), places.x[1:last], phase.clock, clock, rows, size)
     return made
 
@@ -81,6 +82,17 @@ def total_rows(places: Sequence[Places], problem: OptimalControlProblem, rows: P
             columns = [place.duration, size - 1]
             rows.add(f"{phase.name}: share", row(columns, [1.0, -low]), np.zeros(1), infinite)
             rows.add(f"{phase.name}: share", row(columns, [1.0, -high]), -infinite, np.zeros(1))
+
+
+def _clock(phase: Phase, shares: FloatArray, signals: FloatArray | None) -> FloatArray | None:
+    """Return the values of the phase's clock (N, 1 + m), its signals zero unless given."""
+    if phase.clock is None:
+        return None
+    if signals is None:
+        signals = np.zeros((len(shares), phase.clock.numel() - 1))
+    if len(signals) != len(shares):
+        raise InputError(f"{phase.name}.signals", signals.shape, f"a row for each of {len(shares)} intervals")
+    return np.column_stack([shares, signals])
 
 
 def _conditions(

@@ -139,14 +139,19 @@ class Transcription:
     def unpack(self, z: FloatArray) -> tuple[NodeTrajectory, ...]:
         """Return one `NodeTrajectory` a phase from the unknowns z."""
         arcs = []
-        for mesh, places, phase in zip(self.meshes, self._places, self.problem.phases, strict=True):
-            inputs = places.u_mid if self.method == MIDPOINT else places.u
+        every = zip(self.meshes, self._places, self.input_places, self.problem.phases, strict=True)
+        for mesh, places, inputs, phase in every:
             arcs.append(NodeTrajectory(mesh * _length(z, places, phase), z[places.x], z[inputs]))
         return tuple(arcs)
 
     def jumps(self, z: FloatArray) -> tuple[FloatArray, ...]:
         """Return the further unknowns p (n_p,) of every link."""
         return tuple(z[places] for places in self._jumps)
+
+    @property
+    def input_places(self) -> tuple[np.ndarray, ...]:
+        """Where the inputs (N, n_u) of each phase are in z."""
+        return tuple(places.u_mid if self.method == MIDPOINT else places.u for places in self._places)
 
     # building -----------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from trundle.errors import InputError
 from trundle.models.robots.avatar import Avatar, build_avatar
 from trundle.numerics.nlp.nlp import Iterate, Multipliers, ProgramSolution, solve
 from trundle.plan.transcription.transcription import MIDPOINT, NodeTrajectory, Transcription
+from trundle.plan.walk.measured import fitted_guess
 from trundle.plan.walk.plan import WalkPlan
 from trundle.problems.gait import Gait
 from trundle.problems.landing import SPAN
@@ -39,6 +40,7 @@ def plan_walk(
     perturbation: float = 0.0,
     seed: int = 0,
     walking: Walking | None = None,
+    made: Transcription | None = None,
     progress: Callable[[Iterate], bool | None] | None = None,
 ) -> WalkPlan:
     """Return the optimal walk of `avatar` (default: the man of the table).
@@ -52,6 +54,8 @@ def plan_walk(
         Standard deviation of noise on joint angles of the guess, rad, for many starts; drawn from `seed`.
     walking : Walking, optional
         The problem, where it was built already from the same avatar and gait.
+    made : Transcription, optional
+        Its transcription, where it was made already by `transcribe`.
     progress : callable, optional
         Called with each `Iterate`; returning False stops.
 
@@ -62,8 +66,10 @@ def plan_walk(
     """
     began = time.perf_counter()
     walking = walking or Walking(avatar or build_avatar(), gait)
-    made = Transcription(walking.problem, meshes(walking), MIDPOINT)
+    made = made or transcribe(walking)
     arcs = crude_guess(walking) if guess is None else _neighbour(walking, guess)
+    if guess is None and walking.tracking is not None:
+        arcs = fitted_guess(walking, arcs)
     z0 = made.pack(_noisy(arcs, walking, perturbation, seed))
     options, multipliers, rows = dict[str, str | float](_ORDERING), None, made.program.rows
     if guess is not None and perturbation == 0.0 and (len(guess.z), len(guess.dual)) == (len(z0), rows + len(z0)):
@@ -80,6 +86,11 @@ def plan_walk(
         options=options,
     )
     return _unpacked(walking, made, solution, built)
+
+
+def transcribe(walking: Walking) -> Transcription:
+    """Return the program of a walk."""
+    return Transcription(walking.problem, meshes(walking), MIDPOINT)
 
 
 def meshes(walking: Walking) -> list[FloatArray]:

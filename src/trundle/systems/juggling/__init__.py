@@ -26,7 +26,7 @@ class Juggling(System):
             parts=r"plan|open-loop|coarse-(open|closed)-loop|(open|closed)-loop-\d+",
         ),
         "balance": TaskSpec(
-            __name__, "schema_control:JugglingBalance", "control:build_balance", parts=r"uncontrolled|closed-loop-\d+"
+            __name__, "schema_control:JugglingBalance", "balance:build", parts=r"uncontrolled|closed-loop-\d+"
         ),
         "throw": TaskSpec(__name__, "schema_control:JugglingThrow", "throw:build", parts=r"plan|closed-loop-\d+"),
     }

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from trundle.models import Coast, Hand, HandMotion, RigidBody, RollingPair, SampledMotion, SinusoidMotion
 from trundle.models.tree.system import Start
-from trundle.scenarios.engine.building import Simulation, data, error_context, measured
+from trundle.scenarios.engine.building import PartProgress, Simulation, data, error_context, measured
 from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.shapes import shape_of
+from trundle.simulate import simulate
 from trundle.systems.juggling.schema import HandTable, InitialTable, JugglingTable, MotionTable, ObjectTable
+
+if TYPE_CHECKING:
+    from trundle.records import Policy, Trajectory
 
 
 def build(scenario: Scenario) -> Simulation:
@@ -86,3 +92,20 @@ def motion_of(scenario: Scenario, table: MotionTable, d: int, key: str) -> HandM
         columns = ("t", "w", "vx", "vz") if d == 2 else ("t", "wx", "wy", "wz", "vx", "vy", "vz")
         values = data(scenario, f"{key}.file", table.file, columns)
         return SampledMotion(values[:, 0], values[:, 1:])
+
+
+def simulated(
+    pair: RollingPair,
+    start: Start,
+    duration: float,
+    tables: JugglingTable,
+    share: PartProgress | None,
+    policy: Policy | None = None,
+) -> Trajectory:
+    """Simulate with the settings of [simulation] for `duration` (s)."""
+    settings = tables.simulation
+    progress = (lambda t: share(t / duration)) if share else None
+    step, tolerance = min(settings.output_step, duration), settings.relative_tolerance
+    return simulate(
+        pair, start, duration, output_step=step, relative_tolerance=tolerance, policy=policy, progress=progress
+    )

@@ -1,4 +1,4 @@
-"""Builders of kind `juggling`, tasks `transfer` and `balance`: plan, controlled runs, trials."""
+"""Builder of kind `juggling`, task `transfer`: plan, controlled runs, trials."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from trundle.scenarios.engine.trials import next_of, stream_trials
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 from trundle.status import Status
-from trundle.systems.juggling.build import pair_and_start, xz
+from trundle.systems.juggling.build import pair_and_start, simulated, xz
 from trundle.systems.juggling.goals import finite, goal_pose, judged, resting_pose, transfer_goal
 from trundle.systems.juggling.plants import Draw, draws, moved_start, with_inputs
-from trundle.systems.juggling.policies import Replanning, follower, noted, regulator, sensed, tracker
-from trundle.systems.juggling.schema_control import CatchTable, JugglingBalance, JugglingTransfer
+from trundle.systems.juggling.policies import Replanning, follower, noted, sensed, tracker
+from trundle.systems.juggling.schema_control import CatchTable, JugglingTransfer
 from trundle.systems.juggling.schema_goals import CostTable, LimitsTable, OffsetTable
 from trundle.threads import cached_property
 
@@ -67,20 +67,6 @@ def build_transfer(scenario: Scenario) -> TransferExperiment:
     if tables.offset is not None:
         with error_context("offset", scenario, {"contact_on_hand": "offset.contact", "contact": "offset.contact"}):
             work.offset_start(tables.offset)
-    return work
-
-
-def build_balance(scenario: Scenario) -> BalanceExperiment:
-    """Return the experiment of a scenario of task `balance`."""
-    tables = scenario.read(JugglingBalance)
-    pair, start = pair_and_start(scenario)
-    with error_context("trials", scenario):
-        trials = draws(pair, tables.trials, tables.limits.freedoms, scenario.seed)
-    with error_context("goal", scenario):
-        goal = pair.place(**resting_pose(tables, pair.d))
-    work = BalanceExperiment(scenario, pair, start, goal, tuple(trials))
-    with error_context("controller", scenario, {"state": "goal"}):
-        work.controller()
     return work
 
 
@@ -348,66 +334,3 @@ class TransferExperiment:
     def _labelled(self, run: Trajectory, more: Mapping[str, Any]) -> Trajectory:
         known = dict(run.metadata) | {"goal": goal_pose(self.tables, self.pair)} | finite(more)
         return replace(run, metadata=known)
-
-
-@dataclass(frozen=True)
-class BalanceExperiment:
-    """A run with a regulator about an equilibrium, a run from the same start without it, and trials."""
-
-    scenario: Scenario
-    pair: RollingPair
-    start: Start
-    goal: Start
-    trials: tuple[Draw, ...]
-
-    @property
-    def tables(self) -> JugglingBalance:
-        """The scenario's tables."""
-        return self.scenario.read(JugglingBalance)
-
-    def regulator(self) -> Policy:
-        """Return the controller, for export."""
-        return self.controller()
-
-    def parts(self) -> Iterator[Part]:
-        """Yield the controlled run, the one with the hand at rest, and trials."""
-        yield Part("", lambda share: judged(self._run(share, policy=self._policy(None)), self.tables))
-        yield Part("uncontrolled", lambda share: self._run(share))
-        done = stream_trials(self._tried, self.trials)
-        for k in range(1, len(self.trials) + 1):
-            yield Part(f"closed-loop-{k}", next_of(done))
-
-    def _tried(self, draw: Draw) -> Trajectory:
-        """Run a trial."""
-        return self._run(None, draw, policy=self._policy(draw))
-
-    def controller(self) -> Policy:
-        """Return the regulator about the goal."""
-        return regulator(self.pair, self.goal, self.tables)
-
-    def _policy(self, draw: Draw | None) -> Policy:
-        return sensed(self.controller(), self.pair, self.tables, draw, self.scenario.seed)
-
-    def _run(self, share: PartProgress | None, draw: Draw | None = None, policy: Policy | None = None) -> Trajectory:
-        pair, start = self.pair, self.start
-        if draw is not None:
-            pair, start = draw.pair, moved_start(draw.pair, self.tables, draw.contact, draw.turn)
-        run = simulated(pair, start, self.tables.simulation.duration, self.tables, share, policy)
-        return replace(run, metadata=dict(run.metadata) | {"goal": goal_pose(self.tables, self.pair)})
-
-
-def simulated(
-    pair: RollingPair,
-    start: Start,
-    duration: float,
-    tables: JugglingTransfer | JugglingBalance,
-    share: PartProgress | None,
-    policy: Policy | None = None,
-) -> Trajectory:
-    """Simulate with the settings of [simulation] for `duration` (s)."""
-    settings = tables.simulation
-    progress = (lambda t: share(t / duration)) if share else None
-    step, tolerance = min(settings.output_step, duration), settings.relative_tolerance
-    return simulate(
-        pair, start, duration, output_step=step, relative_tolerance=tolerance, policy=policy, progress=progress
-    )

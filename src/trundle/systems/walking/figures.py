@@ -12,8 +12,8 @@ from trundle.numerics.rotations import rotation_matrices
 from trundle.records import SceneBody, Trajectory
 from trundle.report import Figure, RunSet, figures_of_runs, sized, style
 from trundle.report import figures as figures_of_kit
-from trundle.report.runs import DrawRun
-from trundle.systems.walking import figures_ball
+from trundle.report.runs import DrawRun, DrawRuns, Runs
+from trundle.systems.walking import figures_ball, figures_estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +32,7 @@ _LATEST = 50.0
 
 def figures(runs: RunSet) -> dict[str, Figure]:
     """Return the figures of a run of kind `walking`."""
-    return figures_of_runs(runs, _of_run, figures_ball.comparisons)
+    return figures_of_runs(runs, _of_run, _of_all)
 
 
 def _of_run(run: Trajectory) -> dict[str, DrawRun]:
@@ -45,7 +45,12 @@ def _of_run(run: Trajectory) -> dict[str, DrawRun]:
         "forces": forces,
         "phases": phases,
         "angles": angles,
+        **figures_estimate.figures(run),
     }
+
+
+def _of_all(runs: Runs) -> dict[str, DrawRuns]:
+    return {**figures_ball.comparisons(runs), **figures_estimate.comparisons(runs)}
 
 
 def tilt(run: Trajectory) -> float:

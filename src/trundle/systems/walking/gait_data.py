@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
-from trundle.scenarios.files import read_bytes
+from trundle.systems.walking.motion_files import read_motion
 
-BYTES = 64_000_000
-ROWS = 1_000_000
 _FEWEST = 20
 _FASTEST, _SLACK = 25.0, 0.05
 """Fastest that a marker can move (m/s; a sprinter's foot: 20), and how far (m) its noise can put it from there."""
-_LARGEST = 1e100
-"""Beyond any number: squares of it can still be computed."""
 _TALL = 5.0
 """Largest distance (m) of knee and ankle marker, as a median; if it is larger, the data are not in metres."""
 
@@ -39,6 +34,10 @@ class GaitData:
         Centre of pressure x = moment / force where the force is positive, else NaN.
     missing : int
         Rows that lack a number; they have NaN.
+    markers : mapping of str to (N, 2), m
+        Every marker that was asked for, by its name.
+    push : (N,) N
+        Forward force of the plate on the foot; NaN if the file has none.
     """
 
     time: FloatArray
@@ -48,14 +47,28 @@ class GaitData:
     force: FloatArray
     pressure: FloatArray
     missing: int
+    markers: Mapping[str, FloatArray] = field(default_factory=dict)
+    push: FloatArray = field(default_factory=lambda: np.zeros(0))
 
 
-def read_gait(path: str | Path, ankle: str, knee: str, plate: str, hip: str | None = None) -> GaitData:
-    """Read markers and plate from a table with named columns, separated by tabs, commas or blanks.
+def read_gait(
+    path: str | Path,
+    ankle: str,
+    knee: str,
+    plate: str,
+    hip: str | None = None,
+    *,
+    further: Sequence[str] = (),
+    forces: str | Path | None = None,
+    forward: str = "x",
+    up: str | None = None,
+) -> GaitData:
+    """Read markers and plate from a motion file; `forces`, `forward` and `up` are those of `read_motion`.
 
-    The first line names the columns (it may begin with % or #): ``TimeStamp`` (s), ``<marker>.PosX`` and ``.PosY`` (m;
-    x forward, y up), ``<plate>.ForY`` (N, upwards) and ``<plate>.MomZ`` (N m): the centre of pressure is at
-    x = MomZ / ForY. ``NaN`` stands for a missing number.
+    The first line of a text names the columns (it may begin with % or #), separated by tabs, commas or blanks:
+    ``TimeStamp`` (s), ``<marker>.PosX`` and ``.PosY`` (m; x forward, y up), ``<plate>.ForX``, ``.ForY`` (N, upwards)
+    and ``<plate>.MomZ`` (N m): the centre of pressure is at x = MomZ / ForY. ``NaN`` stands for a missing number.
+    `further` markers are read besides.
 
     Raises
     ------
@@ -64,7 +77,8 @@ def read_gait(path: str | Path, ankle: str, knee: str, plate: str, hip: str | No
         cannot be metres, or a marker jumps; line and column are named.
     """
     shown = str(path)
-    names, rows, lines = _table(read_bytes(Path(path), BYTES, "DATA", shown), shown)
+    table = read_motion(path, forces, forward=forward, up=up)
+    names, rows, lines = table.names, table.rows, table.lines
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError("DATA", f"{shown}, line 1", f"a header whose names all differ ({twice} occurs twice)")
@@ -76,15 +90,14 @@ def read_gait(path: str | Path, ankle: str, knee: str, plate: str, hip: str | No
         return rows[:, [names.index(name) for name in wanted]]
 
     time = columns("TimeStamp")[:, 0]
-    markers = {name: columns(f"{name}.PosX", f"{name}.PosY") for name in (ankle, knee, *([hip] if hip else []))}
+    markers = {
+        name: columns(f"{name}.PosX", f"{name}.PosY") for name in (ankle, knee, *([hip] if hip else []), *further)
+    }
     force, moment = columns(f"{plate}.ForY", f"{plate}.MomZ").T
+    push = columns(f"{plate}.ForX")[:, 0] if f"{plate}.ForX" in names else np.full(len(rows), np.nan)
     if len(rows) < _FEWEST:
         raise InputError("DATA", f"{shown}: {len(rows)} rows", f"a file of at least {_FEWEST} rows under their names")
-    late = np.diff(time, prepend=-np.inf) > 0
-    if not np.all(late):
-        row = int(np.argmin(late))
-        what = f"{shown}, line {lines[row]}, TimeStamp: {time[row]:g}"
-        raise InputError("DATA", what, "a time that is a number in every row and ascends (s)")
+    _check_ascending(time, lines, shown)
     with np.errstate(divide="ignore", invalid="ignore"):
         pressure = np.where(force > 0, moment / force, np.nan)
     used = np.column_stack([force, moment, *markers.values()])
@@ -94,7 +107,16 @@ def read_gait(path: str | Path, ankle: str, knee: str, plate: str, hip: str | No
     for name, places in markers.items():
         _without_jumps(time, places, name, lines, shown)
     missing = int(np.sum(~np.all(np.isfinite(used), axis=1)))
-    return GaitData(time, markers[ankle], markers[knee], markers[hip] if hip else None, force, pressure, missing)
+    of_hip = markers[hip] if hip else None
+    return GaitData(time, markers[ankle], markers[knee], of_hip, force, pressure, missing, markers, push)
+
+
+def _check_ascending(time: FloatArray, lines: list[int], shown: str) -> None:
+    late = np.diff(time, prepend=-np.inf) > 0
+    if not np.all(late):
+        row = int(np.argmin(late))
+        what = f"{shown}, line {lines[row]}, TimeStamp: {time[row]:g}"
+        raise InputError("DATA", what, "a time that is a number in every row and ascends (s)")
 
 
 def _without_jumps(time: FloatArray, places: FloatArray, name: str, lines: list[int], shown: str) -> None:
@@ -114,42 +136,3 @@ def _without_jumps(time: FloatArray, places: FloatArray, name: str, lines: list[
                 f"{shown}, line {lines[known[row]]}, {name}.{axis}: {x[row]:g}",
                 f"within {limit[row]:.3g} m of the samples around it (a marker moves at most {_FASTEST:g} m/s)",
             )
-
-
-def _table(content: bytes, shown: str) -> tuple[list[str], FloatArray, list[int]]:
-    """Return the names of the columns, the rows, and each row's line in the file."""
-    try:
-        lines = content.decode("utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise InputError("DATA", shown, f"a text file in UTF-8 (byte {error.start} is not)") from None
-    if not lines:
-        raise InputError("DATA", shown, "a file that is not empty")
-    separator = "\t" if "\t" in lines[0] else "," if "," in lines[0] else None
-    names = [name.strip() for name in re.sub(r"^\s*[%#]\s*", "", lines[0]).split(separator)]
-    rows: list[Sequence[float]] = []
-    at: list[int] = []
-    for number, line in enumerate(lines[1:], 2):
-        if not line.strip() or line.lstrip().startswith(("%", "#")):
-            continue
-        fields = [field.strip() for field in line.split(separator)]
-        if len(fields) != len(names):
-            raise InputError("DATA", f"{shown}, line {number}: {len(fields)} fields", f"{len(names)}, as line 1 names")
-        rows.append([_number(field, name, number, shown) for field, name in zip(fields, names, strict=True)])
-        at.append(number)
-        if len(rows) > ROWS:
-            raise InputError("DATA", shown, f"a file of at most {ROWS:,} rows")
-    return names, np.array(rows, dtype=np.float64).reshape(-1, len(names)), at
-
-
-def _number(field: str, name: str, line: int, shown: str) -> float:
-    """Return a number; an empty field, NaN or NA in any case is a missing number (NaN). Infinity is refused."""
-    if field.lower() in ("", "nan", "na"):
-        return float("nan")
-    try:
-        value = float(field)
-    except ValueError:
-        value = float("inf")
-    if not abs(value) < _LARGEST or "_" in field:
-        allowed = f"a finite number, less than {_LARGEST:g} in size, or NaN where missing"
-        raise InputError("DATA", f"{shown}, line {line}, {name}: {field[:40]}", allowed)
-    return value

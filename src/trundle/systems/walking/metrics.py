@@ -19,6 +19,7 @@ from trundle.report import Metric, MetricGroup, Quantity, RunSet, measure
 from trundle.report.metrics import QUANTITIES
 from trundle.report.metrics import general as general_of_kit
 from trundle.systems.walking.metrics_ball import BALL
+from trundle.systems.walking.metrics_estimate import ESTIMATE, estimated
 from trundle.threads import cached_property
 
 Array = NDArray[np.float64]
@@ -50,7 +51,7 @@ def general(run: Trajectory) -> dict[str, float]:
     values |= {key: float(statistics[key]) for key in ("iterations", "cost", "kkt_residual") if key in statistics}
     if "solve" in statistics:
         values["planning_time"] = float(statistics["build"]) + float(statistics["solve"])
-    return values
+    return values | (estimated(run) if "estimate" in run.metadata else {})
 
 
 def walk_flat(run: Trajectory, parts: Mapping[str, Trajectory]) -> dict[str, float]:
@@ -378,7 +379,7 @@ GROUPS = (
 
 def metrics(runs: RunSet) -> Mapping[str, Metric]:
     """Return the metrics of a run of kind `walking`."""
-    return measure(runs, GROUPS, _of_run, QUANTITIES | _WALK)
+    return measure(runs, GROUPS, _of_run, QUANTITIES | _WALK | ESTIMATE)
 
 
 def _of_run(run: Trajectory) -> dict[str, float]:

@@ -100,20 +100,25 @@ class WalkLimitsTable(
                 raise fault(f"joints.{name}", "must be ascending")
 
 
-class WalkPlanTable(table_of(Gait, ["intervals"])):
-    """The transcription, the solver's limit, and the initial guess."""
+class SolverTable(table_of(Gait, ["intervals"])):
+    """The transcription and the solver's limit."""
 
     max_iterations: Annotated[int, Field(ge=1, le=100000), Allowed("an integer from 1 to 100000")] = Field(
         default=400, description="of the solver"
     )
+    steps: Annotated[int, Field(ge=2, le=200), Allowed("an integer from 2 to 200")] = Field(
+        default=4, description="periods of the plan in the result"
+    )
+
+
+class WalkPlanTable(SolverTable):
+    """The transcription, the solver's limit, and the initial guess."""
+
     warm_from: Annotated[Text | None, DataFile("walk")] = Field(
         default=None, description="trajectory.nc of a walk (another slope or speed) to start from"
     )
     perturbation: Annotated[float, Field(ge=0, le=1), Allowed("an angle from 0 to 1 (rad)")] = Field(
         default=0.0, description="rad, noise on the built-in guess, drawn with the seed"
-    )
-    steps: Annotated[int, Field(ge=2, le=200), Allowed("an integer from 2 to 200")] = Field(
-        default=4, description="periods of the plan in the result"
     )
 
 

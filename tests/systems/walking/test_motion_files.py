@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.systems.walking.measured import mot, text, trc
+from trundle.errors import InputError
+from trundle.systems.walking.gait_data import read_gait
+from trundle.systems.walking.motion_files import read_motion
+
+
+@pytest.fixture
+def columns():
+    t = np.arange(50) * 0.01
+    names = [f"{m}.Pos{axis}" for m in ("HIP", "LEK", "LM") for axis in "XY"]
+    places = {name: 0.4 * k + 0.1 * np.sin(t + k) for k, name in enumerate(names)}
+    return {"TimeStamp": t, **places, "FP1.ForX": 5 * t, "FP1.ForY": 600 + t, "FP1.MomZ": (600 + t) * (0.3 + t)}
+
+
+def table(path, **settings):
+    found = read_motion(path, **settings)
+    return dict(zip(found.names, found.rows.T, strict=True))
+
+
+def test_a_trc_and_a_mot_file_say_what_the_text_says(tmp_path, columns):
+    plain = table(text(tmp_path / "walk.txt", columns))
+    other = table(trc(tmp_path / "walk.trc", columns), forces=mot(tmp_path / "walk.mot", columns))
+    assert set(other) == set(columns)
+    for name in columns:
+        np.testing.assert_allclose(other[name], plain[name], atol=1e-6, rtol=1e-6)
+    gait = read_gait(tmp_path / "walk.trc", "LM", "LEK", "FP1", "HIP", forces=tmp_path / "walk.mot")
+    np.testing.assert_allclose(gait.pressure, 0.3 + columns["TimeStamp"], atol=1e-6)
+    np.testing.assert_allclose(gait.push, columns["FP1.ForX"], atol=1e-6)
+
+
+def test_axes_point_where_they_are_said_to(tmp_path, columns):
+    file = trc(tmp_path / "walk.trc", columns)
+    turned = table(file, forward="-y", up="z")
+    np.testing.assert_allclose(turned["LM.PosX"], -columns["LM.PosY"], atol=1e-6)
+    np.testing.assert_allclose(turned["LM.PosY"], 0.08)
+    with pytest.raises(InputError, match="up = 'y': must be another axis than forward"):
+        table(file, forward="-y", up="y")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("PathFileType", "Path", "a TRC file: its first line begins with PathFileType"),
+        ("\tmm\n", "\tinch\n", "line 3, Units = 'inch'"),
+        ("\n3\t0.02\t", "\n3\t0.02x\t", r"line 9, Time: 0.02x': must be a finite number"),
+        ("\n3\t0.02\t", "\n3\t", r"line 9: 10 fields': must be 11"),
+    ],
+)
+def test_a_malformed_trc_file_is_refused_by_name_and_line(tmp_path, columns, before, after, message):
+    file = trc(tmp_path / "walk.trc", columns)
+    file.write_text(file.read_text().replace(before, after, 1))
+    with pytest.raises(InputError, match=message) as caught:
+        read_motion(file)
+    assert "walk.trc" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("endheader", "", "a line 'endheader'"),
+        ("FP1_py", "FP1_q", "a file with the columns FP1_py"),
+        ("\ttime", "", "fields"),
+        ("time\t", "t\t", "a file with the column time"),
+        ("\n0.02\t", "\n0.01\t", "times that ascend and reach from 0 to 0.49 s"),
+    ],
+)
+def test_a_malformed_mot_file_is_refused_by_name(tmp_path, columns, before, after, message):
+    markers, forces = trc(tmp_path / "walk.trc", columns), mot(tmp_path / "walk.mot", columns)
+    changed = forces.read_text().replace(before, after, 1)
+    if changed == forces.read_text():
+        changed = changed.replace("time\t", "", 1)
+    forces.write_text(changed)
+    with pytest.raises(InputError, match=message) as caught:
+        read_motion(markers, forces)
+    assert "walk.mot" in str(caught.value)
+    assert caught.value.key == "FORCES"
+
+
+def test_a_c3d_file_with_z_up_says_what_the_text_says(tmp_path, columns):
+    ezc3d = pytest.importorskip("ezc3d")
+    file = ezc3d.c3d()
+    markers = ["HIP", "LEK", "LM"]
+    points = np.ones((4, 3, 50))
+    for k, m in enumerate(markers):
+        points[:3, k] = 1e3 * np.stack([columns[f"{m}.PosX"], np.full(50, 0.08), columns[f"{m}.PosY"]])
+    points[:3, 2, 7] = np.nan
+    for key, value in (("RATE", [100.0]), ("LABELS", markers), ("UNITS", ["mm"])):
+        file.add_parameter("POINT", key, value)
+    file["data"]["points"] = points
+    file.write(str(tmp_path / "walk.c3d"))
+    found = table(tmp_path / "walk.c3d")
+    np.testing.assert_allclose(found["TimeStamp"], columns["TimeStamp"], atol=1e-6)
+    np.testing.assert_allclose(found["LEK.PosY"], columns["LEK.PosY"], atol=1e-6)
+    assert np.flatnonzero(np.isnan(found["LM.PosX"])).tolist() == [7]
+
+
+def test_a_plate_in_a_c3d_file_tells_the_force_on_the_foot_and_where_it_acts(tmp_path):
+    """Of type 2, 600 x 400 mm, its electrical centre 40 mm below the middle: Fx and Fz on the plate, and My there."""
+    ezc3d = pytest.importorskip("ezc3d")
+    file, frames, ratio = ezc3d.c3d(), 50, 10
+    file["data"]["points"] = np.ones((4, 1, frames))
+    analogs = np.zeros((1, 6, frames * ratio))
+    analogs[0, 0], analogs[0, 2], analogs[0, 4] = -50.0, -600.0, 72e3
+    file["data"]["analogs"] = analogs
+    corners = np.array([[600.0, 0, 0, 600.0], [400.0, 400.0, 0, 0], [0, 0, 0, 0]])[:, :, None]
+    lists = {"SCALE": [1.0] * 6, "GEN_SCALE": [1.0], "OFFSET": [0.0] * 6, "LABELS": [f"A{k}" for k in range(6)]}
+    groups = {"POINT": {"RATE": [100.0], "LABELS": ["A"], "UNITS": ["mm"]}}
+    groups["ANALOG"] = {"RATE": [1000.0], "UNITS": ["N"] * 3 + ["Nmm"] * 3, **lists}
+    groups["FORCE_PLATFORM"] = {"CORNERS": corners, "ORIGIN": np.array([[0.0], [0.0], [-40.0]])}
+    for group, values in groups.items():
+        for key, value in values.items():
+            file.add_parameter(group, key, value)
+    for key, value in (("USED", [1]), ("TYPE", [2]), ("ZERO", [1, 0]), ("CHANNEL", np.arange(1, 7)[:, None])):
+        file.add_parameter("FORCE_PLATFORM", key, np.array(value, dtype=float))
+        file["parameters"]["FORCE_PLATFORM"][key].update(type=2, value=np.array(value))  # integers
+    file.write(str(tmp_path / "walk.c3d"))
+    found = table(tmp_path / "walk.c3d")
+    np.testing.assert_allclose(found["FP1.ForX"], 50.0)
+    np.testing.assert_allclose(found["FP1.ForY"], 600.0)
+    # about the surface My = 72 N m - 50 N x 0.04 m, so that the force acts 70/600 m ahead of the middle at 0.3 m
+    np.testing.assert_allclose(found["FP1.MomZ"], 600.0 * (0.3 + 70.0 / 600.0), rtol=1e-6)
+
+
+def test_what_is_no_c3d_file_is_refused(tmp_path):
+    pytest.importorskip("ezc3d")
+    (tmp_path / "walk.c3d").write_text("no")
+    with pytest.raises(InputError, match=r"walk\.c3d': must be a C3D file"):
+        read_motion(tmp_path / "walk.c3d")

@@ -10,7 +10,7 @@ import pytest
 from trundle.scenarios import load_scenario, run
 from trundle.scenarios.catalogue import text_of
 
-ONE = ["plan.starts=0", "plan.coarse_nodes=0"]
+ONE = ["plan.starts=0", "plan.coarse_nodes=0", "plan.printed=false", "parts={}"]
 PURE = ['contact.law="pure-rolling"', "contact.torsional_friction=0.01"]
 BACK = [f"goal.object_quaternion=[{math.sqrt(0.5)}, {-math.sqrt(0.5)}, 0.0, 0.0]"]
 LARGE = ["object.shape.radius=0.2", "limits.friction_margin=0.6", "plan.duration=3.0"]

@@ -23,7 +23,7 @@ class Juggling(System):
             __name__,
             "schema_control:JugglingTransfer",
             "control:build_transfer",
-            parts=r"plan|open-loop|coarse-(open|closed)-loop|(open|closed)-loop-\d+",
+            parts=r"plan|printed|open-loop|coarse-(open|closed)-loop|(open|closed)-loop-\d+",
         ),
         "balance": TaskSpec(
             __name__, "schema_control:JugglingBalance", "balance:build", parts=r"uncontrolled|closed-loop-\d+"

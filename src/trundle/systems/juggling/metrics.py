@@ -171,12 +171,10 @@ def plate_reorient(run: Trajectory, parts: Runs) -> dict[str, float]:
             values[name] = float(left[name])
     if "start_successes" in values:
         values["start_successes"] = Count(values["start_successes"], int(left.get("starts", 0)) or 1)
-    for part in parts:
-        if part == "printed" or part.endswith("-plan"):
-            values[f"path_length_{part.removesuffix('-plan').replace('-', '_')}"] = path_length(parts[part])
+    for part in (name for name in parts if name == "printed" or name.endswith("-plan")):
+        values[f"path_length_{part.removesuffix('-plan').replace('-', '_')}"] = path_length(parts[part])
     if "printed" in parts:
-        printed = dict(parts["printed"].metadata["plan"])
-        values |= {name: float(value) for name, value in printed.items() if name.startswith("printed_")}
+        values |= {name: float(value) for name, value in parts["printed"].metadata["plan"].items()}
     for part in ("coarse-open-loop", "coarse-closed-loop", "open-loop"):
         if part in parts:
             errors = goal_errors(parts[part], _goal(parts[part]))
@@ -247,11 +245,9 @@ def goal_in_motion(run: Trajectory, parts: Runs) -> dict[str, float]:
     errors = rate_errors(run) | goal_errors(run, _goal(run))
     values = {f"final_{name}_error": error for name, error in errors.items()}
     if _goal(run).get("periodic"):
-        values["period_error"] = max(
-            float(np.linalg.norm(plan[name][-1] - plan[name][0])) / max(float(np.max(np.abs(plan[name]))), 1e-9)
-            for plan in (parts.get("plan", run),)
-            for name in ("hand_velocity", "hand_angular_velocity", "object_angular_velocity")
-        )
+        rates = ("hand_velocity", "hand_angular_velocity", "object_angular_velocity")
+        ways = [parts.get("plan", run)[name] for name in rates]
+        values["period_error"] = max(float(np.linalg.norm(w[-1] - w[0]) / np.max(np.abs(w) + 1e-9)) for w in ways)
     return values
 
 

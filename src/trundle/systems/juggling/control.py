@@ -26,6 +26,7 @@ from trundle.simulate import simulate
 from trundle.status import Status
 from trundle.systems.juggling.build import pair_and_start, xz
 from trundle.systems.juggling.goals import finite, goal_pose, judged, resting_pose, transfer_goal
+from trundle.systems.juggling.metrics import path_length
 from trundle.systems.juggling.plants import Draw, draws, moved_start, with_inputs
 from trundle.systems.juggling.policies import Replanning, follower, noted, regulator, sensed, tracker
 from trundle.systems.juggling.schema_control import JugglingBalance, JugglingTransfer
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from trundle.records import Plan, Policy, Trajectory
 
 _GEOMETRIC_ROLLS = 5
+_FAR = 1.2
+"""Times what a few straight rolls need from which on a plan's path is said to be long."""
 
 
 def build_transfer(scenario: Scenario) -> TransferExperiment:
@@ -154,15 +157,17 @@ class TransferExperiment:
                 "mesh: %s", ", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in known.items())
             )
         left = dict(found.residuals) | {"planning_time": found.wall_time, "message": found.message}
-        status = found.status
+        run, status, more = found.trajectory or self._standstill(), found.status, {}
         if found.success and self._ball_on_plate():
-            left["geometric_path_length"] = self._geometric_length()
+            needed, way = self._geometric_length(), path_length(run)
+            left["geometric_path_length"] = needed
+            if way > _FAR * needed:
+                more["message"] = f"the contact goes {way:.3g} m, {needed:.3g} m would do: raise cost.contact_speed"
         if found.success and table.starts:
             left |= {"start_sigma": table.start_sigma, "starts": table.starts}
             left |= {"start_successes": self._successes(share)}
             status = Status.INTERRUPTED if left["start_successes"] is None else status
-        run = found.trajectory or self._standstill()
-        return self._labelled(replace(run, status=status), {"plan": left, "history": list(found.history)})
+        return self._labelled(replace(run, status=status), {"plan": left, "history": list(found.history)} | more)
 
     def _planned(self, share: PartProgress | None, task: Transfer | None = None, **settings: Any) -> Plan:
         from trundle.plan import plan

@@ -55,7 +55,7 @@ def parameters(chart: tg.Chart, n: int, seed: int = 0) -> np.ndarray:
 
 @cache
 def chart_numbers(name: str, index: int) -> list[dict[str, np.ndarray]]:
-    chart = make(name).representations.charts[index]
+    chart = make(name).representations.numbered[index]
     u = ca.SX.sym("u", chart.d - 1)
     p = chart.patch(u)
     assert p.A is not None
@@ -70,7 +70,7 @@ def chart_numbers(name: str, index: int) -> list[dict[str, np.ndarray]]:
     return rows
 
 
-CHARTS = [(n, i) for n in CHARTED for i in range(len(make(n).representations.charts))]
+CHARTS = [(n, i) for n in CHARTED for i in range(len(make(n).representations.numbered))]
 
 
 @pytest.mark.parametrize(("name", "index"), CHARTS)
@@ -91,14 +91,14 @@ def test_chart_patch(name: str, index: int) -> None:
         if d == 3:
             assert np.linalg.det(np.hstack([T, n])) == pytest.approx(1)
         else:
-            side = shape.representations.charts[index].side
+            side = shape.representations.numbered[index].side
             np.testing.assert_allclose(n[:, 0], side * np.array([-T[1, 0], T[0, 0]]), atol=1e-13)
 
 
 @pytest.mark.parametrize(("name", "index"), [c for c in CHARTS if make(c[0]).d == 3])
 def test_chart_turning(name: str, index: int) -> None:
     """tau du = e2 . de1 along du, by differentiating the tangents."""
-    chart = make(name).representations.charts[index]
+    chart = make(name).representations.numbered[index]
     u = ca.SX.sym("u", 2)
     p = chart.patch(u)
     assert p.tau is not None
@@ -150,7 +150,7 @@ def test_support_is_the_largest_projection_of_the_body(name: str) -> None:
 def test_chart_and_support_agree(name: str) -> None:
     """The support's point with a chart's normal is the chart's point, and K radii = I on the tangent plane."""
     shape = make(name)
-    for index in range(len(shape.representations.charts)):
+    for index in range(len(shape.representations.numbered)):
         for row in chart_numbers(name, index):
             hidden = shape.representations.hull and np.linalg.norm(row["x"][:2]) < 0.3
             flat = np.linalg.det(row["K"]) < 1e-9
@@ -190,7 +190,7 @@ def test_chart_and_level_agree(name: str) -> None:
     x = ca.SX.sym("x", shape.d)
     p = level.patch(x)
     f = ca.Function("f", [x], [level.level(x), p.n, p.T @ p.K @ p.T.T])
-    for index in range(len(shape.representations.charts)):
+    for index in range(len(shape.representations.numbered)):
         for row in chart_numbers(name, index):
             if name == "capsule" and abs(abs(row["x"][2, 0]) - 0.05) < 1e-3:
                 continue

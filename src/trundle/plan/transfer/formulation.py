@@ -44,6 +44,8 @@ class Formulation:
         The twin of the task's pair, resolved in the contact frame.
     start : (n_x,)
         In the twin's layout.
+    roll : (3,) rad
+        Rotation vector of the straight roll from start to goal, hand axes; space.
     target : Target
     goal : (n_x,) or None
         A state of the twin that meets the goal, where contact and orientation are given.
@@ -61,7 +63,9 @@ class Formulation:
         self._x_hand, self._hand_orientation = hand_pose(task)
         self.target, placed = make_target(task, self._x_hand, self._hand_orientation)
         begin, end = _touching(task, task.start), None if placed is None else _touching(task, placed)
-        roll = self._straight_roll(begin, end)
+        self.roll = self._straight_roll(begin, end)
+        R = pose_of(pair.system.model(task.start.atlas), task.start.x, names_of(task)[0])[0]
+        roll = R.T @ self._hand_orientation @ self.roll if task.d == 3 else self.roll
         self.atlas, coordinates = common_charts(pair.body.shape, pair.base.shape, begin, end, roll)
         twin = replace(pair, coordinates="rolling", contact="auto", on_slip="stop", on_separation="stop")
         self.twin = twin
@@ -81,6 +85,11 @@ class Formulation:
         self.reduction: Reduction = reduce_phase(self.phase, self.start, fixed, self._velocities())
         links = [self.reduction.link(link) for link in self.ends.links()]
         self.problem = OptimalControlProblem([self.reduction.phase], [link for link in links if link is not None])
+
+    @property
+    def on_belt(self) -> bool:
+        """Whether the object rolls along a belt."""
+        return self.atlas[0][0] >= len(self.task.pair.body.shape.representations.charts)
 
     @cached_property
     def physics(self) -> dict[str, float]:
@@ -108,13 +117,10 @@ class Formulation:
         return np.where(np.abs(x) < 1e-15, 0.0, x)
 
     def _straight_roll(self, begin: Touch, end: Touch | None) -> FloatArray:
-        """Return the rotation vector (3,) of the straight roll between two contacts, in the object's axes."""
-        task = self.task
-        if task.d == 2 or end is None:
+        """Return the rotation vector (3,) of the straight roll between two contacts, hand axes."""
+        if self.task.d == 2 or end is None:
             return np.zeros(3)
-        R, *_ = pose_of(task.pair.system.model(task.start.atlas), task.start.x, names_of(task)[0])
-        turn = np.cross(begin[2], end[1] - begin[1]) / task.pair.body.shape.reference_length
-        return R.T @ self._hand_orientation @ turn
+        return np.cross(begin[2], end[1] - begin[1]) / self.task.pair.body.shape.reference_length
 
     # the problem ----------------------------------------------------------------------------------------
 

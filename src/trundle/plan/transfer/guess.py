@@ -7,11 +7,15 @@ import numpy as np
 
 from trundle.checks import FloatArray, choice, non_negative
 from trundle.errors import InputError
+from trundle.numerics.ode.step import rk4_step
 from trundle.plan.transcription.transcription import NodeTrajectory
 from trundle.plan.transfer.formulation import Formulation
+from trundle.plan.transfer.goal import names_of
 from trundle.records.plan import Plan
 
 KINDS = ("stationary", "straight", "smooth")
+_FINE = 20
+"""Steps of a straight roll for each radian."""
 
 
 def built_in(formulation: Formulation, kind: str, nodes: int) -> NodeTrajectory:
@@ -79,18 +83,43 @@ def _smooth(formulation: Formulation, times: FloatArray, goal: FloatArray) -> No
     slope = 30 * s * s * (1 - s) ** 2 / times[-1]
     x = np.zeros((len(times), phase.nx))
     x[:, q] = x0[q] + blend[:, None] * (x1 - x0)[q]
+    speeds = slope[:, None] * (x1 - x0)[q]
+    if formulation.on_belt:
+        x[:, q] = _straight(formulation, goal, blend)[:, reduction.states][:, q]
+        speeds = np.gradient(x[:, q], times, axis=0)
     rate = ca.Function("rate", [phase.x, phase.u], [phase.rate])
     d_v = ca.Function("d_v", [phase.x, phase.u], [ca.jacobian(phase.rate[q.tolist()], phase.x[v.tolist()])])
     d_u = ca.Function("d_u", [phase.x, phase.u], [ca.jacobian(phase.rate[v.tolist()], phase.u)])
     u = np.zeros((len(times), phase.nu))
     for k in range(len(times)):
-        wanted = slope[k] * (x1 - x0)[q]
-        x[k, v] = np.linalg.lstsq(np.asarray(ca.densify(d_v(x[k], u[k]))), wanted, rcond=1e-8)[0]
+        x[k, v] = np.linalg.lstsq(np.asarray(ca.densify(d_v(x[k], u[k]))), speeds[k], rcond=1e-8)[0]
     accelerations = np.gradient(x[:, v], times, axis=0, edge_order=2)
     for k in range(len(times)):
         free = np.asarray(rate(x[k], np.zeros(phase.nu))).ravel()[v]
         u[k] = np.linalg.lstsq(np.asarray(ca.densify(d_u(x[k], u[k]))), accelerations[k] - free, rcond=1e-8)[0]
     return NodeTrajectory(times, x, np.clip(u, *phase.u_bounds))
+
+
+def _straight(formulation: Formulation, goal: FloatArray, share: FloatArray) -> FloatArray:
+    """Return states (n, n_x) at shares (n,) of a straight roll on a hand at rest; what misses the goal is added."""
+    model, (body, hand) = formulation.model, names_of(formulation.task)
+    rolling, twist = model.layout[f"{body}.relative_velocity"], model.layout[f"{hand}.twist"]
+    moving = ca.SX(model.x)
+    moving[twist] = 0.0
+    moving[rolling] = (formulation.ends.frame.T @ ca.SX(ca.DM(formulation.roll)))[: rolling.stop - rolling.start]
+    rate = ca.substitute(formulation.dynamics.xdot, ca.vertcat(model.x, model.u), ca.vertcat(moving, 0 * model.u))
+    for velocities in (rolling, twist):
+        rate[velocities] = 0.0
+    along = ca.Function("along", [model.x], [rate])
+    steps = int(np.ceil(_FINE * (1.0 + np.linalg.norm(formulation.roll))))
+    step = ca.Function("step", [model.x], [rk4_step(lambda x, _: along(x), model.x, 1.0 / steps)])
+    states = np.vstack([formulation.start, np.asarray(step.mapaccum("roll", steps)(formulation.start)).T])
+    missing = goal - states[-1]
+    for place in (model.layout[f"{body}.spin"].start, model.layout[f"{model.constraints[0].name}.coordinates"].start):
+        missing[place] -= 2 * np.pi * np.round(missing[place] / (2 * np.pi))
+    even = np.linspace(0.0, 1.0, steps + 1)
+    states += even[:, None] * missing
+    return np.stack([np.interp(share, even, column) for column in states.T], axis=1)
 
 
 def _velocities(formulation: Formulation) -> np.ndarray:

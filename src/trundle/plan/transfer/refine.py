@@ -29,6 +29,8 @@ PATIENCE = 60
 """Iterations that may pass without coming nearer to what the constraints allow; whole plans take 10 to 60."""
 STALLED = 1e-5
 """Violation (as in `Iterate`) below which a solver is left alone."""
+_FAR = 5.0
+"""Times SIGMA on belts: about a straight roll a hand that only tilts has no yaw to first order, and solvers crawl."""
 _REFUSALS = 2
 _FEWEST = 8
 _SHARE = 0.3
@@ -119,6 +121,7 @@ def _guesses(
     else:
         kind = "smooth" if guess is None else choice("guess", guess, KINDS)
         arc = built_in(formulation, kind, nodes)
+        sigma *= _FAR if formulation.on_belt else 1.0
         return [lambda i=i: perturbed(arc, formulation, sigma, settings.seed + i) for i in range(settings.starts)]
     more = range(1, settings.starts)
     return [lambda: arc, *(lambda i=i: perturbed(arc, formulation, sigma, settings.seed + i) for i in more)]

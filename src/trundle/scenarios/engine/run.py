@@ -261,6 +261,10 @@ def _do(part: Part, progress: Progress | None, late: bool) -> tuple[tuple[Status
     return (trajectory.status, str(trajectory.metadata.get("message", ""))), trajectory
 
 
+def _advice(status: Status, message: str, advice: str | None = None) -> str:
+    return ": ".join(text for text in (message, status.advice if advice is None else advice) if text)
+
+
 def _summary(
     scenario: Scenario,
     outcomes: Mapping[str, tuple[Status, str]],
@@ -277,7 +281,7 @@ def _summary(
         "scenario": scenario.name,
         "kind": scenario.kind,
         "status": status.label,
-        "advice": ": ".join(text for text in (message, advice) if text),
+        "advice": _advice(status, message, advice),
         "version": __version__,
         "seed": scenario.seed,
         "wall_time": clock.times,
@@ -286,7 +290,7 @@ def _summary(
         "parts": {
             name: {
                 "status": outcomes[name][0].label,
-                "advice": outcomes[name][0].advice,
+                "advice": _advice(*outcomes[name]),
                 "feasible": name in done and done[name].feasible,
                 "wall_time": {"simulate": times[name]},
             }

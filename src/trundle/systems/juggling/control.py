@@ -26,6 +26,7 @@ from trundle.simulate import simulate
 from trundle.status import Status
 from trundle.systems.juggling.build import pair_and_start, simulated, xz
 from trundle.systems.juggling.goals import finite, goal_pose, judged, resting_pose, transfer_goal
+from trundle.systems.juggling.metrics import path_length
 from trundle.systems.juggling.plants import Draw, draws, moved_start, with_inputs
 from trundle.systems.juggling.policies import Replanning, follower, noted, sensed, tracker
 from trundle.systems.juggling.schema_control import CatchTable, JugglingTransfer
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 _GEOMETRIC_ROLLS, _FEWEST_ROLLS = 5, 3
 """Straight rolls of geometric plans, and the fewest that reach every goal."""
+_FAR = 1.2
+"""Times what a few straight rolls need from which on a plan's path is said to be long."""
 
 
 def build_transfer(scenario: Scenario) -> TransferExperiment:
@@ -148,16 +151,18 @@ class TransferExperiment:
                 "mesh: %s", ", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in known.items())
             )
         left = dict(found.residuals) | {"planning_time": found.wall_time, "message": found.message}
-        status = found.status
+        run, status, more = found.trajectory or self._standstill(), found.status, {}
         if found.success and self._ball_on_plate():
-            left["geometric_path_length"] = self._geometric_length(_GEOMETRIC_ROLLS)
+            needed, way = self._geometric_length(_GEOMETRIC_ROLLS), path_length(run)
+            left["geometric_path_length"] = needed
             left["geometric_path_length_fewest"] = self._geometric_length(_FEWEST_ROLLS)
+            if way > _FAR * needed:
+                more["message"] = f"the contact goes {way:.3g} m, {needed:.3g} m would do: raise cost.contact_speed"
         if found.success and table.starts:
             left |= {"start_sigma": table.start_sigma, "starts": table.starts}
             left |= {"start_successes": self._successes(share)}
             status = Status.INTERRUPTED if left["start_successes"] is None else status
-        run = found.trajectory or self._standstill()
-        return self._labelled(replace(run, status=status), {"plan": left, "history": list(found.history)})
+        return self._labelled(replace(run, status=status), {"plan": left, "history": list(found.history)} | more)
 
     def _planned(self, share: PartProgress | None, task: Transfer | None = None, **settings: Any) -> Plan:
         from trundle.plan import plan

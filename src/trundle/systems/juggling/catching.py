@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +14,8 @@ from trundle.plan.throw.catch import SpatialCatch, plan_catch
 from trundle.plan.throw.policy import PlayThenHold
 from trundle.problems import Reference
 from trundle.records import Trajectory
-from trundle.scenarios.engine.building import PartProgress
+from trundle.scenarios.engine.building import Part, PartProgress
+from trundle.scenarios.engine.trials import next_of, stream_trials
 from trundle.simulate import simulate
 from trundle.status import Status
 from trundle.systems.juggling.plants import Draw, moved_start
@@ -41,6 +43,13 @@ class Catching:
         table = self.table
         place = np.asarray(table.contact_on_hand, dtype=np.float64)
         return plan_catch(self.pair, self.start, self.throw, table.flight, place, table.away, table.waits)
+
+    def parts(self, trials: Sequence[Draw]) -> Iterator[Part]:
+        """Yield the main run and the trials."""
+        yield Part("", lambda share: self.run(None, share))
+        done = stream_trials(self.run, trials)
+        for k in range(1, len(trials) + 1):
+            yield Part(f"closed-loop-{k}", next_of(done))
 
     def run(self, draw: Draw | None, share: PartProgress | None = None) -> Trajectory:
         """Return the run of the model, or of a trial."""

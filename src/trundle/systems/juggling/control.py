@@ -29,7 +29,7 @@ from trundle.systems.juggling.goals import finite, goal_pose, judged, resting_po
 from trundle.systems.juggling.metrics import path_length
 from trundle.systems.juggling.plants import Draw, draws, moved_start, with_inputs
 from trundle.systems.juggling.policies import Replanning, follower, noted, sensed, tracker
-from trundle.systems.juggling.schema_control import CatchTable, JugglingTransfer
+from trundle.systems.juggling.schema_control import JugglingTransfer
 from trundle.systems.juggling.schema_goals import CostTable, LimitsTable, OffsetTable
 from trundle.threads import cached_property
 
@@ -114,7 +114,9 @@ class TransferExperiment:
             return
         plan, offset = made[0], self.tables.offset
         if self.tables.catch is not None:
-            yield from self._catches(plan, self.tables.catch)
+            from trundle.systems.juggling.catching import Catching
+
+            yield from Catching(self.pair, self.start, plan.tracked, self.tables, self.tables.catch).parts(self.trials)
             return
         if offset is not None:
             start = self.offset_start(offset)
@@ -242,16 +244,6 @@ class TransferExperiment:
         yield Part("coarse-open-loop", opened)
         yield Part("coarse-closed-loop", lambda share: self._closed(made[0], self.start, share))
 
-    def _catches(self, plan: Plan, table: CatchTable) -> Iterator[Part]:
-        """Yield the main run of a throw that is caught, and its trials."""
-        from trundle.systems.juggling.catching import Catching
-
-        catching = Catching(self.pair, self.start, plan.tracked, self.tables, table)
-        yield Part("", lambda share: catching.run(None, share))
-        done = stream_trials(catching.run, self.trials)
-        for k in range(1, len(self.trials) + 1):
-            yield Part(f"closed-loop-{k}", next_of(done))
-
     def _planned_start(self, plan: Plan) -> Start:
         """Return the start with the velocities that the plan chose for it, where it may."""
         from trundle.plan.transfer.formulation import Formulation
@@ -266,10 +258,7 @@ class TransferExperiment:
         from trundle.plan.transfer.printed import PrintedCollocation
 
         found = PrintedCollocation(self.task).solve()
-        left = {f"printed_time_{k}": mesh.wall_time for k, mesh in enumerate(found.meshes, 1)}
-        left |= {"printed_time": found.wall_time, "printed_meshes": len(found.meshes)}
-        left |= {"printed_state_error": found.meshes[-1].state_error}
-        return self._labelled(replace(found.trajectory, status=found.status), {"plan": left})
+        return self._labelled(replace(found.trajectory, status=found.status), {"plan": found.figures})
 
     def offset_start(self, table: OffsetTable) -> Start:
         """Return the start of the table [offset]."""

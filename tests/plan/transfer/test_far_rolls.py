@@ -8,6 +8,8 @@ from scipy.spatial.transform import Rotation
 
 import trundle as tr
 from trundle.plan.transfer.formulation import Formulation
+from trundle.plan.transfer.guess import built_in
+from trundle.plan.transfer.judge import _at_edge
 
 RADIUS = 0.035  # m
 BALL = tr.RigidBody(tr.Sphere(RADIUS), mass=0.216)
@@ -73,3 +75,15 @@ def test_feedback_follows_along_a_belt() -> None:
     run = tr.simulate(task.pair, start, 2.5, policy=policy)
     assert run.status is tr.Status.SUCCESS
     assert np.linalg.norm(run["contact_on_hand"][-1] - [2 * np.pi * RADIUS, 0.0, 0.0]) < 1e-3
+
+
+def test_a_plan_that_ends_at_the_edge_of_a_chart_says_so() -> None:
+    formulation = Formulation(far(1.0))
+    assert not formulation.on_belt
+    arc = built_in(formulation, "smooth", 8)
+    assert _at_edge(formulation, arc) == ""
+    bound = formulation.reduction.phase.x_bounds[1]
+    place = formulation.model.layout[f"{formulation.model.constraints[0].name}.coordinates"]
+    first = int(np.flatnonzero(formulation.reduction.states == place.start)[0])
+    arc.x[4, first] = bound[first]
+    assert "edge of a chart of the object" in _at_edge(formulation, arc)

@@ -263,3 +263,12 @@ def test_plans_anew_lead_to_the_goal_from_a_start_that_is_off(tmp_path: Path) ->
 def test_an_integral_of_what_rolling_ties_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"controller\.integral\.contact"):
         load_scenario(written(tmp_path, changed(ROLL, controller={"integral": {"contact": 1.0}})))
+
+
+@pytest.mark.slow
+def test_a_path_much_longer_than_needed_is_said_in_advice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trundle.systems.juggling.control._FAR", 1.05)  # the plan's path is 1.11 of straight rolls
+    scenario = load_scenario("plate-reorient", ["plan.starts=0", "plan.coarse_nodes=0", "acceptance={}"])
+    found = run(scenario, tmp_path, plots=False, jobs=1)
+    assert found.summary["parts"]["plan"]["advice"].startswith("the contact goes 0.19 m, 0.171 m would do")
+    assert found.exit_code == 0

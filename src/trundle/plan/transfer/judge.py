@@ -13,7 +13,7 @@ from trundle.models.tree.touching import touch_function
 from trundle.numerics.nlp.nlp import ProgramSolution
 from trundle.plan.transcription.transcription import NodeTrajectory
 from trundle.plan.transfer.formulation import Formulation
-from trundle.plan.transfer.goal import ERRORS, RATES
+from trundle.plan.transfer.goal import ERRORS, RATES, names_of
 from trundle.plan.transfer.replay import Dense, Replayer
 from trundle.plan.transfer.settings import Settings
 from trundle.problems import Reference
@@ -28,7 +28,7 @@ RESIDUALS = (
 )  # fmt: skip
 RELEASE_FORCE = 0.01
 """What may be left of the contact force at a release, over the object's weight."""
-_SLIP = 1e-6
+_SLIP, _EDGE = 1e-6, 1e-4
 _RANK = {Status.SUCCESS: 4, Status.GOAL_NOT_REACHED: 3, Status.INFEASIBLE: 3, Status.NOT_OPTIMAL: 2}
 
 
@@ -72,13 +72,28 @@ def judge(
     residuals["constraint_violation"] = solution.constraint_violation
     residuals["cost"] = solution.objective
     feasible = solution.status in (Status.SUCCESS, Status.NOT_OPTIMAL)
-    status, message = solution.status, "" if feasible else solution.worst
+    status, message = solution.status, "" if feasible else _at_edge(formulation, arc) or solution.worst
     trajectory, reference = None, None
     if np.all(np.isfinite(solution.z)):
         trajectory, reference = _replayed(formulation, replayer, arc, residuals)
     if status is Status.SUCCESS:
         status, message = _held(residuals, trajectory, settings, RELEASE_FORCE * formulation.physics["weight"])
     return Judgement(arc, status, residuals, feasible, trajectory, reference, message)
+
+
+def _at_edge(formulation: Formulation, arc: NodeTrajectory) -> str:
+    """Return on which body the contact is at the edge of its chart, which a plan cannot pass, or nothing."""
+    model, kept = formulation.model, formulation.reduction.states
+    place = model.layout[f"{model.constraints[0].name}.coordinates"]
+    low, high = formulation.reduction.phase.x_bounds
+    at = np.flatnonzero(np.any((arc.x <= low + _EDGE) | (arc.x >= high - _EDGE), axis=0))
+    numbers = [int(i) - place.start for i in kept[at] if place.start <= i < place.stop]
+    if not numbers:
+        return ""
+    body = names_of(formulation.task)[numbers[0] // (model.d - 1)]
+    return (
+        f"the contact comes to the edge of a chart of the {body}: plan a shorter roll, or several one after the other"
+    )
 
 
 def _replayed(
@@ -199,7 +214,9 @@ def start_fault(formulation: Formulation) -> str:
     x0 = formulation.start[formulation.reduction.states]
     outside = np.flatnonzero((x0 < phase.x_bounds[0] - 1e-9) | (x0 > phase.x_bounds[1] + 1e-9))
     if outside.size:
-        return f"state {_state_name(formulation, int(outside[0]))} is outside its bounds at the start"
+        i = int(outside[0])
+        low, high = (bound[i] for bound in phase.x_bounds)
+        return f"{_state_name(formulation, i)} is {x0[i]:.4g} at the start, which must be from {low:.4g} to {high:.4g}"
     return _no_input(formulation, x0)
 
 

@@ -177,7 +177,7 @@ class Planner:
         refused = 0
         for make in guesses:
             arc = make()
-            if refused:
+            if refused and not self.formulation.on_belt:
                 arc = arc.at(np.linspace(0.0, arc.times[-1], max(len(arc.times) // 2, _FEWEST) + 1))
             found = self._refined(arc)
             best = best_of(best, found)

@@ -9,7 +9,7 @@ import numpy as np
 from trundle.records import Trajectory
 from trundle.report import style
 from trundle.report.runs import DrawRun, DrawRuns, Runs
-from trundle.systems.walking.estimate import LEG
+from trundle.systems.walking.measured.estimate import LEG
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

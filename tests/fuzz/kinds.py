@@ -29,7 +29,7 @@ from trundle.scenarios.engine import journal, sweep
 from trundle.scenarios.engine.sweep_points import axes_of, points_of
 from trundle.scenarios.files import read_table
 from trundle.status import Status
-from trundle.systems.walking.gait_data import read_gait
+from trundle.systems.walking.measured.gait_data import read_gait
 from trundle.systems.wallbounce.robot import BallBalancer
 
 POINTS = points_of(axes_of(["object.mass=1:4:4"]), None, 0)

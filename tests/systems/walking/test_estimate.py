@@ -21,7 +21,7 @@ from trundle.problems.gait import Gait
 from trundle.problems.walking import Walking
 from trundle.scenarios import load_scenario, run
 from trundle.status import Status
-from trundle.systems.walking.estimate import build
+from trundle.systems.walking.measured.estimate import build
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "measured_walk.toml"

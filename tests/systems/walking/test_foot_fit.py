@@ -12,9 +12,9 @@ from trundle.models.robots.avatar import build_avatar
 from trundle.models.robots.passive_walker import PassiveWalker
 from trundle.scenarios import load_scenario
 from trundle.scenarios.catalogue import path_of
-from trundle.systems.walking import foot_fit
 from trundle.systems.walking.build import build
-from trundle.systems.walking.gait_data import read_gait
+from trundle.systems.walking.measured import foot_fit
+from trundle.systems.walking.measured.gait_data import read_gait
 
 NAMES = "TimeStamp RGTRO.PosX RGTRO.PosY RLEK.PosX RLEK.PosY RLM.PosX RLM.PosY FP2.ForY FP2.MomZ".split()
 

@@ -13,8 +13,8 @@ from trundle.models.robots.avatar import build_avatar
 from trundle.problems.gait import Gait
 from trundle.problems.tracking import mean_between
 from trundle.problems.walking import Walking
-from trundle.systems.walking.gait_data import read_gait
-from trundle.systems.walking.measured_cycle import measured_cycle, scaled_avatar
+from trundle.systems.walking.measured.gait_data import read_gait
+from trundle.systems.walking.measured.measured_cycle import measured_cycle, scaled_avatar
 
 
 @pytest.fixture(scope="module")

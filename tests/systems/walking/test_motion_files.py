@@ -5,8 +5,8 @@ import pytest
 
 from tests.systems.walking.measured import mot, text, trc
 from trundle.errors import InputError
-from trundle.systems.walking.gait_data import read_gait
-from trundle.systems.walking.motion_files import read_motion
+from trundle.systems.walking.measured.gait_data import read_gait
+from trundle.systems.walking.measured.motion_files import read_motion
 
 
 @pytest.fixture

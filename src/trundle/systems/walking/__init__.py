@@ -1,8 +1,8 @@
 """Walking: robots with rolling feet in space, optimal walks of the avatar, a ball's transfers (papers 1 and 4).
 
-`robot` simulates a URDF with feet, `build` plans and replays walks, `ball_transfer` a rolling ball. Measured gait
-(`motion_files`, `gait_data`): `foot_fit` fits an equivalent foot, `estimate` forces and torques of a `measured_cycle`.
-`metrics*`, `figures*` and `stage` evaluate and show the runs.
+`robot` simulates a URDF with feet, `build` plans and replays walks, `ball_transfer` a rolling ball; `measured` reads
+measured gait, fits an equivalent foot and estimates forces and torques. `metrics*`, `figures*` and `stage` evaluate and
+show the runs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ class WalkingSystem(System):
     tasks: Mapping[str, TaskSpec] = {
         "simulate": TaskSpec(__name__, "schema_robot:WalkingSimulate", "robot:build"),
         "walk": TaskSpec(__name__, "schema:WalkingWalk", "build:build", parts=r"replay"),
-        "estimate": TaskSpec(__name__, "schema_estimate:WalkingEstimate", "estimate:build", parts=r"left-out"),
+        "estimate": TaskSpec(
+            __name__, "measured.schema_estimate:WalkingEstimate", "measured.estimate:build", parts=r"left-out"
+        ),
         "transfer": TaskSpec(__name__, "schema_ball:WalkingTransfer", "ball_transfer:build"),
     }
     commands: Mapping[str, str] = {"fit-foot": "trundle.systems.walking.cli:fit_foot"}

@@ -23,8 +23,8 @@ def fit_foot(
     no_plots: bool = typer.Option(False, "--no-plots", help="Write no picture."),
 ) -> None:
     """Fit an equivalent rolling foot to measured gait: centre of pressure in the frame of the shank."""
-    from trundle.systems.walking import foot_fit
-    from trundle.systems.walking.gait_data import read_gait
+    from trundle.systems.walking.measured import foot_fit
+    from trundle.systems.walking.measured.gait_data import read_gait
 
     gait = read_gait(data, ankle, knee, plate, hip or None)
     try:

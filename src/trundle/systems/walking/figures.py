@@ -13,7 +13,8 @@ from trundle.records import SceneBody, Trajectory
 from trundle.report import Figure, RunSet, figures_of_runs, sized, style
 from trundle.report import figures as figures_of_kit
 from trundle.report.runs import DrawRun, DrawRuns, Runs
-from trundle.systems.walking import figures_ball, figures_estimate
+from trundle.systems.walking import figures_ball
+from trundle.systems.walking.measured import figures_estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -18,8 +18,8 @@ from trundle.records import Trajectory
 from trundle.report import Metric, MetricGroup, Quantity, RunSet, measure
 from trundle.report.metrics import QUANTITIES
 from trundle.report.metrics import general as general_of_kit
+from trundle.systems.walking.measured.metrics_estimate import ESTIMATE, estimated
 from trundle.systems.walking.metrics_ball import BALL
-from trundle.systems.walking.metrics_estimate import ESTIMATE, estimated
 from trundle.threads import cached_property
 
 Array = NDArray[np.float64]

@@ -14,11 +14,11 @@ from trundle.report import style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from trundle.systems.walking.foot_fit import FittedFoot
+    from trundle.systems.walking.measured.foot_fit import FittedFoot
 
 
 def write_foot_plot(foot: FittedFoot, path: Path) -> Path:
-    """Write roll-over shape and radii of a `trundle.systems.walking.foot_fit.FittedFoot` side by side."""
+    """Write roll-over shape and radii of a `trundle.systems.walking.measured.foot_fit.FittedFoot` side by side."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11.0, 4.6), dpi=150, layout="constrained")

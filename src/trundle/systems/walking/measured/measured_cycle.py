@@ -12,8 +12,8 @@ from trundle.checks import FloatArray, positive
 from trundle.errors import InputError
 from trundle.models.robots.avatar import Avatar, build_avatar
 from trundle.problems.tracking import Tracking
-from trundle.systems.walking.foot_fit import contacts_of, in_shank
-from trundle.systems.walking.gait_data import GaitData
+from trundle.systems.walking.measured.foot_fit import contacts_of, in_shank
+from trundle.systems.walking.measured.gait_data import GaitData
 
 SAMPLES = 240
 """Of the curves over the cycle."""

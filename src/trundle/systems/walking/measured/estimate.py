@@ -15,9 +15,9 @@ from trundle.problems.tracking import Tracking, mean_between
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.scenario import Scenario
 from trundle.status import Status
-from trundle.systems.walking.gait_data import read_gait
-from trundle.systems.walking.measured_cycle import MeasuredCycle, measured_cycle, scaled_avatar
-from trundle.systems.walking.schema_estimate import WalkingEstimate
+from trundle.systems.walking.measured.gait_data import read_gait
+from trundle.systems.walking.measured.measured_cycle import MeasuredCycle, measured_cycle, scaled_avatar
+from trundle.systems.walking.measured.schema_estimate import WalkingEstimate
 
 if TYPE_CHECKING:
     from trundle.plan.walk.plan import WalkPlan

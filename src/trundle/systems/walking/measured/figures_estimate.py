@@ -9,7 +9,7 @@ import numpy as np
 from trundle.records import Trajectory
 from trundle.report import style
 from trundle.report.runs import DrawRun, DrawRuns, Runs
-from trundle.systems.walking.estimate import LEG
+from trundle.systems.walking.measured.estimate import LEG
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +44,8 @@ def forces(runs: Runs, ax: Axes) -> None:
     measured = np.array(found["force_measured"]) / weight
     ax.plot(share, measured, ".", color=style.INK, markersize=4)
     ax.plot([], [], ".", color=style.INK, label="measured")
-    style.dress(ax, "Ground forces of the measured foot", "cycle from lift-off (%)", "force over weight (1)", columns=2)
+    title, axis = "Ground forces of the measured foot", "cycle from lift-off (%)"
+    style.dress(ax, title, axis, "force over weight (1)", runs[""], columns=3)
 
 
 def torques(run: Trajectory, ax: Axes) -> None:

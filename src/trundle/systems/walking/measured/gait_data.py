@@ -10,7 +10,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
-from trundle.systems.walking.motion_files import read_motion
+from trundle.systems.walking.measured.motion_files import read_motion
 
 _FEWEST = 20
 _FASTEST, _SLACK = 25.0, 0.05

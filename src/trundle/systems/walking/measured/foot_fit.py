@@ -16,7 +16,7 @@ from trundle.geometry.sampled.circle_fit import CircleFit, fit_circle
 from trundle.models.robots.avatar import Avatar
 from trundle.records.whole import write_bytes
 from trundle.scenarios.engine.folder import owned
-from trundle.systems.walking.gait_data import GaitData
+from trundle.systems.walking.measured.gait_data import GaitData
 
 BLOCK = 5
 """Number of successive samples that are drawn together, as their errors are correlated."""
@@ -255,7 +255,7 @@ def write_foot(foot: FittedFoot, out: str | Path, source: str, plots: bool = Tru
         for file, text in zip(files, written.values(), strict=True):
             write_bytes(file, text.encode())
         if plots:
-            from trundle.systems.walking.figures_foot import write_foot_plot
+            from trundle.systems.walking.measured.figures_foot import write_foot_plot
 
             files.append(write_foot_plot(foot, folder.target("foot.png")))
     return files

@@ -23,7 +23,7 @@ from trundle.status import Status
 Impact = dict[str, str | float | dict[str, list[list[float]]]]
 Statistics = dict[str, float | str | list[Impact]]
 TOLERANCE = 1e-7
-_ORDERING = {"mumps_pivot_order": 5}
+_ORDERING = {"mumps_pivot_order": 5, "mumps_permuting_scaling": 0, "mumps_scaling": 0}
 """METIS: a fourth of the time of MUMPS' own choice."""
 _PUSHES = ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac", "mult_bound_push")
 _NEIGHBOUR = {"mu_strategy": "adaptive", **{f"warm_start_{push}": 1e-2 for push in _PUSHES}}

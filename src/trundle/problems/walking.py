@@ -21,7 +21,7 @@ from trundle.threads import cached_property
 SIDES = ("left", "right")
 _ROUND_OFF = 1e-9
 _DRIFT = 0.1
-"""m/s: largest of the multipliers eta. Free, they lift a body uphill between nodes for nothing where torques cost alone."""
+"""m/s: largest multiplier eta. Free ones lift a body uphill between nodes for nothing where torques cost alone."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Walking:
 
     x is measured in a frame that moves at the mean speed v, so that a step is periodic. At the nodes the gaps of
     the feet that stand, and the velocities of their points, are zero: eta are the multipliers that make room for
-    both (Gear, Leimkuhler & Gupta 1985); they are of the order h^2.
+    both (Gear, Leimkuhler & Gupta 1985); they are of the order h^2, and bounded.
 
     Attributes
     ----------

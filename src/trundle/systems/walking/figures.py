@@ -31,7 +31,8 @@ def figures(runs: RunSet) -> dict[str, Figure]:
 
 def _comparisons(runs: Runs) -> dict[str, DrawRuns]:
     soles = {run.metadata["walk"]["sole"]["type"] for run in runs.values() if "walk" in run.metadata}
-    return {"costs": costs} if len(soles) > 1 else figures_ball.comparisons(runs)
+    drawn: dict[str, DrawRuns] = {"costs": costs} if len(soles) > 1 else figures_ball.comparisons(runs)
+    return drawn
 
 
 def _of_run(run: Trajectory) -> dict[str, DrawRun]:
@@ -69,7 +70,6 @@ def outlines(run: Trajectory, body: SceneBody, i: int) -> list[Array]:
     return [part[ConvexHull(part).vertices] for part in parts]
 
 
-@sized(7.0, 3.6)
 def costs(runs: Runs, ax: Axes) -> None:
     """Draw the costs of a study's walks side by side: a group for each slope, a colour for each foot."""
     walks = [run for run in runs.values() if "walk" in run.metadata]

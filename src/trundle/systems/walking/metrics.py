@@ -32,10 +32,10 @@ def general(run: Trajectory) -> dict[str, float]:
     ``base_residual`` (N, N m) and ``torque_residual`` (N m): inverse dynamics at the middles of the intervals, of the
     six coordinates of the base and of the joints; ``acceleration_share`` of the cost; ``stance_gap_nodes``,
     ``stance_gap_between`` (m), ``slip_nodes`` (m/s) of feet that stand; ``swing_clearance`` (m) at mid-swing;
-    ``friction_use``; ``energy_balance``: joint work, gravity's work, change of kinetic energy and impacts' losses over the run, divided by all joint work; of impacts,
-    ``impact_residual`` (N s) and ``impact_loss`` (J); gait parameters: ``touch_down_behind`` and ``lift_off_ahead``
-    (m, from ankle to contact), ``arm_leg_phase`` (deg), ``heel_strike`` (% of the cycle from lift-off),
-    ``cost_of_transport``.
+    ``friction_use``; ``energy_balance``: joint work, gravity's work, change of kinetic energy and impacts' losses over
+    the run, divided by all joint work; of impacts, ``impact_residual`` (N s) and ``impact_loss`` (J); gait parameters:
+    ``touch_down_behind`` and ``lift_off_ahead`` (m, from ankle to contact), ``arm_leg_phase`` (deg), ``heel_strike``
+    (% of the cycle from lift-off), ``cost_of_transport``.
     """
     walk = Walk(run)
     values = {

@@ -83,7 +83,7 @@ def costs(runs: Runs, ax: Axes) -> None:
         at, heights = [k + (i - (len(feet) - 1) / 2) * width for k in group], [found[foot, slopes[k]] for k in group]
         bars = ax.bar(at, heights, width, color=style.PALETTE[i % len(style.PALETTE)], label=foot)
         ax.bar_label(bars, fmt="%.2f", fontsize=8)
-    ax.set_xticks(range(len(slopes)), [f"{slope:+g}" for slope in slopes])
+    ax.set_xticks(range(len(slopes)), [f"{slope:g}" for slope in slopes])
     style.dress(ax, "Cost of walking", "slope (deg)", "mean cost (1)", runs[""])
 
 

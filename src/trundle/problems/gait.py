@@ -116,7 +116,7 @@ class Gait:
     leading: str | None = parameter(None, "how the foot in front stands in double support")
     periodicity: Periodicity = parameter("mirrored", "of one step and its mirror image, or of two steps")
     single: Times = parameter((0.2, 0.8), "s, least and largest duration of single support")
-    double: Times = parameter((0.075, 0.3), "s, of double support: the default weights bring it to the least")
+    double: Times = parameter((0.01, 0.3), "s, of double support")
     double_share: Shares | None = parameter(None, "double support over the step, least and largest")
     impacts: bool = parameter(False, "whether feet land with a plastic impact, otherwise at rest")
     landing: Place | None = parameter(
@@ -133,7 +133,7 @@ class Gait:
     friction: NonNegative = parameter(0.8, "coefficient")
     load: Load = parameter(1.4, "largest normal force of a foot over the weight")
     torques: Mapping[str, float] = field(default_factory=lambda: dict(TORQUES))
-    acceleration: NonNegative = parameter(2e-4, "weight of rad/s^2, m/s^2")
+    acceleration: NonNegative = parameter(1e-5, "weight of rad/s^2, m/s^2")
     force: NonNegative = parameter(0.1, "weight of ground forces over the weight")
     arm_swing: Weights = parameter(
         (0.6, 5.0), "arms swing against legs by this share of the hips' angles: share, weight"

@@ -22,6 +22,8 @@ from trundle.threads import cached_property
 
 SIDES = ("left", "right")
 _ROUND_OFF = 1e-9
+_DRIFT = 0.1
+"""m/s: largest multiplier eta. Free ones lift a body uphill between nodes for nothing where torques cost alone."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Walking:
 
     x is measured in a frame that moves at the mean speed v, so that a step is periodic. At the nodes the gaps of
     the feet that stand, and the velocities of their points, are zero: eta are the multipliers that make room for
-    both (Gear, Leimkuhler & Gupta 1985); they are of the order h^2.
+    both (Gear, Leimkuhler & Gupta 1985); they are of the order h^2, and bounded.
 
     Attributes
     ----------
@@ -310,9 +312,9 @@ class Walking:
             upper[places[f"force-{side}-{mode}"]] = np.inf
         # The height of the whole body takes up the gap of the foot that stood first: dynamics do not feel it.
         lifted = self.sole.modes[0] == "rolling"
-        upper[places["lift"]] = np.inf if lifted else 0.0
+        upper[places["lift"]] = _DRIFT if lifted else 0.0
         for side, mode in stands[1:] if lifted else stands:
-            upper[places[f"eta-{side}-{mode}"]] = np.inf
+            upper[places[f"eta-{side}-{mode}"]] = _DRIFT
         lower = -upper
         for side, mode in stands:
             where = places[f"force-{side}-{mode}"]

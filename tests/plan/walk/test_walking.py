@@ -41,6 +41,26 @@ def test_the_swing_foot_lands_without_a_jerk_of_the_leg(plan):
     assert hip[-1] <= np.max(hip[:-1])
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("slope", [0.0, 10.0, -10.0])
+def test_torques_alone_converge_from_the_crude_guess_with_double_support_inside_its_bounds(slope):
+    pure = {"acceleration": 0.0, "force": 0.0, "arm_swing": (0.6, 0.0), "single": (0.05, 0.8), "double": (0.01, 1.0)}
+    walk = plan_walk(Gait(slope=radians(slope), **pure))
+    assert walk.status.label == "success"
+    both = np.diff(walk.times)[walk.standing.all(axis=1)].sum()
+    assert 0.02 < both < 0.3
+    # What the multipliers lift the body by in a step is nothing beside the 0.1 m that it climbs uphill.
+    moved = np.diff(walk.q[:, 2]) - np.diff(walk.times) * (walk.nu[1:, 2] + walk.nu[:-1, 2]) / 2
+    assert abs(np.sum(moved)) < 2e-3
+
+
+@pytest.mark.slow
+def test_a_grid_twice_as_fine_converges_from_the_crude_guess_at_nearly_the_same_cost():
+    coarse, fine = plan_walk(Gait()), plan_walk(Gait(intervals=(32, 12)))
+    assert fine.status.label == "success"
+    assert fine.statistics["cost"] == pytest.approx(coarse.statistics["cost"], rel=0.02)
+
+
 def test_rates_of_a_pelvis_that_looks_straight_up_are_refused():
     omega = np.array([[0.1, 0.2, 0.3]])
     assert np.all(np.isfinite(_angle_rates(np.array([[0.3, 1.57, 0.1]]), omega)))

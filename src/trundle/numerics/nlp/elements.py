@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from trundle.checks import FloatArray, array
 from trundle.errors import CompileError, InputError
+from trundle.numerics.compiled import cache
 from trundle.numerics.compiled.compile import compile_library, find_compiler, library_source
 
 IntArray = NDArray[np.intp]
@@ -165,10 +166,13 @@ class Kernel:
         if not self._compiled:
             return self.functions
         wanted = {k: f for k, f in self.functions.items() if sum(f.nnz_out(i) for i in range(f.n_out())) > 0}
-        if not wanted:
+        library = f"trundle_{self.name}_{sum(self.instructions().values())}"
+        # Writing the C of a large element takes seconds: only where something of this name and size was compiled.
+        known = build or any(path.name.startswith(f"{library}-") for path in cache.entries())
+        if not (wanted and known):
             return self.functions
         names, source = library_source({f"{self.name}_{key}": f for key, f in wanted.items()})
-        path = compile_library(f"trundle_{self.name}", source, build=build)
+        path = compile_library(library, source, build=build)
         if path is None:
             return self.functions
         try:

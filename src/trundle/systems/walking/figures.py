@@ -23,17 +23,18 @@ Array = NDArray[np.float64]
 
 _SNAPSHOTS = 7
 _LEG = (("hip_pitch", "hip", style.BLUE), ("knee", "knee", style.ORANGE), ("ankle_pitch", "ankle", style.RED))
-_PUBLISHED = {0.0: 40.0, 10.0: 55.0, -10.0: 55.0}
-"""Paper 1, section 4.2: heel strike, % of the cycle, on slopes of 0, 10 and -10 degrees.
-
-The swing of a walk that is always on the ground ends before `_LATEST`: what lies beyond is counted in another way.
-"""
-_LATEST = 50.0
 
 
 def figures(runs: RunSet) -> dict[str, Figure]:
     """Return the figures of a run of kind `walking`."""
-    return figures_of_runs(runs, _of_run, _of_all)
+    return figures_of_runs(runs, _of_run, _comparisons)
+
+
+def _comparisons(runs: Runs) -> dict[str, DrawRuns]:
+    soles = {run.metadata["walk"]["sole"]["type"] for run in runs.values() if "walk" in run.metadata}
+    if len(soles) > 1:
+        return {"costs": costs}
+    return {**figures_ball.comparisons(runs), **figures_estimate.comparisons(runs)}
 
 
 def _of_run(run: Trajectory) -> dict[str, DrawRun]:
@@ -48,10 +49,6 @@ def _of_run(run: Trajectory) -> dict[str, DrawRun]:
         "angles": angles,
         **figures_estimate.figures(run),
     }
-
-
-def _of_all(runs: Runs) -> dict[str, DrawRuns]:
-    return {**figures_ball.comparisons(runs), **figures_estimate.comparisons(runs)}
 
 
 def tilt(run: Trajectory) -> float:
@@ -74,6 +71,31 @@ def outlines(run: Trajectory, body: SceneBody, i: int) -> list[Array]:
     flat = uphill(run, placed)[:, [0, 2]]
     parts = np.split(flat, np.cumsum(body.shape["parts"])[:-1])
     return [part[ConvexHull(part).vertices] for part in parts]
+
+
+def costs(runs: Runs, ax: Axes) -> None:
+    """Draw the costs of a study's walks side by side: a group for each slope, a colour for each foot."""
+    walks = [run for run in runs.values() if "walk" in run.metadata]
+    found = {
+        (foot_of(run), round(np.degrees(tilt(run)), 1)): run.metadata["walk"]["statistics"]["cost"] for run in walks
+    }
+    feet, slopes = (sorted(set(values)) for values in zip(*found, strict=True))
+    width = 0.8 / len(feet)
+    for i, foot in enumerate(feet):
+        group = [k for k, slope in enumerate(slopes) if (foot, slope) in found]
+        at, heights = [k + (i - (len(feet) - 1) / 2) * width for k in group], [found[foot, slopes[k]] for k in group]
+        bars = ax.bar(at, heights, width, color=style.PALETTE[i % len(style.PALETTE)], label=foot)
+        ax.bar_label(bars, fmt="%.2f", fontsize=8)
+    ax.set_xticks(range(len(slopes)), [f"{slope:g}" for slope in slopes])
+    style.dress(ax, "Cost of walking", "slope (deg)", "mean cost (1)", runs[""])
+
+
+def foot_of(run: Trajectory) -> str:
+    """Return which foot a walk is on, and what a flat one stands on in double support."""
+    walk = run.metadata["walk"]
+    if walk["sole"]["type"] != "flat":
+        return "rolling"
+    return f"flat: {walk['gait']['trailing'] or 'flat'}, {walk['gait']['leading'] or 'flat'}"
 
 
 @sized(11.0, 4.6)
@@ -122,10 +144,8 @@ def torques(run: Trajectory, ax: Axes) -> None:
     for key, label, colour in _LEG:
         values = run["joint_torque"][order, names.index(f"right_{key}")]
         ax.step(share, values, where="post", color=colour, linewidth=1.6, label=label)
-    strike, published = _strike(run), _PUBLISHED.get(round(float(np.degrees(tilt(run))), 1), 100.0)
+    strike = _strike(run)
     ax.axvline(strike, color=style.GREY, linestyle="--", linewidth=1.0, label=f"heel strike {strike:.0f} %")
-    if published < _LATEST:
-        ax.axvline(published, color=style.GREY, linestyle=":", linewidth=1.5, label=f"paper's {published:.0f} %")
     style.dress(ax, "Torques of the right leg", "cycle from lift-off (%)", "torque (N m)", run)
 
 
@@ -173,7 +193,7 @@ def forces(run: Trajectory, ax: Axes) -> None:
 
 @sized(7.0, 2.4)
 def phases(run: Trajectory, ax: Axes) -> None:
-    """Draw when each foot is on the ground, over one cycle; the label gives our heel strike and a comparable one."""
+    """Draw when each foot is on the ground, over one cycle; the label says when the heel strikes."""
     cycle, start = _cycle(run), run.time[0]
     for i, colour in enumerate((style.ORANGE, style.BLUE)):
         for k in range(len(run) - 1):
@@ -182,9 +202,7 @@ def phases(run: Trajectory, ax: Axes) -> None:
                 width = 100 * (run.time[k + 1] - run.time[k]) / cycle
                 ax.barh(i, width, left=share, height=0.55, color=colour, align="center")
     ax.set_yticks([0, 1], [str(name) for name in run["contact"]])
-    strike, published = _strike(run), _PUBLISHED.get(round(float(np.degrees(tilt(run))), 1), 100.0)
-    beside = f"; paper {published:.0f} %" if published < _LATEST else ""
-    style.dress(ax, "Feet on the ground", f"cycle (%); heel strike {strike:.1f} % after lift-off{beside}", "", run)
+    style.dress(ax, "Feet on the ground", f"cycle (%); heel strike {_strike(run):.1f} % after lift-off", "", run)
 
 
 def _cycle(run: Trajectory) -> float:

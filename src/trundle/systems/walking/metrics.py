@@ -31,12 +31,12 @@ def general(run: Trajectory) -> dict[str, float]:
     """Return the metrics of one walk.
 
     ``base_residual`` (N, N m) and ``torque_residual`` (N m): inverse dynamics at the middles of the intervals, of the
-    six coordinates of the base and of the joints; ``stance_gap_nodes``, ``stance_gap_between`` (m), ``slip_nodes``
-    (m/s) of feet that stand; ``swing_clearance`` (m) at mid-swing; ``friction_use``; ``energy_balance``: joint work,
-    gravity's work, change of kinetic energy and impacts' losses over the run, divided by all joint work; of impacts,
-    ``impact_residual`` (N s) and ``impact_loss`` (J); gait parameters: ``touch_down_behind`` and ``lift_off_ahead``
-    (m, from ankle to contact), ``arm_leg_phase`` (deg), ``heel_strike`` (% of the cycle from lift-off),
-    ``cost_of_transport``.
+    six coordinates of the base and of the joints; ``acceleration_share`` of the cost; ``stance_gap_nodes``,
+    ``stance_gap_between`` (m), ``slip_nodes`` (m/s) of feet that stand; ``swing_clearance`` (m) at mid-swing;
+    ``friction_use``; ``energy_balance``: joint work, gravity's work, change of kinetic energy and impacts' losses over
+    the run, divided by all joint work; of impacts, ``impact_residual`` (N s) and ``impact_loss`` (J); gait parameters:
+    ``touch_down_behind`` and ``lift_off_ahead`` (m, from ankle to contact), ``arm_leg_phase`` (deg), ``heel_strike``
+    (% of the cycle from lift-off), ``cost_of_transport``.
     """
     walk = Walk(run)
     values = {
@@ -61,14 +61,27 @@ def walk_flat(run: Trajectory, parts: Mapping[str, Trajectory]) -> dict[str, flo
 
 
 def flat_foot(run: Trajectory, parts: Mapping[str, Trajectory]) -> dict[str, float]:
-    """Return iterations and cost of the plan with rolling feet, divided by those with flat feet."""
+    """Return iterations and cost of the plan with rolling feet, divided by those with flat feet.
+
+    The main run's to those of the part ``rolling``; for each slope that both feet walk on, the cheapest plan's of each.
+    """
     if "rolling" not in parts:
         raise InputError("parts", sorted(parts), "with the part 'rolling'")
     flat, rolling = (one.metadata["walk"]["statistics"] for one in (run, parts["rolling"]))
-    return {
+    values = {
         "iteration_ratio": rolling["iterations"] / flat["iterations"],
         "cost_ratio": rolling["cost"] / flat["cost"],
     }
+    walks = [one.metadata["walk"] for one in (run, *parts.values()) if "walk" in one.metadata]
+    for name, sign in (("flat", 0.0), ("up", 1.0), ("down", -1.0)):
+        least: dict[bool, float] = {}
+        for walk in walks:
+            if np.sign(walk["gait"]["slope"]) == sign:
+                rolls, cost = walk["sole"]["type"] != "flat", float(walk["statistics"]["cost"])
+                least[rolls] = min(cost, least.get(rolls, np.inf))
+        if len(least) == 2:
+            values[f"cost_ratio_{name}"] = least[True] / least[False]
+    return values
 
 
 @dataclass(frozen=True)
@@ -178,7 +191,9 @@ class Walk:
             tau = np.array(self.pin.rnea(self.model, self.data, middle[k], rate[k], acceleration[k], push))
             base = max(base, float(np.max(np.abs(tau[:6]))))
             joints = max(joints, float(np.max(np.abs(tau[6:] - torque[k]))))
-        return {"base_residual": base, "torque_residual": joints}
+        weight, cost = float(self.walk["gait"]["acceleration"]), float(self.walk["statistics"]["cost"])
+        share = weight * float(np.sum(acceleration**2 * h)) / (float(np.sum(h)) * cost)
+        return {"base_residual": base, "torque_residual": joints, "acceleration_share": share}
 
     def _pushes(self, q: Array, k: int) -> Any:
         """Return the forces of the ground on the bodies, each in the axes of its joint."""
@@ -343,6 +358,7 @@ def _other(name: str) -> str:
 _WALK = {
     "base_residual": Quantity("N", "largest residual of the base's dynamics, recomputed with Pinocchio"),
     "torque_residual": Quantity("N m", "largest residual of the joints' dynamics, recomputed with Pinocchio"),
+    "acceleration_share": Quantity("1", "of the cost: the term of accelerations"),
     "stance_gap": Quantity("m", "largest |gap| of feet that stand, at nodes and between them"),
     "slip_nodes": Quantity("m/s", "largest speed of the contact points of feet that stand, at nodes"),
     "swing_clearance": Quantity("m", "least height of the swing foot at mid-swing"),
@@ -368,6 +384,10 @@ GROUPS = (
         {
             "iteration_ratio": Quantity("1", "iterations of the rolling foot over the flat foot's"),
             "cost_ratio": Quantity("1", "cost of the rolling foot over the flat foot's, same problem otherwise"),
+            **{
+                f"cost_ratio_{slope}": Quantity("1", f"the same of the cheapest plans {where}")
+                for slope, where in (("flat", "on the flat"), ("up", "uphill"), ("down", "downhill"))
+            },
         },
         flat_foot,
         always=True,

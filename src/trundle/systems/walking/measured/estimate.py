@@ -109,7 +109,7 @@ class MeasuredWalk:
             made=made,
             progress=(lambda it: share(min(1.0, it.number / 60))) if share else None,
         )
-        found: dict[str, Any] = {
+        found: dict[str, object] = {
             "period": self.cycle.period,
             "swing": self.cycle.swing,
             "speed": self.gait.speed,
@@ -135,7 +135,7 @@ class MeasuredWalk:
             found[name] = sigma * float(np.sqrt(2 * np.mean(off[:, columns] ** 2)))
         return found
 
-    def _cycle(self, plan: WalkPlan, deviation: tuple[FloatArray, FloatArray]) -> dict[str, Any]:
+    def _cycle(self, plan: WalkPlan, deviation: tuple[FloatArray, FloatArray]) -> dict[str, object]:
         """Return estimates, their deviations and the measured forces of the measured leg's cycle, from its lift-off.
 
         Forces (2N, 2) are forward and up, N; torques (2N, 3) of hip, knee and ankle, N m; at `times` (2N,), s.

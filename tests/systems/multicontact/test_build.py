@@ -72,7 +72,7 @@ def test_what_is_recorded_agrees_with_itself(walked) -> None:
 def test_the_momentum_that_previews_drop_is_told_from_where_each_plan_was_made(walked) -> None:
     body, planned = walked["angular_momentum_estimated"], walked["angular_momentum_planned"]
     off = np.abs(planned - body).max(axis=1)
-    assert (off == 0.0).mean() > 0.2, "plans, one in four of the ticks that are kept, begin at what is estimated"
+    assert (off < 1e-12).mean() > 0.2, "plans, one in four of the ticks that are kept, begin at what is estimated"
     assert off.max() < 0.3
     assert np.ptp(body[:, 2]) > 0.3
     assert np.abs(body - walked["angular_momentum"]).max() < 0.3, "the plant's own"

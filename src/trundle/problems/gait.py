@@ -164,7 +164,7 @@ class Gait:
 
     def check(self, avatar: Avatar) -> None:
         """Raise `InputError` where the gait asks for what no pose of this avatar has: places off its sole, angles."""
-        length = float(avatar.foot.semi_axes[0])
+        length = float(avatar.foot.sole.points_with_normal([1.0, 0.0, 0.0])[0][0])
         for name in ("landing", "rolling_on"):
             at = getattr(self, name)
             if self.sole == "rolling" and at is not None and not abs(at) < length:

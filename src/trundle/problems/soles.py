@@ -9,10 +9,10 @@ from typing import final
 
 import casadi as ca
 
-from trundle.checks import FloatArray, array
+from trundle.checks import FloatArray
 from trundle.contact.motion import Motion
 from trundle.errors import InputError
-from trundle.geometry.support import Support, ellipsoid_support
+from trundle.geometry.boundary import SupportLike
 
 UP = ca.SX(ca.DM([0.0, 0.0, 1.0]))
 
@@ -92,20 +92,15 @@ class RollingSole(Sole):
 
     Parameters
     ----------
-    shape : Support
+    shape : SupportLike
     center : (3,) m
         The shape's origin C in the foot's frame.
     """
 
-    shape: Support
+    shape: SupportLike
     center: FloatArray
 
     modes = ("rolling",)
-
-    @classmethod
-    def ellipsoid(cls, semi_axes: FloatArray, center: FloatArray) -> RollingSole:
-        """Return the sole of an ellipsoid with `semi_axes` (3,) m."""
-        return cls(ellipsoid_support(semi_axes), array("center", center, (3,), unit="m"))  # type: ignore[arg-type]
 
     def local(self, motion: Motion) -> ca.SX:
         """Return C to P (3,), m, in the foot's axes: the contact, or the lowest point of a foot in the air."""

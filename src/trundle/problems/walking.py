@@ -74,11 +74,9 @@ class Walking:
         self.weight = 9.81 * avatar.robot.mass
         self.n = self.model.nu.shape[0]
         self.joints = tuple(_joint_names(avatar))
-        self.sole: Sole = (
-            RollingSole.ellipsoid(avatar.foot.semi_axes, avatar.foot.center)
-            if gait.sole == "rolling"
-            else FlatSole(avatar.foot.flat)
-        )
+        body = avatar.foot.sole.representations.support
+        rolls = gait.sole == "rolling" and body is not None
+        self.sole: Sole = RollingSole(body, avatar.foot.center) if rolls else FlatSole(avatar.foot.flat)
         self.supports = _supports(gait, self.sole)
         self.problem = self._problem()
 

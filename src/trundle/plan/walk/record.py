@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 import casadi as ca
@@ -189,9 +190,11 @@ def _quaternions(R: FloatArray) -> FloatArray:
 def _metadata(walking: Walking, plan: WalkPlan, steps: int) -> dict[str, Any]:
     avatar: Avatar = walking.avatar
     sole = walking.sole
-    shape: dict[str, str | list[float]] = {"type": walking.gait.sole}
+    shape: dict[str, Any] = {"type": walking.gait.sole}
     if isinstance(sole, RollingSole):
-        shape |= {"semi_axes": list(sole.shape.semi_axes), "center": np.asarray(sole.center).tolist()}  # type: ignore[attr-defined]
+        body = avatar.foot.sole
+        sizes = {field.name: np.asarray(getattr(body, field.name)).tolist() for field in fields(body)}  # type: ignore[arg-type]
+        shape |= {"shape": type(body).__name__.lower(), **sizes, "center": np.asarray(sole.center).tolist()}
     elif isinstance(sole, FlatSole):
         shape["corners"] = sole.corners.tolist()
     return {

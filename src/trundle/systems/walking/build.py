@@ -11,6 +11,7 @@ from trundle.models.robots.avatar import Avatar, build_avatar
 from trundle.problems.gait import TORQUES, Gait
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.scenario import Scenario
+from trundle.scenarios.shapes import shape_of
 from trundle.status import Status
 from trundle.systems.walking.schema import WalkingWalk
 
@@ -25,8 +26,9 @@ def build(scenario: Scenario) -> PlannedWalk:
     with error_context("avatar", scenario):
         avatar = build_avatar(tables.avatar.sex, tables.avatar.mass, tables.avatar.height)
     if tables.foot is not None:
-        with error_context("foot", scenario, {"semi_axes": "foot.shape.semi_axes"}):
-            avatar = avatar.on_foot(tables.foot.shape.semi_axes, tables.foot.center)
+        sole = shape_of(scenario, tables.foot.shape, "foot.shape")
+        with error_context("foot", scenario):
+            avatar = avatar.on_foot(sole, tables.foot.center)
     given = (tables.avatar, tables.walk, tables.phases, tables.cost, tables.limits, tables.plan)
     with error_context("walk", scenario):
         gait = Gait(

@@ -19,6 +19,8 @@ from trundle.threads import cached_property
 
 Array = NDArray[np.float64]
 SIDES = ("left", "right")
+_STEP = 1e-30
+_STEPS = 1j * _STEP * np.eye(3)
 _BETWEEN = (0.2, 0.4, 0.5, 0.6, 0.8)
 
 
@@ -32,13 +34,28 @@ class Sole:
         """Return the lowest point (3,) of a foot with the orientation R, or the middle of a flat sole."""
         if self.shape["type"] == "flat":
             return np.mean(self.shape["corners"], axis=0)
-        squares, n = np.square(self.shape["semi_axes"]), R[2]
-        return np.array(self.shape["center"]) - squares * n / np.sqrt(n @ (squares * n))
+        # The gradient of the support function at -R'e_z, by complex steps.
+        return np.array(self.shape["center"]) + [_support(self.shape, -R[2] + step).imag / _STEP for step in _STEPS]
 
     def gap(self, R: Array, p: Array) -> float:
         """Return the least height (m) of the sole above the ground; R, p are orientation and origin of the foot."""
         points = np.array(self.shape["corners"]) if self.shape["type"] == "flat" else self.point(R)[None]
         return float(np.min((points @ R.T + p)[:, 2]))
+
+
+def _support(shape: Mapping[str, Any], u: NDArray[np.complex128]) -> np.complex128:
+    """Return h(u) of a sphere, an ellipsoid or a superellipsoid: the dual norm of its exponents."""
+    kind = shape.get("shape", "ellipsoid")
+    if kind not in ("sphere", "ellipsoid", "superellipsoid"):
+        raise InputError("walk.sole.shape", kind, "sphere, ellipsoid or superellipsoid")
+    axes = np.full(3, shape["radius"]) if kind == "sphere" else np.array(shape["semi_axes"])
+    p, q = np.broadcast_to(shape.get("exponents", 2.0), 2)
+    rounding, length = float(shape.get("rounding", 0.0)), np.sqrt(u @ u)
+    blunt = rounding if max(p, q) > 2.0 else 0.0
+    x, y, z = (axes * u) ** 2 + (blunt * length) ** 2
+    p, q = p / (p - 1), q / (q - 1)
+    norm = ((x ** (p / 2) + y ** (p / 2)) ** (q / p) + z ** (q / 2)) ** (1 / q)
+    return norm if blunt else norm + rounding * length
 
 
 class Walk:

@@ -34,7 +34,7 @@ def stance(shape):
     p, R, v, w = ca.SX.sym("p", 3), ca.SX.sym("R", 3, 3), ca.SX.sym("v", 3), ca.SX.sym("w", 3)
     still = {"Jw": ca.SX(3, 1), "Jv": ca.SX(3, 1), "al": ca.SX(3, 1), "a": ca.SX(3, 1)}
     motion = Motion(p=p, R=R, v=v, w=w, **still)
-    foot = RollingSole(shape.representations.support, CENTER).stance(motion, "rolling")
+    foot = RollingSole(shape.representations.support, ca.SX(ca.DM(CENTER))).stance(motion, "rolling")
     return ca.Function("stance", [p, R, v, w], [foot.gaps, foot.points[0], foot.rows])
 
 
@@ -78,3 +78,17 @@ def test_the_lowest_point_is_that_of_the_metrics_and_of_a_search(shape):
         starts = [(a, -1.0) for a in (0.0, 1.6, 3.1, 4.7)]
         low = min(minimize(height, start, method="Nelder-Mead", tol=1e-12).fun for start in starts)
         assert low == pytest.approx(gap[0], abs=1e-8)
+
+
+def test_a_stretched_sole_is_the_ellipsoid_of_those_axes_as_deep_below_the_ankle():
+    avatar, factors = tr.build_avatar(), [0.8, 1.2, 0.7]
+    stretch, turn = ca.SX.sym("s", 3), ca.SX.sym("r", 3, 3)
+    still = dict.fromkeys(("p", "v", "w", "Jw", "Jv", "al", "a"), ca.SX(3, 1))
+    free = RollingSole.of(avatar.foot, stretch).probe(Motion(R=turn, **still)).p
+    other = RollingSole.of(avatar.stretched(factors).foot).probe(Motion(R=turn, **still)).p
+    numbers = ca.Function("points", [stretch, turn], [free, other])
+    for angles in ([0.0, 0.0, 0.0], [0.1, 0.4, -0.2], [-0.2, -0.5, 0.1]):
+        found = numbers(factors, Rotation.from_rotvec(angles).as_matrix())
+        np.testing.assert_allclose(*(np.array(value).ravel() for value in found), atol=1e-14)
+    assert avatar.stretched(factors).foot.depth == pytest.approx(avatar.foot.depth)
+    assert avatar.stretched(factors).base_height == pytest.approx(avatar.base_height)

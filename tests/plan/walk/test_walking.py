@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from trundle.errors import InputError
+from trundle.geometry import Sphere
+from trundle.models.robots.avatar import build_avatar
 from trundle.plan.walk.plan import load_walk
 from trundle.plan.walk.record import _angle_rates
 from trundle.plan.walk.walking import plan_walk
@@ -59,6 +61,30 @@ def test_a_grid_twice_as_fine_converges_from_the_crude_guess_at_nearly_the_same_
     coarse, fine = plan_walk(Gait()), plan_walk(Gait(intervals=(32, 12)))
     assert fine.status.label == "success"
     assert fine.statistics["cost"] == pytest.approx(coarse.statistics["cost"], rel=0.02)
+
+
+@pytest.mark.slow
+def test_semi_axes_that_the_plan_chooses_are_an_optimum_among_fixed_feet(plan):
+    """On the foot it chose the walk costs the same; on those a little longer or shorter, more."""
+    free = plan_walk(replace(GAIT, stretch=(0.7, 1.3)), guess=plan)
+    assert free.status.label == "success"
+    assert free.statistics["cost"] < 0.99 * plan.statistics["cost"]
+    a, b, c = free.stretch
+    assert 0.7 < a < 1.3
+    costs = [
+        plan_walk(GAIT, build_avatar().stretched([a * share, b, c]), guess=free).statistics["cost"]
+        for share in (0.95, 1.0, 1.05)
+    ]
+    assert costs[1] == pytest.approx(free.statistics["cost"], rel=1e-5)
+    assert costs[1] < min(costs[0], costs[2])
+
+
+def test_factors_of_a_sole_that_cannot_be_stretched_are_refused():
+    for wrong in ({"stretch": (1.2, 0.8)}, {"sole": "flat"}, {"impacts": True}):
+        with pytest.raises(InputError, match="stretch"):
+            Gait(**{"stretch": (0.8, 1.2)} | wrong)
+    with pytest.raises(InputError, match="sole"):
+        Gait(stretch=(0.8, 1.2)).check(build_avatar().on_foot(Sphere(0.2), [0.0, 0.0, 0.1]))
 
 
 def test_rates_of_a_pelvis_that_looks_straight_up_are_refused():

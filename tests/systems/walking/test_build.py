@@ -112,6 +112,18 @@ def test_an_ellipsoid_as_a_superellipsoid_walks_as_the_ellipsoid_does(walked, tm
 
 
 @pytest.mark.slow
+def test_semi_axes_that_the_plan_chose_are_in_the_record(walked, tmp_path):
+    run(load_scenario("walk-flat", (*COARSE, "avatar.stretch=[0.9, 1.1]")), tmp_path / "run", plots=False)
+    record, own = (load_trajectory(at / "trajectory.nc") for at in (tmp_path / "run", walked.directory))
+    walk = record.metadata["walk"]
+    factors = np.array(walk["statistics"]["stretch"])
+    np.testing.assert_allclose(walk["sole"]["semi_axes"], factors * own.metadata["walk"]["sole"]["semi_axes"])
+    values = general(record)
+    assert max(values["base_residual"], values["stance_gap_nodes"], values["slip_nodes"]) <= 1e-6
+    assert values["cost"] < 0.99 * general(own)["cost"]
+
+
+@pytest.mark.slow
 def test_a_blunt_sole_is_walked_on(tmp_path):
     """Flatter below than an ellipsoid, recomputed from a support map of its own."""
     sole = '{type="superellipsoid", semi_axes=[0.135, 0.05, 0.035], exponents=[2.5, 2.5], rounding=0.01}'

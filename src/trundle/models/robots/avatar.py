@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, choice, positive
 from trundle.errors import InputError
-from trundle.geometry import Ellipsoid, Shape
+from trundle.geometry import Ellipsoid, Shape, Superellipsoid
 from trundle.models.urdf.description import JointDescription, LinkDescription, LinkInertia, RobotDescription, Vector
 
 SEXES = ("male", "female")
@@ -96,6 +96,16 @@ class Avatar:
         flat = np.column_stack([foot.flat[:, :2], np.full(len(foot.flat), -foot.depth)])
         lifted = self.base_height + foot.depth - self.foot.depth
         return replace(self, foot=replace(foot, flat=flat), base_height=lifted)
+
+    def stretched(self, factors: ArrayLike) -> Avatar:
+        """Return the avatar with the rolling sole's semi-axes times `factors` (3,), as deep below the ankle."""
+        s = array("factors", factors, (3,), above=0.0)
+        sole = self.foot.sole
+        if not isinstance(sole, Ellipsoid | Superellipsoid) or getattr(sole, "rounding", 0.0):
+            raise InputError("sole", type(sole).__name__, "an ellipsoid, or a superellipsoid without rounding")
+        x, y, _ = self.foot.center
+        axes = (s * sole.semi_axes).tolist()
+        return self.on_foot(replace(sole, semi_axes=axes), [x, y, axes[2] - self.foot.depth])
 
 
 def build_avatar(

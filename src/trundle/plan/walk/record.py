@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import casadi as ca
@@ -31,6 +31,8 @@ def record_walk(walking: Walking, plan: WalkPlan, steps: int) -> Trajectory:
 
     Contacts are the feet, ``left`` and ``right``.
     """
+    if "stretch" in plan.statistics:
+        walking = Walking(walking.avatar.stretched(plan.stretch), replace(walking.gait, stretch=None))
     whole = repeat(plan, steps)
     held = np.minimum(np.arange(len(whole.times)), len(whole.torque) - 1)
     turn = Rotation.from_euler("ZYX", whole.q[:, 3:6])
@@ -194,7 +196,7 @@ def _metadata(walking: Walking, plan: WalkPlan, steps: int) -> dict[str, Any]:
     if isinstance(sole, RollingSole):
         body = avatar.foot.sole
         sizes = {field.name: np.asarray(getattr(body, field.name)).tolist() for field in fields(body)}  # type: ignore[arg-type]
-        shape |= {"shape": type(body).__name__.lower(), **sizes, "center": np.asarray(sole.center).tolist()}
+        shape |= {"shape": type(body).__name__.lower(), **sizes, "center": avatar.foot.center.tolist()}
     elif isinstance(sole, FlatSole):
         shape["corners"] = sole.corners.tolist()
     return {

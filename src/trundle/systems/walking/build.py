@@ -81,7 +81,8 @@ class PlannedWalk:
 
         table = self.scenario.read(WalkingWalk).replay
         plan = self.found["plan"]
-        robot = walking_robot(self.avatar, plan.gravity, self.gait.friction)
+        avatar = self.avatar if self.gait.stretch is None else self.avatar.stretched(plan.stretch)
+        robot = walking_robot(avatar, plan.gravity, self.gait.friction)
         found = replay_walk(robot, plan, table.steps, period=table.period)
         n = len(found.largest) // 2
         told = {

@@ -34,7 +34,7 @@ _Joint = Literal[
 _Stand = Literal["rolling", "flat", "toe", "heel", "toe-point"]
 
 
-class AvatarTable(table_of(Gait, ["sole"])):
+class AvatarTable(table_of(Gait, ["sole", "stretch"])):
     """The walker: the avatar of Dumas et al. 2007."""
 
     sex: Literal["male", "female"] = Field(default="male", description="table of segments")

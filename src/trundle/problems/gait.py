@@ -173,6 +173,9 @@ class Gait:
 
     def check(self, avatar: Avatar) -> None:
         """Raise `InputError` where the gait asks for what no pose of this avatar has: places off its sole, angles."""
+        if avatar.right is not None and (self.periodicity == "mirrored" or self.sole == "flat" or self.stretch):
+            allowed = "'full', sole 'rolling' and no stretch, where the right foot is not the left one's image"
+            raise InputError("periodicity", self.periodicity, allowed)
         if self.stretch is not None:
             avatar.stretched([1.0] * 3)
         length = float(avatar.foot.sole.points_with_normal([1.0, 0.0, 0.0])[0][0])

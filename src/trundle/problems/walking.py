@@ -77,9 +77,12 @@ class Walking:
         self.n = self.model.nu.shape[0]
         self.joints = tuple(_joint_names(avatar))
         self.stretch = ca.SX.sym("stretch", 0 if gait.stretch is None else 3)
-        self.sole: Sole = FlatSole(avatar.foot.flat)
-        if gait.sole == "rolling":
-            self.sole = RollingSole.of(avatar.foot, None if gait.stretch is None else self.stretch)
+        free = None if gait.stretch is None else self.stretch
+        self.soles: dict[str, Sole] = {
+            side: RollingSole.of(foot, free) if gait.sole == "rolling" else FlatSole(foot.flat)
+            for side, foot in avatar.feet.items()
+        }
+        self.sole = self.soles["left"]
         self.supports = _supports(gait, self.sole)
         self.problem = self._problem()
 
@@ -114,7 +117,10 @@ class Walking:
         """Every way either foot can stand in the cycle."""
         used = {(side, mode) for support in self.supports for side, mode in support.stances.items()}
         used |= {(side, self.sole.modes[0]) for side in SIDES}
-        return {(side, mode): self.sole.stance(self.model.motions[f"{side}_foot"], mode) for side, mode in sorted(used)}
+        return {
+            (side, mode): self.soles[side].stance(self.model.motions[f"{side}_foot"], mode)
+            for side, mode in sorted(used)
+        }
 
     @cached_property
     def inputs(self) -> dict[str, ca.SX]:
@@ -238,7 +244,7 @@ class Walking:
         single = len(support.stances) == 1
         if single:
             swing = SIDES[1 - SIDES.index(next(iter(support.stances)))]
-            height = self.sole.clearance(self.model.motions[f"{swing}_foot"])
+            height = self.soles[swing].clearance(self.model.motions[f"{swing}_foot"])
             clock = every.clock[0]  # type: ignore[index]
             bump = 4 * gait.clearance * clock * (1 - clock)
             if gait.clearance_power == 2:
@@ -290,9 +296,10 @@ class Walking:
         return [Condition(f"gap {side}", stance.gaps), Condition(f"slip {side}", stance.rows)]
 
     def _imposed(self, side: str, at: float | None, lateral: bool = True) -> list[Condition]:
-        if at is None or not isinstance(self.sole, RollingSole):
+        sole = self.soles[side]
+        if at is None or not isinstance(sole, RollingSole):
             return []
-        local = self.sole.local(self.model.motions[f"{side}_foot"])
+        local = sole.local(self.model.motions[f"{side}_foot"])
         wanted = [at, 0.0] if lateral else [at]
         return [Condition(f"contact {side}", local[: len(wanted)], wanted, wanted)]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from trundle.errors import InputError
-from trundle.geometry import Sphere
+from trundle.geometry import Sphere, Superellipsoid
 from trundle.models.robots.avatar import build_avatar
 from trundle.plan.walk.plan import load_walk
 from trundle.plan.walk.record import _angle_rates
@@ -77,6 +77,22 @@ def test_semi_axes_that_the_plan_chooses_are_an_optimum_among_fixed_feet(plan):
     ]
     assert costs[1] == pytest.approx(free.statistics["cost"], rel=1e-5)
     assert costs[1] < min(costs[0], costs[2])
+
+
+@pytest.mark.slow
+def test_a_walk_on_two_different_feet_costs_as_much_as_its_mirror_image():
+    full, own = replace(GAIT, periodicity="full"), build_avatar()
+    sole, center = Superellipsoid([0.12, 0.05, 0.04], 1.9), [0.05, 0.0, -0.045]
+    one = own.on_foot(sole, center, right=True)
+    other = own.on_foot(sole, center).on_foot(own.foot.sole, own.foot.center, right=True)
+    right, left = (plan_walk(full, avatar) for avatar in (one, other))
+    assert right.status.label == left.status.label == "success"
+    assert right.statistics["cost"] == pytest.approx(left.statistics["cost"], rel=1e-4)
+
+
+def test_two_different_feet_need_a_full_cycle():
+    with pytest.raises(InputError, match="periodicity"):
+        GAIT.check(build_avatar().on_foot(Sphere(0.2), [0.0, 0.0, 0.1], right=True))
 
 
 def test_factors_of_a_sole_that_cannot_be_stretched_are_refused():

@@ -124,6 +124,20 @@ def test_semi_axes_that_the_plan_chose_are_in_the_record(walked, tmp_path):
 
 
 @pytest.mark.slow
+def test_two_different_feet_are_walked_on(walked, tmp_path):
+    full = (*COARSE, "right_" + FOOT, 'phases.periodicity="full"')
+    run(load_scenario("walk-flat", full), tmp_path / "run", plots=False)
+    record = load_trajectory(tmp_path / "run" / "trajectory.nc")
+    assert (record.status, record.feasible) == (Status.SUCCESS, True)
+    assert (
+        record.metadata["walk"]["sole"] == load_trajectory(walked.directory / "trajectory.nc").metadata["walk"]["sole"]
+    )
+    assert record.metadata["walk"]["right_sole"]["semi_axes"] == [0.121, 0.055, 0.045]
+    values = general(record)
+    assert max(values["base_residual"], values["stance_gap_nodes"], values["slip_nodes"]) <= 1e-6
+
+
+@pytest.mark.slow
 def test_a_blunt_sole_is_walked_on(tmp_path):
     """Flatter below than an ellipsoid, recomputed from a support map of its own."""
     sole = '{type="superellipsoid", semi_axes=[0.135, 0.05, 0.035], exponents=[2.5, 2.5], rounding=0.01}'
@@ -174,6 +188,9 @@ def test_the_example_of_flat_feet_stands_on_face_line_and_point():
         ('foot={shape={type="torus", major=0.1, minor=0.02}, center=[0, 0, 0]}', "foot.shape"),
         (FOOT.replace("0.121", "0.0"), "foot.shape.semi_axes"),
         (FOOT.replace("-0.05]", "0.05]"), "foot.center"),
+        ("right_" + FOOT.replace("-0.05]", "0.05]"), "right_foot.center"),
+        ("right_" + FOOT, "phases.periodicity"),
+        ("avatar.stretch=[1.2, 0.8]", "avatar.stretch"),
     ],
 )
 def test_bad_input_is_refused(change, message):

@@ -32,7 +32,7 @@ def walking_robot(avatar: Avatar, gravity: FloatArray | None = None, friction: f
 
     Its base hangs on six joints: x = (q, nu) of a `trundle.plan.walk.plan.WalkPlan`.
     """
-    foot = {f"{side}_foot": Foot(avatar.foot.sole, position=avatar.foot.center.tolist()) for side in ("left", "right")}
+    foot = {f"{side}_foot": Foot(foot.sole, position=foot.center.tolist()) for side, foot in avatar.feet.items()}
     return robot_from_urdf(
         avatar.robot,
         foot,

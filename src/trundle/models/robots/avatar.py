@@ -64,6 +64,8 @@ class Avatar:
     robot : RobotDescription
         Base ``pelvis`` with its origin at the joint L5-S1; x forward, y left, z up; zero angles: standing upright.
     foot : AvatarFoot
+    right : AvatarFoot, optional
+        The right foot, where it is another one than the left.
     base_height : float, m
         Height of the base's origin above the ground when it stands upright.
     """
@@ -74,11 +76,18 @@ class Avatar:
     robot: RobotDescription
     foot: AvatarFoot
     base_height: float
+    right: AvatarFoot | None = None
 
-    def on_foot(self, sole: Shape, center: ArrayLike) -> Avatar:
+    @property
+    def feet(self) -> dict[str, AvatarFoot]:
+        """The feet by side, ``left`` and ``right``."""
+        return {"left": self.foot, "right": self.right or self.foot}
+
+    def on_foot(self, sole: Shape, center: ArrayLike, *, right: bool = False) -> Avatar:
         """Return the avatar on another smooth convex sole with its origin at `center` (3,) m in the frame of the ankle.
 
         It stands as upright; the flat sole for comparison keeps its outline at the new foot's depth below the ankle.
+        With `right` the right foot alone is changed.
 
         Raises
         ------
@@ -93,6 +102,8 @@ class Avatar:
         if foot.depth <= 0.0:
             allowed = f"a height below {foot.depth + at[2]:g} (m): a foot lowest below the ankle"
             raise InputError("center", at.tolist(), allowed)
+        if right:
+            return replace(self, right=foot)
         flat = np.column_stack([foot.flat[:, :2], np.full(len(foot.flat), -foot.depth)])
         lifted = self.base_height + foot.depth - self.foot.depth
         return replace(self, foot=replace(foot, flat=flat), base_height=lifted)

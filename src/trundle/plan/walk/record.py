@@ -13,10 +13,10 @@ from scipy.spatial.transform import Rotation
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
-from trundle.models.robots.avatar import Avatar
+from trundle.models.robots.avatar import Avatar, AvatarFoot
 from trundle.models.robots.body_shapes import avatar_scene
 from trundle.plan.walk.plan import WalkPlan, repeat
-from trundle.problems.soles import FlatSole, RollingSole
+from trundle.problems.soles import FlatSole
 from trundle.problems.walking import SIDES, Walking
 from trundle.records import ROBOT, Trajectory, make_dataset
 from trundle.status import Status
@@ -146,8 +146,8 @@ def _kinematics(walking: Walking, names: Sequence[str]) -> ca.Function:
     feet = []
     for side in SIDES:
         motion = model.motions[f"{side}_foot"]
-        probe = walking.sole.probe(motion)
-        feet += [probe.p, probe.v, ca.mmin(walking.sole.clearance(motion)), motion.p[0]]
+        probe = walking.soles[side].probe(motion)
+        feet += [probe.p, probe.v, ca.mmin(walking.soles[side].clearance(motion)), motion.p[0]]
     base = model.motions[walking.avatar.robot.base]
     links = {link.name: link for link in walking.avatar.robot.links}
     motions = [model.motions[name] for name in names]
@@ -189,16 +189,15 @@ def _quaternions(R: FloatArray) -> FloatArray:
     return flat * sign[:, :, None]
 
 
+def _sole(foot: AvatarFoot, kind: str) -> dict[str, Any]:
+    if kind == "flat":
+        return {"type": kind, "corners": foot.flat.tolist()}
+    sizes = {field.name: np.asarray(getattr(foot.sole, field.name)).tolist() for field in fields(foot.sole)}  # type: ignore[arg-type]
+    return {"type": kind, "shape": type(foot.sole).__name__.lower(), **sizes, "center": foot.center.tolist()}
+
+
 def _metadata(walking: Walking, plan: WalkPlan, steps: int) -> dict[str, Any]:
     avatar: Avatar = walking.avatar
-    sole = walking.sole
-    shape: dict[str, Any] = {"type": walking.gait.sole}
-    if isinstance(sole, RollingSole):
-        body = avatar.foot.sole
-        sizes = {field.name: np.asarray(getattr(body, field.name)).tolist() for field in fields(body)}  # type: ignore[arg-type]
-        shape |= {"shape": type(body).__name__.lower(), **sizes, "center": avatar.foot.center.tolist()}
-    elif isinstance(sole, FlatSole):
-        shape["corners"] = sole.corners.tolist()
     return {
         "message": "" if plan.status is Status.SUCCESS else str(plan.statistics.get("worst", "")),
         "physics": {
@@ -211,7 +210,8 @@ def _metadata(walking: Walking, plan: WalkPlan, steps: int) -> dict[str, Any]:
             **plan.settings,
             "statistics": dict(plan.statistics),
             "steps": steps,
-            "sole": shape,
+            "sole": _sole(avatar.foot, walking.gait.sole),
+            "right_sole": _sole(avatar.feet["right"], walking.gait.sole),
             "mirror": None if plan.mirror is None else plan.mirror.tolist(),
             "standing": {support.name: list(support.stances) for support in walking.supports},
             "duration": plan.duration,

@@ -25,10 +25,11 @@ def build(scenario: Scenario) -> PlannedWalk:
     tables = scenario.read(WalkingWalk)
     with error_context("avatar", scenario):
         avatar = build_avatar(tables.avatar.sex, tables.avatar.mass, tables.avatar.height)
-    if tables.foot is not None:
-        sole = shape_of(scenario, tables.foot.shape, "foot.shape")
-        with error_context("foot", scenario):
-            avatar = avatar.on_foot(sole, tables.foot.center)
+    for key, table in (("foot", tables.foot), ("right_foot", tables.right_foot)):
+        if table is not None:
+            sole = shape_of(scenario, table.shape, f"{key}.shape")
+            with error_context(key, scenario):
+                avatar = avatar.on_foot(sole, table.center, right=key == "right_foot")
     given = (tables.avatar, tables.walk, tables.phases, tables.cost, tables.limits, tables.plan)
     with error_context("walk", scenario):
         gait = Gait(
@@ -36,7 +37,7 @@ def build(scenario: Scenario) -> PlannedWalk:
             torques={**TORQUES, **tables.cost.torques},
             **{name: value for table in given for name, value in table.values().items()},
         )
-    with error_context("walk", scenario, {"ranges": "limits.joints"}):
+    with error_context("walk", scenario, {"ranges": "limits.joints", "periodicity": "phases.periodicity"}):
         gait.check(avatar)
     guess = None
     if tables.plan.warm_from is not None:

@@ -78,6 +78,7 @@ class Walk:
         self.order = [[str(name) for name in run["joint"]].index(name) for name in names]
         self.frames = [self.model.getFrameId(f"{side}_foot") for side in SIDES]
         self.sole = Sole(self.walk["sole"])
+        self.soles = (self.sole, Sole(self.walk.get("right_sole", self.walk["sole"])))
 
     @cached_property
     def q(self) -> Array:
@@ -161,7 +162,7 @@ class Walk:
             about = self.run["contact_moment"][k, i] if "contact_moment" in self.run else 0.0
             moment = np.array([0.0, 0.0, about])
             smooth = self.sole.shape["type"] != "flat"
-            at = p + R @ self.sole.point(R) if smooth else self.run["contact_position"][k, i]
+            at = p + R @ self.soles[i].point(R) if smooth else self.run["contact_position"][k, i]
             joint = self.model.frames[frame].parentJoint
             place = self.data.oMi[joint]
             Rj, pj = np.array(place.rotation), np.array(place.translation)
@@ -172,16 +173,16 @@ class Walk:
         """Return gaps and slips of feet that stand, and the clearance at mid-swing."""
         nodes = [self.feet(q, nu) for q, nu in zip(self.q, self.nu, strict=True)]
         pairs = [(node[i], k, i) for k, node in enumerate(nodes) for i in range(2) if self.at_nodes[k, i]]
-        gaps = [abs(self.sole.gap(R, p)) for (R, p, *_), _, _ in pairs]
+        gaps = [abs(self.soles[i].gap(R, p)) for (R, p, *_), _, i in pairs]
         stood = np.argwhere(self.standing & self.lasting[:, None])
         slips = [self._slip(nodes[k + after][i], k, i) for k, i in stood for after in (0, 1)]
         between = 0.0
         for k, h in enumerate(np.diff(self.run.time)):
             for share in _BETWEEN if h > 0 else ():
                 feet = self.feet(self.between(self.run.time[k] + share * h))
-                stands = [abs(self.sole.gap(R, p)) for i, (R, p, *_) in enumerate(feet) if self.standing[k, i]]
+                stands = [abs(self.soles[i].gap(R, p)) for i, (R, p, *_) in enumerate(feet) if self.standing[k, i]]
                 between = max(between, *stands)
-        clearance = [self.sole.gap(*self.feet(self.between(t))[i][:2]) for t, i in self._mid_swings()]
+        clearance = [self.soles[i].gap(*self.feet(self.between(t))[i][:2]) for t, i in self._mid_swings()]
         return {
             "stance_gap_nodes": max(gaps),
             "stance_gap_between": between,
@@ -193,7 +194,7 @@ class Walk:
         """Return the speed of a foot's material point at its contact with the ground in interval k."""
         R, p, v, w = foot
         flat = self.sole.shape["type"] == "flat"
-        arm = self.run["contact_position"][k, i] - p if flat else R @ self.sole.point(R)
+        arm = self.run["contact_position"][k, i] - p if flat else R @ self.soles[i].point(R)
         return float(np.linalg.norm(v + np.cross(w, arm)))
 
     def _mid_swings(self) -> list[tuple[float, int]]:
@@ -250,7 +251,7 @@ class Walk:
                 R = feet[i][0]
                 world = self.pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
                 frame = np.array(self.pin.getFrameJacobian(self.model, self.data, self.frames[i], world))
-                points = self.sole.shape["corners"] if self.sole.shape["type"] == "flat" else [self.sole.point(R)]
+                points = self.sole.shape["corners"] if self.sole.shape["type"] == "flat" else [self.soles[i].point(R)]
                 rows += [frame[:3] - skew(R @ np.asarray(point)) @ frame[3:] for point in points]
             J = np.vstack(rows)
             change = M @ jump
@@ -268,7 +269,7 @@ class Walk:
                     if 0 < k < len(self.run) - 1:
                         R, p, *_ = self.feet(self.q[k])[i]
                         along = self.run["contact_position"][k, i, 0] if self.sole.shape["type"] == "flat" else None
-                        at = (p + R @ self.sole.point(R))[0] if along is None else along
+                        at = (p + R @ self.soles[i].point(R))[0] if along is None else along
                         values.append(sign * (at - p[0]))
         share = self.standing.all(axis=1)
         h = np.diff(self.run.time)

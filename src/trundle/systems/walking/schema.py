@@ -133,6 +133,7 @@ class WalkingWalk(ScenarioTable):
     task: Literal["walk"]
     avatar: AvatarTable = AvatarTable()
     foot: RollingFootTable | None = None
+    right_foot: RollingFootTable | None = None
     walk: WalkTable = WalkTable()
     phases: WalkPhasesTable = WalkPhasesTable()
     cost: WalkCostTable = WalkCostTable()

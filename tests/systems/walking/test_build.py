@@ -191,6 +191,7 @@ def test_the_example_of_flat_feet_stands_on_face_line_and_point():
         ("right_" + FOOT.replace("-0.05]", "0.05]"), "right_foot.center"),
         ("right_" + FOOT, "phases.periodicity"),
         ("avatar.stretch=[1.2, 0.8]", "avatar.stretch"),
+        ('avatar={sole="flat", stretch=[0.8, 1.2]}', "avatar.stretch"),
     ],
 )
 def test_bad_input_is_refused(change, message):

@@ -31,13 +31,15 @@ def build(scenario: Scenario) -> PlannedWalk:
             with error_context(key, scenario):
                 avatar = avatar.on_foot(sole, table.center, right=key == "right_foot")
     given = (tables.avatar, tables.walk, tables.phases, tables.cost, tables.limits, tables.plan)
-    with error_context("walk", scenario):
+    with error_context("walk", scenario, {name: "avatar.stretch" for name in ("stretch", "stretch[1]")}):
         gait = Gait(
             slope=radians(tables.walk.slope),
             torques={**TORQUES, **tables.cost.torques},
             **{name: value for table in given for name, value in table.values().items()},
         )
-    with error_context("walk", scenario, {"ranges": "limits.joints", "periodicity": "phases.periodicity"}):
+    with error_context(
+        "walk", scenario, {"ranges": "limits.joints", "periodicity": "phases.periodicity", "sole": "foot.shape"}
+    ):
         gait.check(avatar)
     guess = None
     if tables.plan.warm_from is not None:

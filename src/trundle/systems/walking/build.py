@@ -31,7 +31,7 @@ def build(scenario: Scenario) -> PlannedWalk:
             with error_context(key, scenario):
                 avatar = avatar.on_foot(sole, table.center, right=key == "right_foot")
     given = (tables.avatar, tables.walk, tables.phases, tables.cost, tables.limits, tables.plan)
-    with error_context("walk", scenario, {name: "avatar.stretch" for name in ("stretch", "stretch[1]")}):
+    with error_context("walk", scenario, dict.fromkeys(("stretch", "stretch[1]"), "avatar.stretch")):
         gait = Gait(
             slope=radians(tables.walk.slope),
             torques={**TORQUES, **tables.cost.torques},

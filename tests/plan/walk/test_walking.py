@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import radians
 
+import casadi as ca
 import numpy as np
 import pytest
 
 from trundle.errors import InputError
-from trundle.geometry import Sphere, Superellipsoid
+from trundle.geometry import Sphere, Superellipsoid, SupportShape
 from trundle.models.robots.avatar import build_avatar
 from trundle.plan.walk.plan import load_walk
-from trundle.plan.walk.record import _angle_rates
+from trundle.plan.walk.record import _angle_rates, record_walk
 from trundle.plan.walk.walking import plan_walk
 from trundle.problems.gait import Gait
+from trundle.problems.walking import Walking
 
 GAIT = Gait(intervals=(8, 3), clearance_power=2)
 
@@ -88,6 +90,29 @@ def test_a_walk_on_two_different_feet_costs_as_much_as_its_mirror_image():
     right, left = (plan_walk(full, avatar) for avatar in (one, other))
     assert right.status.label == left.status.label == "success"
     assert right.statistics["cost"] == pytest.approx(left.statistics["cost"], rel=1e-4)
+
+
+@dataclass(frozen=True)
+class Egg(SupportShape):
+    """An ellipsoid that is fuller in front, by the expression of its support function."""
+
+    semi_axes: tuple[float, float, float] = (0.14, 0.055, 0.045)
+    d = 3
+
+    def support(self, u: ca.SX) -> ca.SX:
+        size = ca.norm_2(ca.vertcat(*(a * u[i] for i, a in enumerate(self.semi_axes))))
+        return size + 0.02 * u[0] + 0.004 * u[0] ** 2 / ca.norm_2(u)
+
+
+@pytest.mark.slow
+def test_a_sole_given_by_an_expression_is_walked_on():
+    avatar = build_avatar().on_foot(Egg(), [0.03, 0.0, -0.04])
+    walk = plan_walk(GAIT, avatar)
+    assert walk.status.label == "success"
+    run = record_walk(Walking(avatar, GAIT), walk, 1)
+    assert run.metadata["walk"]["sole"]["shape"] == "egg"
+    stands = np.vstack([walk.standing[:1], walk.standing])
+    assert np.max(np.abs(run["gap"][stands & np.vstack([walk.standing, walk.standing[-1:]])])) < 1e-6
 
 
 def test_two_different_feet_need_a_full_cycle():

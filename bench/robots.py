@@ -74,9 +74,8 @@ def sizes() -> None:
     print(row("avatar", check_urdf(avatar.robot.urdf())))
     for name in ROBOTS:
         print(row(name, load_example_robot(name)))
-    from trundle.geometry import Ellipsoid
 
-    sole = Ellipsoid(avatar.foot.semi_axes.tolist())
+    sole = avatar.foot.sole
     feet = {f"{side}_foot": Foot(sole, position=avatar.foot.center.tolist()) for side in ("left", "right")}
     model = robot_from_urdf(avatar.robot, feet).model()
     for laws in ((SEPARATED, SEPARATED), (ROLLING, SEPARATED), (ROLLING, ROLLING)):

@@ -1,8 +1,8 @@
 """The walking problem of paper 1: iterations, times, sizes, grids, starts (``python -m bench.walking``).
 
 ``python -m bench.walking [PART...] [SLOPE...]``: parts slopes, warm, soles, peaks, replays, impacts, sizes, speed,
-grid, shares, starts, dofs, all of them unless named; slopes in degrees, 0, 10 and -10 unless given. Times of the CPU:
-the machine is shared.
+grid, stretched, shares, starts, dofs, all of them unless named; slopes in degrees, 0, 10 and -10 unless given.
+Times of the CPU: the machine is shared.
 The paper: "each scenario was computed in less than 20 min on a modern computer" (section 4.2, 2016).
 """
 
@@ -247,9 +247,22 @@ def dofs() -> None:
         told(name, *planned(replace(Gait(), ranges=ranges)))
 
 
+def stretched() -> None:
+    """The sole's semi-axes as unknowns: factors and gain against the shipped foot, within growing bounds."""
+    for slope in SLOPES:
+        own, seconds = planned(Gait(slope=radians(slope)))
+        told(f"shipped foot, {slope:+.0f} deg", own, seconds)
+        for bounds in ((0.9, 1.1), (0.8, 1.25), (0.5, 2.0)):
+            plan, seconds = planned(Gait(slope=radians(slope), stretch=bounds), guess=own)
+            told(f"  factors {bounds}", plan, seconds)
+            gain = 1 - plan.statistics["cost"] / own.statistics["cost"]
+            print(f"    semi-axes times {np.round(plan.stretch, 3)}, gain {gain:.1%}", flush=True)
+
+
 PARTS: dict[str, Callable[[], None]] = {
     "slopes": slopes, "warm": warm, "soles": soles, "peaks": peaks, "replays": replays, "impacts": impacts,
-    "sizes": sizes, "speed": speed, "grid": grid, "shares": shares, "starts": starts, "dofs": dofs,
+    "sizes": sizes, "speed": speed, "grid": grid, "stretched": stretched, "shares": shares,
+    "starts": starts, "dofs": dofs,
 }  # fmt: skip
 
 

@@ -37,6 +37,7 @@ Periodicity = Literal["mirrored", "full"]
 Speed = Annotated[float, Numbers("a speed > 0, at most 5 (m/s)", above=0.0, unit="m/s", in_files=(0.0, 5.0))]
 Times = Annotated[Range, Numbers("two ascending times > 0, at most 10 (s)", above=0.0, unit="s", in_files=(0.0, 10.0))]
 Shares = Annotated[Range, Numbers("two ascending shares between 0 and 1", above=0.0, below=1.0)]
+Factors = Annotated[Range, Numbers("two ascending factors from 0.2 to 5", minimum=0.2, maximum=5.0)]
 Place = Annotated[float, Numbers("a length from -1 to 1 (m)", unit="m", in_files=(-1.0, 1.0))]
 Height = Annotated[float, Numbers("a length from 0 to 0.5 (m)", minimum=0.0, unit="m", in_files=(0.0, 0.5))]
 End = Annotated[float, Numbers("a share from 0 to 0.5", minimum=0.0, maximum=0.5)]
@@ -69,6 +70,9 @@ class Gait:
     slope : float, rad
         > 0 uphill. Gravity turns, the ground stays at z = 0.
     sole : "rolling" or "flat"
+    stretch : (low, high), optional
+        Bounds of the factors of the rolling sole's semi-axes, which the plan chooses: the depth of its lowest point
+        below the ankle stays. An ellipsoid, or a superellipsoid without rounding.
     trailing, leading : str, optional
         How the feet stand in double support; of the flat sole ``flat``, ``toe``, ``heel`` or ``toe-point``.
     periodicity : "mirrored" or "full"
@@ -112,6 +116,9 @@ class Gait:
     speed: Speed = parameter(1.2, "m/s, mean along the ground")
     slope: float = 0.0
     sole: Sole = parameter("rolling", "an ellipsoid that rolls, or a flat sole")
+    stretch: Factors | None = parameter(
+        None, "bounds of factors of the rolling sole's semi-axes, which the plan chooses; left out: 1"
+    )
     trailing: str | None = parameter(None, "how the foot behind stands in double support")
     leading: str | None = parameter(None, "how the foot in front stands in double support")
     periodicity: Periodicity = parameter("mirrored", "of one step and its mirror image, or of two steps")
@@ -148,10 +155,12 @@ class Gait:
         check_parameters(self)
         if abs(number("slope", self.slope, unit="rad")) > 0.7:
             raise InputError("slope", self.slope, "from -0.7 to 0.7 rad")
-        for name in ("single", "double", "double_share"):
+        for name in ("single", "double", "double_share", "stretch"):
             bounds = getattr(self, name)
             if bounds is not None:
                 number(f"{name}[1]", bounds[1], minimum=bounds[0])
+        if self.stretch is not None and (self.impacts or self.sole == "flat"):
+            raise InputError("stretch", self.stretch, "left out for flat soles and for walks with impacts")
         if set(self.torques) != set(TORQUES):
             raise InputError("torques", sorted(self.torques), "one number for each of " + ", ".join(TORQUES))
         for name, torque in self.torques.items():
@@ -164,7 +173,12 @@ class Gait:
 
     def check(self, avatar: Avatar) -> None:
         """Raise `InputError` where the gait asks for what no pose of this avatar has: places off its sole, angles."""
-        length = float(avatar.foot.semi_axes[0])
+        if avatar.right is not None and (self.periodicity == "mirrored" or self.sole == "flat" or self.stretch):
+            allowed = "'full', sole 'rolling' and no stretch, where the right foot is not the left one's image"
+            raise InputError("periodicity", self.periodicity, allowed)
+        if self.stretch is not None:
+            avatar.stretched([1.0] * 3)
+        length = float(avatar.foot.sole.points_with_normal([1.0, 0.0, 0.0])[0][0])
         for name in ("landing", "rolling_on"):
             at = getattr(self, name)
             if self.sole == "rolling" and at is not None and not abs(at) < length:

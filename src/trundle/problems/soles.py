@@ -9,10 +9,11 @@ from typing import final
 
 import casadi as ca
 
-from trundle.checks import FloatArray, array
+from trundle.checks import FloatArray
 from trundle.contact.motion import Motion
 from trundle.errors import InputError
-from trundle.geometry.support import Support, ellipsoid_support
+from trundle.geometry.boundary import SupportLike
+from trundle.models.robots.avatar import AvatarFoot
 
 UP = ca.SX(ca.DM([0.0, 0.0, 1.0]))
 
@@ -92,24 +93,36 @@ class RollingSole(Sole):
 
     Parameters
     ----------
-    shape : Support
+    shape : SupportLike
     center : (3,) m
         The shape's origin C in the foot's frame.
+    stretch : (3,), optional
+        Factors s of the shape's extent along its axes: P = C + R S grad h(S n/|S n|), n = -R'e_z, S = diag(s).
     """
 
-    shape: Support
-    center: FloatArray
+    shape: SupportLike
+    center: ca.SX
+    stretch: ca.SX | None = None
 
     modes = ("rolling",)
 
     @classmethod
-    def ellipsoid(cls, semi_axes: FloatArray, center: FloatArray) -> RollingSole:
-        """Return the sole of an ellipsoid with `semi_axes` (3,) m."""
-        return cls(ellipsoid_support(semi_axes), array("center", center, (3,), unit="m"))  # type: ignore[arg-type]
+    def of(cls, foot: AvatarFoot, stretch: ca.SX | None = None) -> RollingSole:
+        """Return a foot's rolling sole; a stretched one is as deep below the ankle."""
+        shape, center = foot.sole.representations.support, ca.SX(ca.DM(foot.center))
+        if shape is None:
+            raise InputError("sole", type(foot.sole).__name__, "a convex body")
+        if stretch is not None:
+            center[2] = -foot.depth + (foot.depth + center[2]) * stretch[2]
+        return cls(shape, center, stretch)
 
     def local(self, motion: Motion) -> ca.SX:
         """Return C to P (3,), m, in the foot's axes: the contact, or the lowest point of a foot in the air."""
-        return self.shape.point_and_radii(-(motion.R.T @ UP))[0]
+        n = -(motion.R.T @ UP)
+        if self.stretch is None:
+            return self.shape.point_and_radii(n)[0]
+        n = self.stretch * n
+        return self.stretch * self.shape.point_and_radii(n / ca.norm_2(n))[0]
 
     def stance(self, motion: Motion, mode: str) -> FootStance:
         """Return the rows of rolling; spin about the normal is free."""
@@ -123,7 +136,7 @@ class RollingSole(Sole):
 
     def probe(self, motion: Motion) -> Motion:
         """Return the frame at the lowest point."""
-        return motion.at(ca.SX(ca.DM(self.center)) + self.local(motion))
+        return motion.at(self.center + self.local(motion))
 
 
 @final

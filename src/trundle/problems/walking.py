@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import casadi as ca
 import numpy as np
+from scipy.linalg import block_diag
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
@@ -56,7 +57,8 @@ class Walking:
 
     x is measured in a frame that moves at the mean speed v, so that a step is periodic. At the nodes the gaps of
     the feet that stand, and the velocities of their points, are zero: eta are the multipliers that make room for
-    both (Gear, Leimkuhler & Gupta 1985); they are of the order h^2, and bounded.
+    both (Gear, Leimkuhler & Gupta 1985); they are of the order h^2, and bounded. With `Gait.stretch` the factors s of
+    the rolling sole's semi-axes are three more states, s' = 0.
 
     Attributes
     ----------
@@ -74,11 +76,13 @@ class Walking:
         self.weight = 9.81 * avatar.robot.mass
         self.n = self.model.nu.shape[0]
         self.joints = tuple(_joint_names(avatar))
-        self.sole: Sole = (
-            RollingSole.ellipsoid(avatar.foot.semi_axes, avatar.foot.center)
-            if gait.sole == "rolling"
-            else FlatSole(avatar.foot.flat)
-        )
+        self.stretch = ca.SX.sym("stretch", 0 if gait.stretch is None else 3)
+        free = None if gait.stretch is None else self.stretch
+        self.soles: dict[str, Sole] = {
+            side: RollingSole.of(foot, free) if gait.sole == "rolling" else FlatSole(foot.flat)
+            for side, foot in avatar.feet.items()
+        }
+        self.sole = self.soles["left"]
         self.supports = _supports(gait, self.sole)
         self.problem = self._problem()
 
@@ -94,6 +98,15 @@ class Walking:
         """Their rates (n,)."""
         return self.model.nu
 
+    @property
+    def x(self) -> ca.SX:
+        """State of every phase: q, nu and, where the sole's semi-axes are free, their constant factors."""
+        return ca.vertcat(self.q, self.nu, self.stretch)
+
+    def states(self, q: FloatArray, nu: FloatArray) -> FloatArray:
+        """Return rows of `x` from rows of q and nu, with the avatar's own sole."""
+        return np.hstack([q, nu, np.ones((len(q), self.stretch.numel()))])
+
     @cached_property
     def references(self) -> FloatArray:
         """Reference torque of each joint (n - 6,), N m."""
@@ -104,7 +117,10 @@ class Walking:
         """Every way either foot can stand in the cycle."""
         used = {(side, mode) for support in self.supports for side, mode in support.stances.items()}
         used |= {(side, self.sole.modes[0]) for side in SIDES}
-        return {(side, mode): self.sole.stance(self.model.motions[f"{side}_foot"], mode) for side, mode in sorted(used)}
+        return {
+            (side, mode): self.soles[side].stance(self.model.motions[f"{side}_foot"], mode)
+            for side, mode in sorted(used)
+        }
 
     @cached_property
     def inputs(self) -> dict[str, ca.SX]:
@@ -138,14 +154,14 @@ class Walking:
 
     @cached_property
     def rate(self) -> ca.SX:
-        """Rates of x (2n,)."""
+        """Rates of x."""
         forward = ca.vertcat(self.gait.speed, ca.DM.zeros(self.n - 1, 1))
         up = ca.vertcat(0, 0, 1, ca.DM.zeros(self.n - 3, 1))
         velocity = self.nu - forward + up * self.inputs["lift"]
         for (side, mode), stance in self.stances.items():
             slopes = ca.jacobian(stance.gaps, self.q)
             velocity += slopes.T @ self.inputs[f"eta-{side}-{mode}"]
-        return ca.vertcat(velocity, self.inputs["acceleration"])
+        return ca.vertcat(velocity, self.inputs["acceleration"], ca.SX(*self.stretch.shape))
 
     @cached_property
     def tracked(self) -> Tracked:
@@ -180,7 +196,7 @@ class Walking:
             clock = ca.vertcat(clock, self.tracked.measured)
         every = Phase(
             name="every",
-            x=ca.vertcat(self.q, self.nu),
+            x=self.x,
             u=ca.vertcat(*inputs.values()),
             rate=self.rate,
             residual=self.residual,
@@ -228,7 +244,7 @@ class Walking:
         single = len(support.stances) == 1
         if single:
             swing = SIDES[1 - SIDES.index(next(iter(support.stances)))]
-            height = self.sole.clearance(self.model.motions[f"{swing}_foot"])
+            height = self.soles[swing].clearance(self.model.motions[f"{swing}_foot"])
             clock = every.clock[0]  # type: ignore[index]
             bump = 4 * gait.clearance * clock * (1 - clock)
             if gait.clearance_power == 2:
@@ -280,9 +296,10 @@ class Walking:
         return [Condition(f"gap {side}", stance.gaps), Condition(f"slip {side}", stance.rows)]
 
     def _imposed(self, side: str, at: float | None, lateral: bool = True) -> list[Condition]:
-        if at is None or not isinstance(self.sole, RollingSole):
+        sole = self.soles[side]
+        if at is None or not isinstance(sole, RollingSole):
             return []
-        local = self.sole.local(self.model.motions[f"{side}_foot"])
+        local = sole.local(self.model.motions[f"{side}_foot"])
         wanted = [at, 0.0] if lateral else [at]
         return [Condition(f"contact {side}", local[: len(wanted)], wanted, wanted)]
 
@@ -298,7 +315,8 @@ class Walking:
             lower.append(max(low, joints[name].lower))
             upper.append(min(high, joints[name].upper))
         rates = [10.0] * 6 + [joints[name].rate for name in self.joints]
-        return np.array([*lower, *(-rate for rate in rates)]), np.array([*upper, *rates])
+        least, most = ([bound] * self.stretch.numel() for bound in self.gait.stretch or (1.0, 1.0))
+        return np.array([*lower, *(-rate for rate in rates), *least]), np.array([*upper, *rates, *most])
 
     def _u_bounds(self, support: Support) -> tuple[FloatArray, FloatArray]:
         """What does not act in this phase is zero."""
@@ -322,10 +340,10 @@ class Walking:
         return lower, upper
 
     def _cycle(self, last: int) -> PhaseLinkage:
-        size = 2 * self.n
+        size = self.x.numel()
         x_end, x_start = ca.SX.sym("x_end", size), ca.SX.sym("x_start", size)
         one = self.mirror if self.gait.periodicity == "mirrored" else np.eye(self.n)
-        image = ca.SX(ca.sparsify(ca.DM(np.kron(np.eye(2), one)))) @ x_start
+        image = ca.SX(ca.sparsify(ca.DM(block_diag(one, one, np.eye(self.stretch.numel()))))) @ x_start
         return PhaseLinkage(last, 0, x_end, x_start, Condition(self.gait.periodicity, x_end - image))
 
     @cached_property

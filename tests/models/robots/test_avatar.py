@@ -134,7 +134,7 @@ def test_inertia_scales_with_mass_and_the_square_of_the_height() -> None:
 
 def test_the_mens_foot_is_the_sheets() -> None:
     foot = build_avatar("male").foot
-    np.testing.assert_allclose(foot.semi_axes, [0.145, 0.055, 0.045])
+    np.testing.assert_allclose(foot.sole.semi_axes, [0.145, 0.055, 0.045])
     np.testing.assert_allclose(foot.center, [0.055, 0.0, -0.040], atol=1e-15)
     np.testing.assert_allclose(foot.flat.min(axis=0), [-0.06, -0.045, -0.085])
     np.testing.assert_allclose(foot.flat.max(axis=0), [0.18, 0.045, -0.085])
@@ -142,7 +142,7 @@ def test_the_mens_foot_is_the_sheets() -> None:
 
 def test_the_sole_of_both_feet_is_the_ground(avatar: Avatar) -> None:
     ankle = avatar.base_height + avatar.robot.places()["right_foot"][2]
-    assert ankle + avatar.foot.center[2] - avatar.foot.semi_axes[2] == pytest.approx(0.0, abs=1e-12)
+    assert ankle - avatar.foot.depth == pytest.approx(0.0, abs=1e-12)
     np.testing.assert_allclose(ankle + avatar.foot.flat[:, 2], 0.0, atol=1e-12)
 
 

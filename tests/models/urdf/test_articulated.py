@@ -125,9 +125,7 @@ class TestWithPinocchio:
 
     def test_the_bias_of_a_rolling_foot_is_the_rate_of_its_slip(self, walker: tuple[Avatar, Articulated]) -> None:
         avatar, robot = walker
-        foot = make_contact(
-            tg.Ellipsoid(avatar.foot.semi_axes), tg.Plane(), "support", center_A=tuple(avatar.foot.center)
-        )
+        foot = make_contact(avatar.foot.sole, tg.Plane(), "support", center_A=tuple(avatar.foot.center))
         touch = contact_function(foot, ROLLING, compiled=False)
         q, nu = state_of(robot)
         h = 1e-6
@@ -162,9 +160,7 @@ class TestWithPinocchio:
     def test_the_avatar_stands_on_its_two_feet(self, walker: tuple[Avatar, Articulated]) -> None:
         """With its feet level and each of six rows, the contact forces balance what the joints cannot: the base."""
         avatar, robot = walker
-        foot = make_contact(
-            tg.Ellipsoid(avatar.foot.semi_axes), tg.Plane(), "support", center_A=tuple(avatar.foot.center)
-        )
+        foot = make_contact(avatar.foot.sole, tg.Plane(), "support", center_A=tuple(avatar.foot.center))
         touch = contact_function(foot, PURE_ROLLING, compiled=False)
         q = robot.neutral
         q[2] = avatar.base_height
@@ -183,9 +179,7 @@ class TestWithPinocchio:
 
     def test_redundant_rows_need_the_proximal_term(self, walker: tuple[Avatar, Articulated]) -> None:
         avatar, robot = walker
-        contact = make_contact(
-            tg.Ellipsoid(avatar.foot.semi_axes), tg.Plane(), "support", center_A=tuple(avatar.foot.center)
-        )
+        contact = make_contact(avatar.foot.sole, tg.Plane(), "support", center_A=tuple(avatar.foot.center))
         q, nu = state_of(robot)
         terms = robot.terms(q, nu, ["left_foot"])
         rows = contact_function(contact, ROLLING, compiled=False).rows(terms.motions[0], still_frame(robot.nv))
@@ -266,7 +260,7 @@ def state_of(robot: Articulated) -> tuple[np.ndarray, np.ndarray]:
 
 
 def foot_of(avatar: Avatar) -> Contact:
-    return make_contact(tg.Ellipsoid(avatar.foot.semi_axes), tg.Plane(), "support", center_A=tuple(avatar.foot.center))
+    return make_contact(avatar.foot.sole, tg.Plane(), "support", center_A=tuple(avatar.foot.center))
 
 
 def skew(w: np.ndarray) -> np.ndarray:

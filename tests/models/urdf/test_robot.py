@@ -24,7 +24,7 @@ from trundle.models.urdf.tree import urdf_tree
 RNG = np.random.default_rng(11)
 G = (0.3, -0.2, -9.81)
 AVATAR = build_avatar()
-SOLE = tg.Ellipsoid(AVATAR.foot.semi_axes)
+SOLE = AVATAR.foot.sole
 FEET = {f"{side}_foot": Foot(SOLE, position=AVATAR.foot.center) for side in ("left", "right")}
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import radians
 
+import casadi as ca
 import numpy as np
 import pytest
 
 from trundle.errors import InputError
+from trundle.geometry import Sphere, Superellipsoid, SupportShape
+from trundle.models.robots.avatar import build_avatar
 from trundle.plan.walk.plan import load_walk
-from trundle.plan.walk.record import _angle_rates
+from trundle.plan.walk.record import _angle_rates, record_walk
 from trundle.plan.walk.walking import plan_walk
 from trundle.problems.gait import Gait
+from trundle.problems.walking import Walking
 
 GAIT = Gait(intervals=(8, 3), clearance_power=2)
 
@@ -59,6 +63,69 @@ def test_a_grid_twice_as_fine_converges_from_the_crude_guess_at_nearly_the_same_
     coarse, fine = plan_walk(Gait()), plan_walk(Gait(intervals=(32, 12)))
     assert fine.status.label == "success"
     assert fine.statistics["cost"] == pytest.approx(coarse.statistics["cost"], rel=0.02)
+
+
+@pytest.mark.slow
+def test_semi_axes_that_the_plan_chooses_are_an_optimum_among_fixed_feet(plan):
+    """On the foot it chose the walk costs the same; on those a little longer or shorter, more."""
+    free = plan_walk(replace(GAIT, stretch=(0.7, 1.3)), guess=plan)
+    assert free.status.label == "success"
+    assert free.statistics["cost"] < 0.99 * plan.statistics["cost"]
+    a, b, c = free.stretch
+    assert 0.7 < a < 1.3
+    costs = [
+        plan_walk(GAIT, build_avatar().stretched([a * share, b, c]), guess=free).statistics["cost"]
+        for share in (0.95, 1.0, 1.05)
+    ]
+    assert costs[1] == pytest.approx(free.statistics["cost"], rel=1e-5)
+    assert costs[1] < min(costs[0], costs[2])
+
+
+@pytest.mark.slow
+def test_a_walk_on_two_different_feet_costs_as_much_as_its_mirror_image():
+    full, own = replace(GAIT, periodicity="full"), build_avatar()
+    sole, center = Superellipsoid([0.12, 0.05, 0.04], 1.9), [0.05, 0.0, -0.045]
+    one = own.on_foot(sole, center, right=True)
+    other = own.on_foot(sole, center).on_foot(own.foot.sole, own.foot.center, right=True)
+    right, left = (plan_walk(full, avatar) for avatar in (one, other))
+    assert right.status.label == left.status.label == "success"
+    assert right.statistics["cost"] == pytest.approx(left.statistics["cost"], rel=1e-4)
+
+
+@dataclass(frozen=True)
+class Egg(SupportShape):
+    """An ellipsoid that is fuller in front, by the expression of its support function."""
+
+    semi_axes: tuple[float, float, float] = (0.14, 0.055, 0.045)
+    d = 3
+
+    def support(self, u: ca.SX) -> ca.SX:
+        size = ca.norm_2(ca.vertcat(*(a * u[i] for i, a in enumerate(self.semi_axes))))
+        return size + 0.02 * u[0] + 0.004 * u[0] ** 2 / ca.norm_2(u)
+
+
+@pytest.mark.slow
+def test_a_sole_given_by_an_expression_is_walked_on():
+    avatar = build_avatar().on_foot(Egg(), [0.03, 0.0, -0.04])
+    walk = plan_walk(GAIT, avatar)
+    assert walk.status.label == "success"
+    run = record_walk(Walking(avatar, GAIT), walk, 1)
+    assert run.metadata["walk"]["sole"]["shape"] == "egg"
+    stands = np.vstack([walk.standing[:1], walk.standing])
+    assert np.max(np.abs(run["gap"][stands & np.vstack([walk.standing, walk.standing[-1:]])])) < 1e-6
+
+
+def test_two_different_feet_need_a_full_cycle():
+    with pytest.raises(InputError, match="periodicity"):
+        GAIT.check(build_avatar().on_foot(Sphere(0.2), [0.0, 0.0, 0.1], right=True))
+
+
+def test_factors_of_a_sole_that_cannot_be_stretched_are_refused():
+    for wrong in ({"stretch": (1.2, 0.8)}, {"sole": "flat"}, {"impacts": True}):
+        with pytest.raises(InputError, match="stretch"):
+            Gait(**{"stretch": (0.8, 1.2)} | wrong)
+    with pytest.raises(InputError, match="sole"):
+        Gait(stretch=(0.8, 1.2)).check(build_avatar().on_foot(Sphere(0.2), [0.0, 0.0, 0.1]))
 
 
 def test_rates_of_a_pelvis_that_looks_straight_up_are_refused():

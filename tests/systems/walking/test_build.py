@@ -97,6 +97,59 @@ def test_another_foot_is_walked_on(walked, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("exponent", "cost"), [(2.0, 1e-9), (1.9999, 1e-3)])
+def test_an_ellipsoid_as_a_superellipsoid_walks_as_the_ellipsoid_does(walked, tmp_path, exponent, cost):
+    """Exactly 2 is the same expression; close below it, the dual norm."""
+    sole = f'{{type="superellipsoid", semi_axes=[0.145, 0.055, 0.045], exponents={exponent}}}'
+    foot = f"foot={{shape={sole}, center=[0.055, 0.0, -0.04]}}"
+    run(load_scenario("walk-flat", (*COARSE, foot)), tmp_path / "run", plots=False)
+    record, own = (load_trajectory(at / "trajectory.nc") for at in (tmp_path / "run", walked.directory))
+    values = general(record)
+    assert values["cost"] == pytest.approx(general(own)["cost"], rel=cost)
+    assert values["stance_gap_nodes"] <= 1e-6
+    assert values["base_residual"] <= 1e-6
+    np.testing.assert_allclose(record["joint_position"], own["joint_position"], atol=0.01)
+
+
+@pytest.mark.slow
+def test_semi_axes_that_the_plan_chose_are_in_the_record(walked, tmp_path):
+    run(load_scenario("walk-flat", (*COARSE, "avatar.stretch=[0.9, 1.1]")), tmp_path / "run", plots=False)
+    record, own = (load_trajectory(at / "trajectory.nc") for at in (tmp_path / "run", walked.directory))
+    walk = record.metadata["walk"]
+    factors = np.array(walk["statistics"]["stretch"])
+    np.testing.assert_allclose(walk["sole"]["semi_axes"], factors * own.metadata["walk"]["sole"]["semi_axes"])
+    values = general(record)
+    assert max(values["base_residual"], values["stance_gap_nodes"], values["slip_nodes"]) <= 1e-6
+    assert values["cost"] < 0.99 * general(own)["cost"]
+
+
+@pytest.mark.slow
+def test_two_different_feet_are_walked_on(walked, tmp_path):
+    full = (*COARSE, "right_" + FOOT, 'phases.periodicity="full"')
+    run(load_scenario("walk-flat", full), tmp_path / "run", plots=False)
+    record = load_trajectory(tmp_path / "run" / "trajectory.nc")
+    assert (record.status, record.feasible) == (Status.SUCCESS, True)
+    assert (
+        record.metadata["walk"]["sole"] == load_trajectory(walked.directory / "trajectory.nc").metadata["walk"]["sole"]
+    )
+    assert record.metadata["walk"]["right_sole"]["semi_axes"] == [0.121, 0.055, 0.045]
+    values = general(record)
+    assert max(values["base_residual"], values["stance_gap_nodes"], values["slip_nodes"]) <= 1e-6
+
+
+@pytest.mark.slow
+def test_a_blunt_sole_is_walked_on(tmp_path):
+    """Flatter below than an ellipsoid, recomputed from a support map of its own."""
+    sole = '{type="superellipsoid", semi_axes=[0.135, 0.05, 0.035], exponents=[2.5, 2.5], rounding=0.01}'
+    foot = f"foot={{shape={sole}, center=[0.055, 0.0, -0.04]}}"
+    run(load_scenario("walk-flat", (*COARSE, foot)), tmp_path / "run", plots=False)
+    record = load_trajectory(tmp_path / "run" / "trajectory.nc")
+    assert (record.status, record.feasible) == (Status.SUCCESS, True)
+    values = general(record)
+    assert max(values["base_residual"], values["stance_gap_nodes"], values["slip_nodes"]) <= 1e-6
+
+
+@pytest.mark.slow
 def test_a_walk_of_ones_own_is_set_beside_its_part_on_rolling_feet(walked):
     record = load_trajectory(walked.directory / "trajectory.nc")
     values = compute("my-walk", record, {"rolling": record})
@@ -132,9 +185,13 @@ def test_the_example_of_flat_feet_stands_on_face_line_and_point():
         ("plan.warm_from='none.nc'", r"plan\.warm_from = .*none\.nc.*: must be an existing file"),
         ("avatar.mass=-1.0", "avatar.mass"),
         ("foot.center=[0.0, 0.0, 0.0]", "foot.shape"),
-        ('foot={shape={type="sphere", radius=0.1}, center=[0, 0, 0]}', "foot.shape"),
+        ('foot={shape={type="torus", major=0.1, minor=0.02}, center=[0, 0, 0]}', "foot.shape"),
         (FOOT.replace("0.121", "0.0"), "foot.shape.semi_axes"),
         (FOOT.replace("-0.05]", "0.05]"), "foot.center"),
+        ("right_" + FOOT.replace("-0.05]", "0.05]"), "right_foot.center"),
+        ("right_" + FOOT, "phases.periodicity"),
+        ("avatar.stretch=[1.2, 0.8]", "avatar.stretch"),
+        ('avatar={sole="flat", stretch=[0.8, 1.2]}', "avatar.stretch"),
     ],
 )
 def test_bad_input_is_refused(change, message):

@@ -107,12 +107,12 @@ def test_the_avatar_stands_on_the_fitted_foot(tmp_path):
     before = build_avatar()
     foot = fitted(file_of(tmp_path / "gait.txt", synthetic()))
     after = foot.on_avatar(before, scale=1.1)
-    depth = after.foot.semi_axes[2] - after.foot.center[2]
+    depth = after.foot.depth
     assert depth == pytest.approx(1.1 * (foot.circle.radius - foot.circle.center[1]))
-    assert after.foot.semi_axes[0] ** 2 / after.foot.semi_axes[2] == pytest.approx(1.1 * foot.circle.radius)
+    assert after.foot.sole.semi_axes[0] ** 2 / after.foot.sole.semi_axes[2] == pytest.approx(1.1 * foot.circle.radius)
     np.testing.assert_allclose(after.foot.flat[:, 2], -depth)
     # Ankles stay where they are below the base.
-    ankle = before.base_height - (before.foot.semi_axes[2] - before.foot.center[2])
+    ankle = before.base_height - before.foot.depth
     assert after.base_height - depth == pytest.approx(ankle)
     assert after.robot is before.robot
 
@@ -133,7 +133,7 @@ def test_command_writes_estimate_tables_and_picture(tmp_path, capsys):
     walk = path_of("walk-flat").read_text() + (tmp_path / "foot" / "foot.toml").read_text().partition("[walker]")[0]
     (tmp_path / "walk.toml").write_text(walk)
     foot = build(load_scenario(tmp_path / "walk.toml")).avatar.foot
-    assert foot.semi_axes[0] ** 2 / foot.semi_axes[2] == pytest.approx(found["radius"], rel=1e-3)
+    assert foot.sole.semi_axes[0] ** 2 / foot.sole.semi_axes[2] == pytest.approx(found["radius"], rel=1e-3)
     assert foot.center.tolist() == tables["foot"]["center"]
     again = trundle(capsys, "fit-foot", path, "--out", tmp_path / "two", "--samples", "50", "--no-plots")
     assert again[1].splitlines()[0] == out.splitlines()[0]

@@ -105,7 +105,7 @@ def test_single_segments_are_scaled_and_nothing_else():
     changed = [name for name in at if not np.allclose(at[name], to[name])]
     assert changed == ["left_knee", "right_knee"]
     np.testing.assert_allclose(to["left_knee"], 1.1 * at["left_knee"])
-    depth = [a.foot.semi_axes[2] - a.foot.center[2] for a in (one, other)]
+    depth = [a.foot.depth for a in (one, other)]
     assert depth[1] == pytest.approx(0.9 * depth[0])
     assert other.height - one.height == pytest.approx(0.1 * 0.432 - 0.1 * 0.085)
     with pytest.raises(InputError, match="scales = 'tail'"):

@@ -10,7 +10,7 @@ import numpy as np
 from trundle.checks import FloatArray, integer, positive
 from trundle.contact.laws import ROLLING, SEPARATED
 from trundle.control.regulators.walk_gains import WalkGains, WalkReference, WalkWeights, image, walk_gains
-from trundle.geometry.shapes.surfaces import Ellipsoid, Plane
+from trundle.geometry.shapes.surfaces import Plane
 from trundle.models.feet import Foot
 from trundle.models.robots.avatar import Avatar
 from trundle.models.rolling_tree import RollingTree
@@ -28,12 +28,11 @@ _UPRIGHT = np.array([np.inf, 0.2, 0.1, 0.3, 0.3, 0.3])
 
 
 def walking_robot(avatar: Avatar, gravity: FloatArray | None = None, friction: float = 1.0) -> RollingTree:
-    """Return the avatar on its two ellipsoidal feet on a plane, which may slip, leave and land, as `simulate` takes it.
+    """Return the avatar on its two rolling feet on a plane, which may slip, leave and land, as `simulate` takes it.
 
     Its base hangs on six joints: x = (q, nu) of a `trundle.plan.walk.plan.WalkPlan`.
     """
-    sole = Ellipsoid(avatar.foot.semi_axes.tolist())
-    foot = {f"{side}_foot": Foot(sole, position=avatar.foot.center.tolist()) for side in ("left", "right")}
+    foot = {f"{side}_foot": Foot(foot.sole, position=foot.center.tolist()) for side, foot in avatar.feet.items()}
     return robot_from_urdf(
         avatar.robot,
         foot,

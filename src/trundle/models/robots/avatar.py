@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, choice, positive
 from trundle.errors import InputError
+from trundle.geometry import Ellipsoid, Shape, Superellipsoid
 from trundle.models.urdf.description import JointDescription, LinkDescription, LinkInertia, RobotDescription, Vector
 
 SEXES = ("male", "female")
@@ -33,15 +34,22 @@ class AvatarFoot:
 
     Attributes
     ----------
-    semi_axes, center : (3,) m
-        The ellipsoid; its lowest point is the ankle's height below the ankle.
+    sole : Shape
+        The rolling sole, smooth and convex; its lowest point is the ankle's height below the ankle.
+    center : (3,) m
+        Its origin.
     flat : (4, 3) m
         Corners of the flat sole of the same height.
     """
 
-    semi_axes: FloatArray
+    sole: Shape
     center: FloatArray
     flat: FloatArray
+
+    @property
+    def depth(self) -> float:
+        """Of the lowest point below the ankle, m."""
+        return -float(self.sole.points_with_normal([0.0, 0.0, -1.0])[0][2] + self.center[2])
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,8 @@ class Avatar:
     robot : RobotDescription
         Base ``pelvis`` with its origin at the joint L5-S1; x forward, y left, z up; zero angles: standing upright.
     foot : AvatarFoot
+    right : AvatarFoot, optional
+        The right foot, where it is another one than the left.
     base_height : float, m
         Height of the base's origin above the ground when it stands upright.
     """
@@ -66,25 +76,47 @@ class Avatar:
     robot: RobotDescription
     foot: AvatarFoot
     base_height: float
+    right: AvatarFoot | None = None
 
-    def on_foot(self, semi_axes: ArrayLike, center: ArrayLike) -> Avatar:
-        """Return the avatar on another ellipsoid, of `semi_axes` about `center` (3,) m in the frame of the ankle.
+    @property
+    def feet(self) -> dict[str, AvatarFoot]:
+        """The feet by side, ``left`` and ``right``."""
+        return {"left": self.foot, "right": self.right or self.foot}
+
+    def on_foot(self, sole: Shape, center: ArrayLike, *, right: bool = False) -> Avatar:
+        """Return the avatar on another smooth convex sole with its origin at `center` (3,) m in the frame of the ankle.
 
         It stands as upright; the flat sole for comparison keeps its outline at the new foot's depth below the ankle.
+        With `right` the right foot alone is changed.
 
         Raises
         ------
         InputError
-            If a semi-axis is not positive, or the lowest point is not below the ankle.
+            If the sole is no smooth convex body in space, or its lowest point is not below the ankle.
         """
-        axes = array("semi_axes", semi_axes, (3,), above=0.0, unit="m")
+        forms = sole.representations
+        if sole.d != 3 or forms.support is None or forms.hull or forms.pieces or forms.features:
+            raise InputError("sole", type(sole).__name__, "a smooth convex body, such as an Ellipsoid")
         at = array("center", center, (3,), unit="m")
-        depth = float(axes[2] - at[2])
-        if depth <= 0.0:
-            raise InputError("center", at.tolist(), f"a height below {axes[2]:g} (m): a foot lowest below the ankle")
-        flat = np.column_stack([self.foot.flat[:, :2], np.full(len(self.foot.flat), -depth)])
-        before = float(self.foot.semi_axes[2] - self.foot.center[2])
-        return replace(self, foot=AvatarFoot(axes, at, flat), base_height=self.base_height + depth - before)
+        foot = AvatarFoot(sole, at, self.foot.flat)
+        if foot.depth <= 0.0:
+            allowed = f"a height below {foot.depth + at[2]:g} (m): a foot lowest below the ankle"
+            raise InputError("center", at.tolist(), allowed)
+        if right:
+            return replace(self, right=foot)
+        flat = np.column_stack([foot.flat[:, :2], np.full(len(foot.flat), -foot.depth)])
+        lifted = self.base_height + foot.depth - self.foot.depth
+        return replace(self, foot=replace(foot, flat=flat), base_height=lifted)
+
+    def stretched(self, factors: ArrayLike) -> Avatar:
+        """Return the avatar with the rolling sole's semi-axes times `factors` (3,), as deep below the ankle."""
+        s = array("factors", factors, (3,), above=0.0)
+        sole = self.foot.sole
+        if not isinstance(sole, Ellipsoid | Superellipsoid) or getattr(sole, "rounding", 0.0):
+            raise InputError("sole", type(sole).__name__, "an ellipsoid, or a superellipsoid without rounding")
+        x, y, _ = self.foot.center
+        axes = (s * sole.semi_axes).tolist()
+        return self.on_foot(replace(sole, semi_axes=axes), [x, y, axes[2] - self.foot.depth])
 
 
 def build_avatar(
@@ -332,4 +364,4 @@ def _foot(table: _Table, scale: float) -> AvatarFoot:
         for x in row["flat_x"]
         for side in (1.0, -1.0)
     ]
-    return AvatarFoot(array("semi_axes", axes, (3,)), array("center", center, (3,)), array("flat", flat, (4, 3)))
+    return AvatarFoot(Ellipsoid(axes.tolist()), array("center", center, (3,)), array("flat", flat, (4, 3)))

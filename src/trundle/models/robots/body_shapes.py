@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
-from trundle.models.robots.avatar import Avatar
+from trundle.models.robots.avatar import Avatar, AvatarFoot
 from trundle.records.scenebodies import SceneBody
 
 Mesh = tuple[FloatArray, NDArray[np.int64]]
@@ -17,7 +17,7 @@ _LIMBS = {"thigh": (0.088, 0.055), "shank": (0.056, 0.038), "arm": (0.046, 0.036
 
 
 def avatar_scene(avatar: Avatar, flat: bool = False) -> tuple[SceneBody, ...]:
-    """Return one closed mesh for each link that has mass; feet with the ellipsoid, or the flat sole, they stand on."""
+    """Return one closed mesh for each link that has mass; feet with the rolling or the flat sole they stand on."""
     scale = avatar.height / 1.765
     ends = _ends(avatar)
     bodies = []
@@ -26,7 +26,7 @@ def avatar_scene(avatar: Avatar, flat: bool = False) -> tuple[SceneBody, ...]:
             continue
         part = link.name.removeprefix("left_").removeprefix("right_")
         if part == "foot":
-            meshes = [_slab(avatar.foot.flat) if flat else _ellipsoid(avatar.foot.center, avatar.foot.semi_axes)]
+            meshes = [_slab(avatar.foot.flat) if flat else _sole(avatar.feet[link.name.removesuffix("_foot")])]
         elif part in _LIMBS:
             meshes = [_limb(ends[link.name], *(scale * r for r in _LIMBS[part]))]
             if part == "forearm":
@@ -61,6 +61,11 @@ def _trunk(shoulder: float, scale: float) -> list[Mesh]:
         _ellipsoid(np.array([0.0, 0.0, shoulder + 0.09 * scale]), scale * np.array([0.05, 0.05, 0.09])),
         _ellipsoid(np.array([0.015 * scale, 0.0, shoulder + 0.22 * scale]), scale * np.array([0.095, 0.075, 0.12])),
     ]
+
+
+def _sole(foot: AvatarFoot) -> Mesh:
+    vertices, faces = foot.sole.mesh(_AROUND)
+    return foot.center + vertices, faces
 
 
 def _ellipsoid(center: FloatArray, axes: FloatArray) -> Mesh:

@@ -80,7 +80,7 @@ def robot_from_urdf(
     Examples
     --------
     >>> avatar = tr.build_avatar()
-    >>> feet = {"left": tr.Foot(tr.Ellipsoid(avatar.foot.semi_axes), "left_foot", avatar.foot.center)}
+    >>> feet = {"left": tr.Foot(avatar.foot.sole, "left_foot", avatar.foot.center)}
     >>> robot = tr.robot_from_urdf(avatar.robot, feet)
     >>> robot.model().u.shape  # a torque for each of the 23 joints
     (23, 1)

@@ -50,7 +50,7 @@ def fitted_guess(walking: Walking, crude: list[NodeTrajectory]) -> list[NodeTraj
     rate = np.gradient(extended, np.concatenate([t[-4:-1] - step, t, t[1:4] + step]), axis=0)[3:-3]
     nu = np.array([np.interp(whole, t, column) for column in rate.T]).T
     nu[:, 0] += walking.gait.speed
-    states = np.split(np.hstack([q, nu]), sizes)
+    states = np.split(walking.states(q, nu), sizes)
     return [replace(arc, x=x) for arc, x in zip(crude, states, strict=True)]
 
 

@@ -76,6 +76,11 @@ class WalkPlan:
     dual: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     @property
+    def stretch(self) -> list[float]:
+        """Factors (3,) of the rolling sole's semi-axes, which `Gait.stretch` left to the plan."""
+        return self.statistics.get("stretch", [1.0] * 3)
+
+    @property
     def duration(self) -> float:
         """Time from the first to the last node, s."""
         return float(self.times[-1] - self.times[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields, replace
 from typing import Any
 
 import casadi as ca
@@ -12,10 +13,10 @@ from scipy.spatial.transform import Rotation
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
-from trundle.models.robots.avatar import Avatar
+from trundle.models.robots.avatar import Avatar, AvatarFoot
 from trundle.models.robots.body_shapes import avatar_scene
 from trundle.plan.walk.plan import WalkPlan, repeat
-from trundle.problems.soles import FlatSole, RollingSole
+from trundle.problems.soles import FlatSole
 from trundle.problems.walking import SIDES, Walking
 from trundle.records import ROBOT, Trajectory, make_dataset
 from trundle.status import Status
@@ -30,6 +31,8 @@ def record_walk(walking: Walking, plan: WalkPlan, steps: int) -> Trajectory:
 
     Contacts are the feet, ``left`` and ``right``.
     """
+    if "stretch" in plan.statistics:
+        walking = Walking(walking.avatar.stretched(plan.stretch), replace(walking.gait, stretch=None))
     whole = repeat(plan, steps)
     held = np.minimum(np.arange(len(whole.times)), len(whole.torque) - 1)
     turn = Rotation.from_euler("ZYX", whole.q[:, 3:6])
@@ -143,8 +146,8 @@ def _kinematics(walking: Walking, names: Sequence[str]) -> ca.Function:
     feet = []
     for side in SIDES:
         motion = model.motions[f"{side}_foot"]
-        probe = walking.sole.probe(motion)
-        feet += [probe.p, probe.v, ca.mmin(walking.sole.clearance(motion)), motion.p[0]]
+        probe = walking.soles[side].probe(motion)
+        feet += [probe.p, probe.v, ca.mmin(walking.soles[side].clearance(motion)), motion.p[0]]
     base = model.motions[walking.avatar.robot.base]
     links = {link.name: link for link in walking.avatar.robot.links}
     motions = [model.motions[name] for name in names]
@@ -186,14 +189,15 @@ def _quaternions(R: FloatArray) -> FloatArray:
     return flat * sign[:, :, None]
 
 
+def _sole(foot: AvatarFoot, kind: str) -> dict[str, Any]:
+    if kind == "flat":
+        return {"type": kind, "corners": foot.flat.tolist()}
+    sizes = {field.name: np.asarray(getattr(foot.sole, field.name)).tolist() for field in fields(foot.sole)}  # type: ignore[arg-type]
+    return {"type": kind, "shape": type(foot.sole).__name__.lower(), **sizes, "center": foot.center.tolist()}
+
+
 def _metadata(walking: Walking, plan: WalkPlan, steps: int) -> dict[str, Any]:
     avatar: Avatar = walking.avatar
-    sole = walking.sole
-    shape: dict[str, str | list[float]] = {"type": walking.gait.sole}
-    if isinstance(sole, RollingSole):
-        shape |= {"semi_axes": list(sole.shape.semi_axes), "center": np.asarray(sole.center).tolist()}  # type: ignore[attr-defined]
-    elif isinstance(sole, FlatSole):
-        shape["corners"] = sole.corners.tolist()
     return {
         "message": "" if plan.status is Status.SUCCESS else str(plan.statistics.get("worst", "")),
         "physics": {
@@ -206,7 +210,8 @@ def _metadata(walking: Walking, plan: WalkPlan, steps: int) -> dict[str, Any]:
             **plan.settings,
             "statistics": dict(plan.statistics),
             "steps": steps,
-            "sole": shape,
+            "sole": _sole(avatar.foot, walking.gait.sole),
+            "right_sole": _sole(avatar.feet["right"], walking.gait.sole),
             "mirror": None if plan.mirror is None else plan.mirror.tolist(),
             "standing": {support.name: list(support.stances) for support in walking.supports},
             "duration": plan.duration,

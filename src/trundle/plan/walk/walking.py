@@ -22,7 +22,7 @@ from trundle.problems.walking import SIDES, Walking
 from trundle.status import Status
 
 Impact = dict[str, str | float | dict[str, list[list[float]]]]
-Statistics = dict[str, float | str | list[Impact]]
+Statistics = dict[str, float | str | list[float] | list[Impact]]
 TOLERANCE = 1e-7
 _OPTIONS = {"mumps_pivot_order": 5, "mumps_permuting_scaling": 0, "mumps_scaling": 0, "constr_viol_tol": 1e-9}
 """METIS: a fourth of the time of MUMPS' own choice. The equations are scaled; with MUMPS' scaling as well steps are so
@@ -116,7 +116,7 @@ def crude_guess(walking: Walking) -> list[NodeTrajectory]:
         for side, mode in support.stances.items():
             where, points = places[f"force-{side}-{mode}"], len(walking.stances[side, mode].points)
             u[:, where.start + 2 : where.stop : 3] = 1.0 / len(support.stances) / points
-        arcs.append(NodeTrajectory(times, np.hstack([q, nu]), u))
+        arcs.append(NodeTrajectory(times, walking.states(q, nu), u))
         begin += times[-1]
     return arcs
 
@@ -150,7 +150,7 @@ def _neighbour(walking: Walking, plan: WalkPlan) -> list[NodeTrajectory]:
         within = np.flatnonzero((plan.phase == number) & (np.diff(plan.times) > 0))
         nodes = np.append(within, within[-1] + 1)
         times = plan.times[nodes] - plan.times[nodes[0]]
-        x = np.hstack([plan.q[nodes], plan.nu[nodes]])
+        x = walking.states(plan.q[nodes], plan.nu[nodes])
         speed = plan.length / plan.duration
         x[:, 0] -= speed * plan.times[nodes]
         x[:, walking.n] += walking.gait.speed - speed
@@ -170,7 +170,7 @@ def _noisy(arcs: list[NodeTrajectory], walking: Walking, sigma: float, seed: int
     if sigma == 0.0:
         return arcs
     rng = np.random.default_rng(seed)
-    offset = np.zeros(2 * walking.n)
+    offset = np.zeros(walking.x.numel())
     offset[6 : walking.n] = sigma * rng.normal(size=walking.n - 6)
     stretch = float(np.exp(0.2 * rng.normal()))
     return [NodeTrajectory(arc.times * stretch, arc.x + offset, arc.u) for arc in arcs]
@@ -189,7 +189,7 @@ def _unpacked(walking: Walking, made: Transcription, solution: ProgramSolution, 
         held = np.insert(lasting, 0, 0) if walking.lands(number) else lasting
         times, x = begin + arc.times, arc.x.copy()
         x[:, 0] += walking.gait.speed * times
-        for name, values in (("times", times), ("q", x[:, :n]), ("nu", x[:, n:])):
+        for name, values in (("times", times), ("q", x[:, :n]), ("nu", x[:, n : 2 * n])):
             parts[name].append(values[: None if ends else -1])
         parts["acceleration"].append(arc.u[held][:, places["acceleration"]])
         parts["torque"].append(arc.u[held][:, places["torque"]] * walking.references)
@@ -237,6 +237,8 @@ def _statistics(walking: Walking, made: Transcription, solution: ProgramSolution
         "solve": solution.times["solve"],
         "evaluation": solution.times["evaluation"],
     }
+    if walking.gait.stretch is not None:
+        statistics["stretch"] = made.unpack(solution.z)[0].x[0, 2 * walking.n :].tolist()
     if walking.gait.impacts:
         statistics["impacts"] = _impacts(walking, made.unpack(solution.z), made.jumps(solution.z))
     return statistics
@@ -268,7 +270,7 @@ def _impacts(walking: Walking, arcs: Sequence[NodeTrajectory], jumps: Sequence[F
 
 def _points(walking: Walking) -> dict[tuple[str, str], ca.Function]:
     """Return (x, force (m,)) -> (force (3,), moment (3,), point (3,)) of each way a foot stands."""
-    x, found = ca.vertcat(walking.q, walking.nu), {}
+    x, found = walking.x, {}
     for (side, mode), stance in walking.stances.items():
         given = ca.SX.sym("f", stance.size)
         found[side, mode] = ca.Function("act", [x, given], list(stance.wrench(given)))

@@ -11,6 +11,7 @@ from trundle.models.robots.avatar import Avatar, build_avatar
 from trundle.problems.gait import TORQUES, Gait
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.scenario import Scenario
+from trundle.scenarios.shapes import shape_of
 from trundle.status import Status
 from trundle.systems.walking.schema import WalkingWalk
 
@@ -24,17 +25,21 @@ def build(scenario: Scenario) -> PlannedWalk:
     tables = scenario.read(WalkingWalk)
     with error_context("avatar", scenario):
         avatar = build_avatar(tables.avatar.sex, tables.avatar.mass, tables.avatar.height)
-    if tables.foot is not None:
-        with error_context("foot", scenario, {"semi_axes": "foot.shape.semi_axes"}):
-            avatar = avatar.on_foot(tables.foot.shape.semi_axes, tables.foot.center)
+    for key, table in (("foot", tables.foot), ("right_foot", tables.right_foot)):
+        if table is not None:
+            sole = shape_of(scenario, table.shape, f"{key}.shape")
+            with error_context(key, scenario):
+                avatar = avatar.on_foot(sole, table.center, right=key == "right_foot")
     given = (tables.avatar, tables.walk, tables.phases, tables.cost, tables.limits, tables.plan)
-    with error_context("walk", scenario):
+    with error_context("walk", scenario, dict.fromkeys(("stretch", "stretch[1]"), "avatar.stretch")):
         gait = Gait(
             slope=radians(tables.walk.slope),
             torques={**TORQUES, **tables.cost.torques},
             **{name: value for table in given for name, value in table.values().items()},
         )
-    with error_context("walk", scenario, {"ranges": "limits.joints"}):
+    with error_context(
+        "walk", scenario, {"ranges": "limits.joints", "periodicity": "phases.periodicity", "sole": "foot.shape"}
+    ):
         gait.check(avatar)
     guess = None
     if tables.plan.warm_from is not None:
@@ -79,7 +84,8 @@ class PlannedWalk:
 
         table = self.scenario.read(WalkingWalk).replay
         plan = self.found["plan"]
-        robot = walking_robot(self.avatar, plan.gravity, self.gait.friction)
+        avatar = self.avatar if self.gait.stretch is None else self.avatar.stretched(plan.stretch)
+        robot = walking_robot(avatar, plan.gravity, self.gait.friction)
         found = replay_walk(robot, plan, table.steps, period=table.period)
         n = len(found.largest) // 2
         told = {

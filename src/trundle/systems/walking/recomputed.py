@@ -19,6 +19,8 @@ from trundle.threads import cached_property
 
 Array = NDArray[np.float64]
 SIDES = ("left", "right")
+_STEP = 1e-30
+_STEPS = 1j * _STEP * np.eye(3)
 _BETWEEN = (0.2, 0.4, 0.5, 0.6, 0.8)
 
 
@@ -32,13 +34,28 @@ class Sole:
         """Return the lowest point (3,) of a foot with the orientation R, or the middle of a flat sole."""
         if self.shape["type"] == "flat":
             return np.mean(self.shape["corners"], axis=0)
-        squares, n = np.square(self.shape["semi_axes"]), R[2]
-        return np.array(self.shape["center"]) - squares * n / np.sqrt(n @ (squares * n))
+        # The gradient of the support function at -R'e_z, by complex steps.
+        return np.array(self.shape["center"]) + [_support(self.shape, -R[2] + step).imag / _STEP for step in _STEPS]
 
     def gap(self, R: Array, p: Array) -> float:
         """Return the least height (m) of the sole above the ground; R, p are orientation and origin of the foot."""
         points = np.array(self.shape["corners"]) if self.shape["type"] == "flat" else self.point(R)[None]
         return float(np.min((points @ R.T + p)[:, 2]))
+
+
+def _support(shape: Mapping[str, Any], u: NDArray[np.complex128]) -> np.complex128:
+    """Return h(u) of a sphere, an ellipsoid or a superellipsoid: the dual norm of its exponents."""
+    kind = shape.get("shape", "ellipsoid")
+    if kind not in ("sphere", "ellipsoid", "superellipsoid"):
+        raise InputError("walk.sole.shape", kind, "sphere, ellipsoid or superellipsoid")
+    axes = np.full(3, shape["radius"]) if kind == "sphere" else np.array(shape["semi_axes"])
+    p, q = np.broadcast_to(shape.get("exponents", 2.0), 2)
+    rounding, length = float(shape.get("rounding", 0.0)), np.sqrt(u @ u)
+    blunt = rounding if max(p, q) > 2.0 else 0.0
+    x, y, z = (axes * u) ** 2 + (blunt * length) ** 2
+    p, q = p / (p - 1), q / (q - 1)
+    norm = ((x ** (p / 2) + y ** (p / 2)) ** (q / p) + z ** (q / 2)) ** (1 / q)
+    return norm if blunt else norm + rounding * length
 
 
 class Walk:
@@ -61,6 +78,7 @@ class Walk:
         self.order = [[str(name) for name in run["joint"]].index(name) for name in names]
         self.frames = [self.model.getFrameId(f"{side}_foot") for side in SIDES]
         self.sole = Sole(self.walk["sole"])
+        self.soles = (self.sole, Sole(self.walk.get("right_sole", self.walk["sole"])))
 
     @cached_property
     def q(self) -> Array:
@@ -144,7 +162,7 @@ class Walk:
             about = self.run["contact_moment"][k, i] if "contact_moment" in self.run else 0.0
             moment = np.array([0.0, 0.0, about])
             smooth = self.sole.shape["type"] != "flat"
-            at = p + R @ self.sole.point(R) if smooth else self.run["contact_position"][k, i]
+            at = p + R @ self.soles[i].point(R) if smooth else self.run["contact_position"][k, i]
             joint = self.model.frames[frame].parentJoint
             place = self.data.oMi[joint]
             Rj, pj = np.array(place.rotation), np.array(place.translation)
@@ -155,16 +173,16 @@ class Walk:
         """Return gaps and slips of feet that stand, and the clearance at mid-swing."""
         nodes = [self.feet(q, nu) for q, nu in zip(self.q, self.nu, strict=True)]
         pairs = [(node[i], k, i) for k, node in enumerate(nodes) for i in range(2) if self.at_nodes[k, i]]
-        gaps = [abs(self.sole.gap(R, p)) for (R, p, *_), _, _ in pairs]
+        gaps = [abs(self.soles[i].gap(R, p)) for (R, p, *_), _, i in pairs]
         stood = np.argwhere(self.standing & self.lasting[:, None])
         slips = [self._slip(nodes[k + after][i], k, i) for k, i in stood for after in (0, 1)]
         between = 0.0
         for k, h in enumerate(np.diff(self.run.time)):
             for share in _BETWEEN if h > 0 else ():
                 feet = self.feet(self.between(self.run.time[k] + share * h))
-                stands = [abs(self.sole.gap(R, p)) for i, (R, p, *_) in enumerate(feet) if self.standing[k, i]]
+                stands = [abs(self.soles[i].gap(R, p)) for i, (R, p, *_) in enumerate(feet) if self.standing[k, i]]
                 between = max(between, *stands)
-        clearance = [self.sole.gap(*self.feet(self.between(t))[i][:2]) for t, i in self._mid_swings()]
+        clearance = [self.soles[i].gap(*self.feet(self.between(t))[i][:2]) for t, i in self._mid_swings()]
         return {
             "stance_gap_nodes": max(gaps),
             "stance_gap_between": between,
@@ -176,7 +194,7 @@ class Walk:
         """Return the speed of a foot's material point at its contact with the ground in interval k."""
         R, p, v, w = foot
         flat = self.sole.shape["type"] == "flat"
-        arm = self.run["contact_position"][k, i] - p if flat else R @ self.sole.point(R)
+        arm = self.run["contact_position"][k, i] - p if flat else R @ self.soles[i].point(R)
         return float(np.linalg.norm(v + np.cross(w, arm)))
 
     def _mid_swings(self) -> list[tuple[float, int]]:
@@ -233,7 +251,7 @@ class Walk:
                 R = feet[i][0]
                 world = self.pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
                 frame = np.array(self.pin.getFrameJacobian(self.model, self.data, self.frames[i], world))
-                points = self.sole.shape["corners"] if self.sole.shape["type"] == "flat" else [self.sole.point(R)]
+                points = self.sole.shape["corners"] if self.sole.shape["type"] == "flat" else [self.soles[i].point(R)]
                 rows += [frame[:3] - skew(R @ np.asarray(point)) @ frame[3:] for point in points]
             J = np.vstack(rows)
             change = M @ jump
@@ -251,7 +269,7 @@ class Walk:
                     if 0 < k < len(self.run) - 1:
                         R, p, *_ = self.feet(self.q[k])[i]
                         along = self.run["contact_position"][k, i, 0] if self.sole.shape["type"] == "flat" else None
-                        at = (p + R @ self.sole.point(R))[0] if along is None else along
+                        at = (p + R @ self.soles[i].point(R))[0] if along is None else along
                         values.append(sign * (at - p[0]))
         share = self.standing.all(axis=1)
         h = np.diff(self.run.time)

@@ -9,10 +9,10 @@ from pydantic import Field
 from trundle.problems.gait import Gait
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import Array, DataFile, Mass, ScenarioTable, Table, Text, fault, table_of
+from trundle.scenarios.schema_shapes import EllipsoidTable, SphereTable, SuperellipsoidTable
 
 _Positive = Annotated[float, Field(gt=0, le=1e6), Allowed("a number > 0, at most 1e6")]
 _Place = Annotated[float, Field(ge=-1, le=1), Allowed("a length from -1 to 1 (m)")]
-_Axis = Annotated[float, Field(ge=0.005, le=1), Allowed("a length from 0.005 to 1 (m)")]
 _Degrees = Annotated[float, Field(ge=-40, le=40), Allowed("an angle from -40 to 40 (degrees)")]
 _Turn = Annotated[float, Field(ge=-4, le=4), Allowed("an angle from -4 to 4 (rad)")]
 _Range = Annotated[tuple[_Turn, _Turn], Array, Allowed("two ascending angles from -4 to 4 (rad)")]
@@ -34,7 +34,7 @@ _Joint = Literal[
 _Stand = Literal["rolling", "flat", "toe", "heel", "toe-point"]
 
 
-class AvatarTable(table_of(Gait, ["sole"])):
+class AvatarTable(table_of(Gait, ["sole", "stretch"])):
     """The walker: the avatar of Dumas et al. 2007."""
 
     sex: Literal["male", "female"] = Field(default="male", description="table of segments")
@@ -44,21 +44,14 @@ class AvatarTable(table_of(Gait, ["sole"])):
     )
 
 
-class RollingFootShapeTable(Table):
-    """An ellipsoid, axes along x (forward), y, z (up) of the ankle's frame."""
-
-    type: Literal["ellipsoid"]
-    semi_axes: Annotated[tuple[_Axis, _Axis, _Axis], Array, Allowed("3 lengths, each from 0.005 to 1 (m)")] = Field(
-        description="m, along x, y, z"
-    )
-
-
 class RollingFootTable(Table):
     """The rolling sole in place of the avatar's own, as `trundle fit-foot` writes it."""
 
-    shape: RollingFootShapeTable
+    shape: Annotated[EllipsoidTable | SuperellipsoidTable | SphereTable, Field(discriminator="type")] = Field(
+        description="axes along x (forward), y, z (up) of the ankle's frame"
+    )
     center: Annotated[tuple[_Place, _Place, _Place], Array, Allowed("3 lengths, each from -1 to 1 (m)")] = Field(
-        description="m, of the ellipsoid, from the ankle; its lowest point is below the ankle"
+        description="m, of the shape, from the ankle; its lowest point is below the ankle"
     )
 
 
@@ -140,6 +133,7 @@ class WalkingWalk(ScenarioTable):
     task: Literal["walk"]
     avatar: AvatarTable = AvatarTable()
     foot: RollingFootTable | None = None
+    right_foot: RollingFootTable | None = None
     walk: WalkTable = WalkTable()
     phases: WalkPhasesTable = WalkPhasesTable()
     cost: WalkCostTable = WalkCostTable()

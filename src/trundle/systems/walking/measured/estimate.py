@@ -14,6 +14,7 @@ from trundle.problems.gait import Gait
 from trundle.problems.tracking import Tracking, mean_between
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.scenario import Scenario
+from trundle.scenarios.shapes import shape_of
 from trundle.status import Status
 from trundle.systems.walking.measured.gait_data import read_gait
 from trundle.systems.walking.measured.measured_cycle import MeasuredCycle, measured_cycle, scaled_avatar
@@ -50,8 +51,9 @@ def build(scenario: Scenario) -> MeasuredWalk:
         cycle = measured_cycle(data, names, table.threshold)
         avatar, scales = scaled_avatar(data, names, cycle, subject.sex, subject.mass, subject.height)
     if tables.foot is not None:
-        with error_context("foot", scenario, {"semi_axes": "foot.shape.semi_axes"}):
-            avatar = avatar.on_foot(tables.foot.shape.semi_axes, tables.foot.center)
+        sole = shape_of(scenario, tables.foot.shape, "foot.shape")
+        with error_context("foot", scenario):
+            avatar = avatar.on_foot(sole, tables.foot.center)
     with error_context("tracking", scenario):
         tracking = cycle.tracking(9.81 * avatar.robot.mass, **tables.tracking.values(Tracking))
         single, double = tracking.durations

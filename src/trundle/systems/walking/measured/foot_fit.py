@@ -12,6 +12,7 @@ import numpy as np
 
 from trundle.checks import FloatArray, integer, number, positive
 from trundle.errors import InputError
+from trundle.geometry import Ellipsoid
 from trundle.geometry.sampled.circle_fit import CircleFit, fit_circle
 from trundle.models.robots.avatar import Avatar
 from trundle.records.whole import write_bytes
@@ -100,7 +101,7 @@ class FittedFoot:
         """
         factor = positive("scale", scale)
         axes, center = (factor * values for values in self.ellipsoid())
-        return avatar.on_foot(axes, center)
+        return avatar.on_foot(Ellipsoid(axes.tolist()), center)
 
 
 def in_shank(data: GaitData) -> FloatArray:

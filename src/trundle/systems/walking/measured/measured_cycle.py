@@ -181,7 +181,7 @@ def scaled_avatar(
     scales = {
         "thigh": thigh / -own["left_knee"][2],
         "shank": shank / -own["left_ankle_pitch"][2],
-        "ankle_height": float(cycle.flat["ankle"][1]) / float(base.foot.semi_axes[2] - base.foot.center[2]),
+        "ankle_height": float(cycle.flat["ankle"][1]) / base.foot.depth,
     }
     if "shoulder" in names:
         scales["thorax"] = (length("shoulder", "hip") + own["left_hip_roll"][2]) / own["left_shoulder_pitch"][2]

@@ -76,6 +76,14 @@ def test_a_walk_by_shooting_costs_nearly_what_it_does_by_midpoints():
     assert sum(arc.times[-1] for arc in arcs) == pytest.approx(plan.duration, rel=0.005)
 
 
-def test_a_flat_sole_is_refused():
-    with pytest.raises(InputError, match="sole"):
-        constrained(Walking(build_avatar(), Gait(sole="flat")))
+@pytest.mark.parametrize(("name", "settings"), [("sole", {"sole": "flat"}), ("impacts", {"impacts": True})])
+def test_what_the_constrained_dynamics_do_not_cover_is_refused(name, settings):
+    with pytest.raises(InputError, match=name):
+        constrained(Walking(build_avatar(), Gait(**settings)))
+
+
+def test_other_methods_refuse_implied_symbols():
+    x, a = ca.SX.sym("x"), ca.SX.sym("a")
+    phase = Phase(name="p", x=x, u=ca.SX(0, 1), implied=a, rate=a, residual=a - x, duration=1.0)
+    with pytest.raises(InputError, match="method"):
+        Transcription(OptimalControlProblem([phase]), [np.array([0.0, 1.0])], "midpoint")

@@ -93,6 +93,8 @@ class Transcription:
         for phase in problem.phases:
             if method not in ON_INTERVALS and (phase.residual.numel() or phase.clock is not None or problem.mean):
                 raise InputError("method", method, f"{MIDPOINT!r} for residuals, a clock and a mean cost")
+            if phase.implied.numel() != (phase.residual.numel() if method == CONSTRAINED else 0):
+                raise InputError("method", method, f"{CONSTRAINED!r}, with as many equations as implied symbols")
         self._places, self._jumps, self._total, self.size = _places(problem, self.meshes, method)
         rows, elements, a = ProgramRows(), [], np.zeros(self.size)
         shared: SharedFunctions = {}

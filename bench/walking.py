@@ -1,7 +1,7 @@
 """The walking problem of paper 1: iterations, times, sizes, grids, starts (``python -m bench.walking``).
 
 ``python -m bench.walking [PART...] [SLOPE...]``: parts slopes, warm, soles, peaks, replays, impacts, sizes, speed,
-grid, stretched, shares, starts, dofs, all of them unless named; slopes in degrees, 0, 10 and -10 unless given.
+grid, stretched, shares, starts, dofs, shots, all of them unless named; slopes in degrees, 0, 10 and -10 unless given.
 Times of the CPU: the machine is shared.
 The paper: "each scenario was computed in less than 20 min on a modern computer" (section 4.2, 2016).
 """
@@ -21,6 +21,7 @@ import numpy as np
 from trundle.models.robots.avatar import build_avatar
 from trundle.plan.transcription.transcription import MIDPOINT, Transcription
 from trundle.plan.walk.plan import WalkPlan
+from trundle.plan.walk.shooting import shoot
 from trundle.plan.walk.walking import meshes, plan_walk
 from trundle.problems.gait import RANGES, Gait
 from trundle.problems.walking import Walking, bare
@@ -259,10 +260,27 @@ def stretched() -> None:
             print(f"    semi-axes times {np.round(plan.stretch, 3)}, gain {gain:.1%}", flush=True)
 
 
+def shots() -> None:
+    """Multiple shooting with constrained dynamics, started from the plan by midpoints, beside it."""
+    for slope in SLOPES:
+        walking = Walking(build_avatar(), Gait(slope=radians(slope), intervals=(24, 10)))
+        plan, seconds = planned(walking.gait, walking=walking)
+        told(f"24 + 10 intervals, {slope:+.0f} deg", plan, seconds)
+        began = time.process_time()
+        found, arcs = shoot(walking, plan)
+        step = sum(float(arc.times[-1]) for arc in arcs)
+        print(
+            f"  by shooting {found.status.label}, {found.iterations} its, cost {found.objective:.6f} "
+            f"({found.objective / plan.statistics['cost'] - 1:+.2%}), CPU {time.process_time() - began:.1f} s, "
+            f"{found.z.size} unknowns; step {step:.4f} s, by midpoints {plan.duration:.4f} s",
+            flush=True,
+        )
+
+
 PARTS: dict[str, Callable[[], None]] = {
     "slopes": slopes, "warm": warm, "soles": soles, "peaks": peaks, "replays": replays, "impacts": impacts,
     "sizes": sizes, "speed": speed, "grid": grid, "stretched": stretched, "shares": shares,
-    "starts": starts, "dofs": dofs,
+    "starts": starts, "dofs": dofs, "shots": shots,
 }  # fmt: skip
 
 

@@ -80,6 +80,9 @@ class Phase(HoldsExpressions):
     residual : (m,)
         Equations 0 = r(x, u) that fix those inputs the rate leaves open, as joint torques and contact forces that
         come with accelerations (inverse dynamics).
+    implied : (m,) symbols
+        What `residual` fixes where it is linear in further symbols, as accelerations and contact forces that come
+        with torques; for multiple shooting.
     nodes : sequence of Condition
         Of x, kept at the end of every interval of the mesh.
     clock : symbol, optional
@@ -107,6 +110,7 @@ class Phase(HoldsExpressions):
     u_bounds: Converted[tuple[ArrayLike, ArrayLike], tuple[FloatArray, FloatArray]] = Converted((-np.inf, np.inf))
     open_end: bool = False
     residual: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
+    implied: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
     nodes: Sequence[Condition] = ()
     clock: ca.SX | None = None
     signals: FloatArray | None = None
@@ -153,7 +157,7 @@ def _bounds(key: str, bounds: tuple[ArrayLike, ArrayLike], size: int) -> tuple[F
 
 
 def _check_symbols(phase: Phase) -> None:
-    both = ca.vertcat(phase.x, phase.u)
+    both = ca.vertcat(phase.x, phase.u, phase.implied)
     timed = both if phase.clock is None else ca.vertcat(both, phase.clock)
     lasting = [("running", phase.running), *((c.name, c.expression) for c in (*phase.path, *phase.nodes))]
     ends = ((c.name, c.expression) for c in (*phase.start, *phase.end))

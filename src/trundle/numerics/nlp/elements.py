@@ -31,8 +31,9 @@ class ElementGroup:
     Parameters
     ----------
     function : casadi.Function
-        phi: w (nw,)[, p (np,)] -> o (no,); an SX function, or one that expands to SX. Groups with the same
-        function object share its derivatives and its compiled code.
+        phi: w (nw,)[, p (np,)] -> o (no,); an SX function, or one that expands to SX; or one that solves
+        equations (`casadi.rootfinder`), which is not compiled. Groups with the same function object share its
+        derivatives and its compiled code.
     index : (N, nw) int
         Entries of z that are the w of each element; one entry may occur more than once.
     B : sparse (m, N no)
@@ -125,19 +126,22 @@ class Kernel:
         self.name = function.name()
         self.rows, self.costs = rows, costs
         self.used = tuple(sorted({*rows, *costs}))
-        self._compiled = compiled
         self._loaded: Mapping[str, ca.Function] | None = None
+        solves = any(part.class_name() == "Newton" for part in function.find_functions())
+        # Matrix expressions are written as scalar ones are.
+        kind: type[ca.SX] = ca.MX if solves else ca.SX  # type: ignore[assignment]
         try:
-            expanded = function if function.is_a("SXFunction") else function.expand()
+            expanded = function if solves or function.is_a("SXFunction") else function.expand()
         except RuntimeError as error:
             raise InputError("function", function, f"one that expands to scalar operations: {error}") from error
-        w = ca.SX.sym("w", function.size1_in(0))
-        p = ca.SX.sym("p", function.size1_in(1) if function.n_in() == 2 else 0)
+        self._compiled = compiled and not solves
+        w = kind.sym("w", function.size1_in(0))
+        p = kind.sym("p", function.size1_in(1) if function.n_in() == 2 else 0)
         # What is common is found once here: the derivatives have a sixth fewer operations.
         o = ca.densify(ca.cse(expanded(*(w, p)[: function.n_in()])))
-        nu = ca.SX.sym("nu", len(self.used))
+        nu = kind.sym("nu", len(self.used))
         o_rows, o_costs, o_used = (_pick(o, which) for which in (rows, costs, self.used))
-        H = ca.triu(ca.hessian(ca.dot(nu, o_used), w)[0]) if self.used else ca.SX(w.shape[0], w.shape[0])
+        H = ca.triu(ca.hessian(ca.dot(nu, o_used), w)[0]) if self.used else kind(w.shape[0], w.shape[0])
         self.functions: dict[str, ca.Function] = {
             "value": ca.Function("value", [w, p], [o_rows]),
             "jacobian": ca.Function("jacobian", [w, p], [o_rows, ca.jacobian(o_rows, w)]),
@@ -187,7 +191,7 @@ class Kernel:
 
 
 def _pick(o: ca.SX, which: tuple[int, ...]) -> ca.SX:
-    return o[list(which)] if which else ca.SX(0, 1)
+    return o[list(which)] if which else type(o)(0, 1)
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,16 @@ from trundle.numerics.nlp.nlp import ElementGroup, Program
 from trundle.numerics.ode.step import rk4_step
 from trundle.plan.transcription.assembly import Places, ProgramRows, path_rows, scatter, select, stacked, with_duration
 from trundle.plan.transcription.midpoint import SharedFunctions, at_ends_of_intervals, midpoint, total_rows
+from trundle.plan.transcription.shooting import constrained_shooting
 from trundle.problems import Condition, OptimalControlProblem, Phase
 
 METHODS = ("trapezoid", "hermite-simpson", "shooting")
 """Inputs are linear between nodes."""
 MIDPOINT = "midpoint"
 """Inputs are constant on intervals."""
+CONSTRAINED = "constrained shooting"
+"""Multiple shooting where equations fix accelerations and forces; inputs are constant on intervals."""
+ON_INTERVALS = (MIDPOINT, CONSTRAINED)
 MOST_NODES = 10_000
 """Of a plan: an argument that asks for more is a mistake, and would fill the memory."""
 
@@ -71,7 +75,7 @@ class Transcription:
     meshes : sequence of (N + 1,)
         Normalised node times of each phase, from 0 to 1.
     method : str
-        One of `METHODS`, or `MIDPOINT`; only the latter takes phases with a `residual`.
+        One of `METHODS`, or of `ON_INTERVALS`; only the latter take phases with a `residual`.
 
     Attributes
     ----------
@@ -81,14 +85,16 @@ class Transcription:
     def __init__(
         self, problem: OptimalControlProblem, meshes: Sequence[FloatArray], method: str = "hermite-simpson"
     ) -> None:
-        choice("method", method, (*METHODS, MIDPOINT))
+        choice("method", method, (*METHODS, *ON_INTERVALS))
         if len(meshes) != len(problem.phases):
             raise InputError("meshes", len(meshes), f"one mesh a phase: {len(problem.phases)}")
         self.problem, self.method = problem, method
         self.meshes = tuple(_checked_mesh(mesh) for mesh in meshes)
         for phase in problem.phases:
-            if method != MIDPOINT and (phase.residual.numel() or phase.clock is not None or problem.mean):
+            if method not in ON_INTERVALS and (phase.residual.numel() or phase.clock is not None or problem.mean):
                 raise InputError("method", method, f"{MIDPOINT!r} for residuals, a clock and a mean cost")
+            if phase.implied.numel() != (phase.residual.numel() if method == CONSTRAINED else 0):
+                raise InputError("method", method, f"{CONSTRAINED!r}, with as many equations as implied symbols")
         self._places, self._jumps, self._total, self.size = _places(problem, self.meshes, method)
         rows, elements, a = ProgramRows(), [], np.zeros(self.size)
         shared: SharedFunctions = {}
@@ -97,6 +103,8 @@ class Transcription:
         for phase, mesh, places in zip(problem.phases, self.meshes, self._places, strict=True):
             if method == MIDPOINT:
                 elements += midpoint(phase, mesh, places, self._total, rows, shared, self.size)
+            elif method == CONSTRAINED:
+                elements += constrained_shooting(phase, mesh, places, self._total, rows, self.size)
             else:
                 self._defects(phase, mesh, places, rows, elements)
             elements += at_ends_of_intervals(phase, mesh, places, rows, self.size)
@@ -123,11 +131,11 @@ class Transcription:
             length = float(arc.times[-1] - arc.times[0])
             nodes = arc.at(arc.times[0] + mesh * length)
             z[places.x] = nodes.x
-            if self.method != MIDPOINT:
+            if self.method not in ON_INTERVALS:
                 z[places.u] = nodes.u
-            if places.x_mid.size:
+            if len(places.u_mid):
                 middles = arc.at(arc.times[0] + (mesh[1:] + mesh[:-1]) / 2 * length)
-                z[places.x_mid], z[places.u_mid] = middles.x, middles.u
+                z[places.x_mid], z[places.u_mid] = middles.x[: len(places.x_mid)], middles.u
             if places.duration >= 0:
                 z[places.duration] = np.clip(length, *phase.duration)
         if self._total >= 0:
@@ -151,7 +159,7 @@ class Transcription:
     @property
     def input_places(self) -> tuple[np.ndarray, ...]:
         """Where the inputs (N, n_u) of each phase are in z."""
-        return tuple(places.u_mid if self.method == MIDPOINT else places.u for places in self._places)
+        return tuple(places.u_mid if self.method in ON_INTERVALS else places.u for places in self._places)
 
     # building -----------------------------------------------------------------------------------------
 
@@ -236,7 +244,7 @@ class Transcription:
     ) -> None:
         for conditions, node, where in ((phase.start, 0, "start"), (phase.end, -1, "end")):
             cost = phase.terminal if where == "end" and ca.symvar(phase.terminal) else None
-            here = np.concatenate([places.x[node], (places.u_mid if self.method == MIDPOINT else places.u)[node]])
+            here = np.concatenate([places.x[node], (places.u_mid if self.method in ON_INTERVALS else places.u)[node]])
             self._at(ca.vertcat(phase.x, phase.u), here, conditions, cost, f"{phase.name}: {where}", rows, elements)
 
     def _links(self, rows: ProgramRows, elements: list[Callable[[int], ElementGroup]]) -> None:
@@ -310,9 +318,9 @@ def _places(
 
     for phase, mesh in zip(problem.phases, meshes, strict=True):
         N = len(mesh) - 1
-        middles = N if method in ("hermite-simpson", MIDPOINT) else 0
-        x, u = block(N + 1, phase.nx), block(0 if method == MIDPOINT else N + 1, phase.nu)
-        x_mid, u_mid = block(middles, phase.nx), block(middles, phase.nu)
+        middles = N if method in ("hermite-simpson", *ON_INTERVALS) else 0
+        x, u = block(N + 1, phase.nx), block(0 if method in ON_INTERVALS else N + 1, phase.nu)
+        x_mid, u_mid = block(0 if method == CONSTRAINED else middles, phase.nx), block(middles, phase.nu)
         duration = -1
         if phase.free:
             duration = at

@@ -24,7 +24,7 @@ from trundle.status import Status
 Impact = dict[str, str | float | dict[str, list[list[float]]]]
 Statistics = dict[str, float | str | list[float] | list[Impact]]
 TOLERANCE = 1e-7
-_OPTIONS = {"mumps_pivot_order": 5, "mumps_permuting_scaling": 0, "mumps_scaling": 0, "constr_viol_tol": 1e-9}
+OPTIONS = {"mumps_pivot_order": 5, "mumps_permuting_scaling": 0, "mumps_scaling": 0, "constr_viol_tol": 1e-9}
 """METIS: a fourth of the time of MUMPS' own choice. The equations are scaled; with MUMPS' scaling as well steps are so
 wrong that fine grids and torques alone do not converge. Forces count in weights: 1e-9 of one is 1e-6 N."""
 _PUSHES = ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac", "mult_bound_push")
@@ -68,11 +68,11 @@ def plan_walk(
     began = time.perf_counter()
     walking = walking or Walking(avatar or build_avatar(), gait)
     made = made or transcribe(walking)
-    arcs = crude_guess(walking) if guess is None else _neighbour(walking, guess)
+    arcs = crude_guess(walking) if guess is None else neighbour(walking, guess)
     if guess is None and walking.tracking is not None:
         arcs = fitted_guess(walking, arcs)
     z0 = made.pack(_noisy(arcs, walking, perturbation, seed))
-    options, multipliers, rows = dict[str, str | float](_OPTIONS), None, made.program.rows
+    options, multipliers, rows = dict[str, str | float](OPTIONS), None, made.program.rows
     if guess is not None and perturbation == 0.0 and (len(guess.z), len(guess.dual)) == (len(z0), rows + len(z0)):
         z0, multipliers = guess.z, Multipliers(guess.dual[:rows], guess.dual[rows:])
         options |= _NEIGHBOUR
@@ -137,7 +137,7 @@ def _posture(walking: Walking, share: float) -> FloatArray:
     return q
 
 
-def _neighbour(walking: Walking, plan: WalkPlan) -> list[NodeTrajectory]:
+def neighbour(walking: Walking, plan: WalkPlan) -> list[NodeTrajectory]:
     """Return the arcs of another plan; its forces and multipliers on this grid."""
     if plan.joints != walking.joints or len(plan.phases) != len(walking.supports):
         raise InputError("guess", plan.phases, "a plan of the same avatar with the same phases")

@@ -189,7 +189,7 @@ def _quaternions(R: FloatArray) -> FloatArray:
     return flat * sign[:, :, None]
 
 
-def _sole(foot: AvatarFoot, kind: str) -> dict[str, Any]:
+def _sole(foot: AvatarFoot, kind: str) -> dict[str, object]:
     if kind == "flat":
         return {"type": kind, "corners": foot.flat.tolist()}
     sizes = {field.name: np.asarray(getattr(foot.sole, field.name)).tolist() for field in fields(foot.sole)}  # type: ignore[arg-type]

@@ -385,7 +385,7 @@ DEFAULTS: dict[str, Any] = {
     "simulation.stabilization": "projection",
 }
 CONTROLLED: dict[str, dict[str, Any]] = {
-    "goal": {},
+    "goal": {"release": False, "periodic": False, "rolled": "nearest"},
     "limits": {
         "freedoms": "all", "angular_acceleration": 50, "linear_acceleration": 20, "normal_force": 0.05,
         "friction_margin": 0.95,
@@ -394,16 +394,17 @@ CONTROLLED: dict[str, dict[str, Any]] = {
     "plan": {
         "duration": 2, "nodes": 50, "method": "hermite-simpson", "coarse_nodes": 0, "position_tolerance": 1e-4,
         "rotation_tolerance": 1e-3, "refinements": 5, "starts": 0, "start_sigma": 0.1,
+        "printed": False, "start_velocities": "given",
     },
     "controller": {
         "period": 1e-3, "final": 1, "rolled": "rotation", "hold": 0,
-        "acceleration_sigma": 20, "drift_sigma": 0.02, "switch": False, "switch_factor": 1,
+        "acceleration_sigma": 20, "drift_sigma": 0.02, "switch": False, "switch_factor": 1, "lost": 20,
     },
     "controller.state": dict.fromkeys(
         "hand_rotation hand_position object_rotation contact hand_angular_velocity hand_velocity "
         "relative_velocity".split(), 1
     ),
-    "controller.integral": {"hand_rotation": 0, "hand_position": 0},
+    "controller.integral": {"hand_rotation": 0, "hand_position": 0, "contact": 0},
     "controller.input": {"hand_angular_acceleration": 1e-3, "hand_acceleration": 1e-3},
     "offset": {"contact": [0, 0, 0], "rotation": [0, 0, 0], "angle": 0},
     "noise": {"camera_period": 4e-3, "camera_delay": 4e-3, "position_sigma": 0, "angle_sigma": 0},
@@ -469,8 +470,8 @@ BY_KIND: dict[str, dict[str, Any]] = {
     "walking": {
         "avatar.sex": "male", "avatar.sole": "rolling", "walk.speed": 1.2, "walk.slope": 0, "walk.friction": 0.8,
         "walk.clearance": 0.02, "walk.clearance_ends": 0, "walk.landing": -0.09, "phases.impacts": False,
-        "phases.periodicity": "mirrored", "phases.single": [0.2, 0.8], "phases.double": [0.075, 0.3],
-        "cost.torques": {}, "cost.acceleration": 2e-4, "cost.force": 0.1, "cost.arm_swing": [0.6, 5],
+        "phases.periodicity": "mirrored", "phases.single": [0.2, 0.8], "phases.double": [0.01, 0.3],
+        "cost.torques": {}, "cost.acceleration": 1e-5, "cost.force": 0.1, "cost.arm_swing": [0.6, 5],
         "limits.load": 1.4, "limits.pelvis": [0.09, 0.2, 0.09],
         "limits.joints": {
             "trunk_yaw": [-0.1, 0.1], "hip_yaw": [-0.2, 0.2], "shoulder_pitch": [-0.7, 0.7],

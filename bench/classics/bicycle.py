@@ -96,17 +96,11 @@ def robot(speed: float, roll_rate: float = 0.0) -> tuple[Any, Any]:
 def linearised(speed: float) -> np.ndarray:
     """Return the eigenvalues of trundle's bicycle at a speed that belong to lean and steer.
 
-    The others (place, heading, wheels' turns, what the contacts hold) are zero.
+    The others (place, heading, the wheels' turns, the speed) are zero.
     """
-    import casadi as ca
-
     import trundle as tr
 
-    tree, start = robot(speed)
-    model = tree.model(start.atlas)
-    drift, _ = tr.control_affine(model.dynamics(tree.system.start_laws[:2]))
-    A = np.asarray(ca.Function("A", [model.x], [ca.jacobian(drift, model.x)])(start.x))
-    values = np.linalg.eigvals(A)
+    values = tr.linearize(*robot(speed)).eigenvalues
     return np.array([values[np.argmin(abs(values - wanted))] for wanted in eigenvalues(speed)])
 
 

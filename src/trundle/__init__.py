@@ -73,12 +73,14 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.models import Centroidal as Centroidal
     from trundle.models import CentroidalState as CentroidalState
     from trundle.models import Coast as Coast
+    from trundle.models import Equilibrium as Equilibrium
     from trundle.models import Foot as Foot
     from trundle.models import Force as Force
     from trundle.models import Forecast as Forecast
     from trundle.models import Ground as Ground
     from trundle.models import Hand as Hand
     from trundle.models import Held as Held
+    from trundle.models import LinearModel as LinearModel
     from trundle.models import MassChange as MassChange
     from trundle.models import Potential as Potential
     from trundle.models import Push as Push
@@ -93,6 +95,8 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.models import Tree as Tree
     from trundle.models import build_avatar as build_avatar
     from trundle.models import control_affine as control_affine
+    from trundle.models import equilibrium as equilibrium
+    from trundle.models import linearize as linearize
     from trundle.models import load_example_robot as load_example_robot
     from trundle.models import load_urdf as load_urdf
     from trundle.models import robot_from_urdf as robot_from_urdf
@@ -121,6 +125,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.simulate import Delayed as Delayed
     from trundle.simulate import Noisy as Noisy
     from trundle.simulate import simulate as simulate
+    from trundle.simulate import start_at as start_at
     from trundle.status import Status as Status
 
 __version__ = "0.1.0"
@@ -141,16 +146,17 @@ _HOMES = {
         "check_convex check_regular"
     ),
     "trundle.models": (
-        "AxisChange Centroidal CentroidalState Coast Foot Force Forecast Ground Hand Held MassChange Potential Push "
-        "Pushed RigidBody Robot RollingKinematics RollingPair RollingTree SampledMotion SinusoidMotion Tree "
-        "build_avatar control_affine load_example_robot load_urdf robot_from_urdf"
+        "AxisChange Centroidal CentroidalState Coast Equilibrium Foot Force Forecast Ground Hand Held LinearModel "
+        "MassChange Potential Push Pushed RigidBody Robot RollingKinematics RollingPair RollingTree SampledMotion "
+        "SinusoidMotion Tree build_avatar control_affine equilibrium linearize load_example_robot load_urdf "
+        "robot_from_urdf"
     ),
     "trundle.numerics.ilqr": "ControlProblem ControlSolution Cost Guess Limits Optimiser midpoint",
     "trundle.plan": "ContactLimits Goal HandLimits PlayThenHold ThrowCatch Transfer Weights plan",
     "trundle.problems": "PointPath",
     "trundle.records": "Plan Trajectory load_plan load_trajectory",
     "trundle.scenarios": "load_scenario run",
-    "trundle.simulate": "Delayed Noisy simulate",
+    "trundle.simulate": "Delayed Noisy simulate start_at",
     "trundle.status": "Status",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

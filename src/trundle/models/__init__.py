@@ -4,6 +4,8 @@ from trundle.arguments import guard
 from trundle.models.centroidal.centroidal import Centroidal, CentroidalState, Push
 from trundle.models.centroidal.forecast import AxisChange, Forecast, Held, MassChange, Pushed
 from trundle.models.feet import Foot
+from trundle.models.linear.equilibrium import Equilibrium, equilibrium
+from trundle.models.linear.linearize import LinearModel, linearize
 from trundle.models.rigid_body import Coast, Ground, Hand, HandMotion, RigidBody, SampledMotion, SinusoidMotion
 from trundle.models.robot import Robot
 from trundle.models.robots.avatar import build_avatar
@@ -40,6 +42,7 @@ __all__ = [
     "ContactPair",
     "ContactSystem",
     "Dynamics",
+    "Equilibrium",
     "Foot",
     "Force",
     "Forecast",
@@ -49,6 +52,7 @@ __all__ = [
     "Held",
     "Humanoid",
     "Joint",
+    "LinearModel",
     "Link",
     "MassChange",
     "Multibody",
@@ -74,6 +78,8 @@ __all__ = [
     "VectorJoint",
     "build_avatar",
     "control_affine",
+    "equilibrium",
+    "linearize",
     "load_example_robot",
     "load_humanoid",
     "load_urdf",

@@ -7,7 +7,7 @@ from trundle.records.plan import Plan, load_plan
 from trundle.records.policy import ContactSensing, Policy, tell_contacts
 from trundle.records.reference import Reference
 from trundle.records.scenebodies import SceneBody
-from trundle.records.trajectory import Trajectory, load_trajectory
+from trundle.records.trajectory import ModeSamples, Trajectory, load_trajectory
 from trundle.records.trials import column, read_trials, with_trials
 from trundle.records.variables import Variable, View, make_dataset
 from trundle.records.views import PAIR, ROBOT, tree_view
@@ -16,6 +16,7 @@ __all__ = [
     "PAIR",
     "ROBOT",
     "ContactSensing",
+    "ModeSamples",
     "Plan",
     "Policy",
     "Reference",

@@ -30,6 +30,27 @@ class _Metadata(dict[str, Any]):
 
 
 @final
+@dataclass(frozen=True, eq=False)
+class ModeSamples:
+    """States of a run while it was in one mode.
+
+    Attributes
+    ----------
+    times : (n,) s
+    states : (n, n_x)
+        See ``model.layout``.
+    laws : tuple of str
+    atlas : tuple
+        Law and pair of chart numbers of each contact.
+    """
+
+    times: NDArray[np.float64]
+    states: NDArray[np.float64]
+    laws: tuple[str, ...]
+    atlas: tuple[tuple[int, int], ...]
+
+
+@final
 @dataclass(frozen=True, repr=False)
 class Trajectory:
     """One run over time.
@@ -50,6 +71,8 @@ class Trajectory:
         ``wall_time`` (s, by phase) and ``transitions`` (a list of ``{"time", "from", "to", "reason"}``).
     scene : tuple of SceneBody
         Surfaces or outlines of the bodies.
+    samples : tuple of ModeSamples
+        States of the model, mode after mode, of a run that was simulated here; files do not hold them.
 
     Examples
     --------
@@ -65,6 +88,7 @@ class Trajectory:
     feasible: bool
     metadata: Mapping[str, Any]
     scene: tuple[SceneBody, ...] = field(default=())
+    samples: tuple[ModeSamples, ...] = field(default=(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Copy the metadata, so that a later change of the argument changes nothing here."""

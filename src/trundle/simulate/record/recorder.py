@@ -11,7 +11,7 @@ import numpy as np
 from trundle import __version__
 from trundle.contact.laws import LAWS, SEPARATED, SLIDING
 from trundle.models.tree.system import ContactSystem
-from trundle.records import PAIR, Trajectory, make_dataset, tree_view
+from trundle.records import PAIR, ModeSamples, Trajectory, make_dataset, tree_view
 from trundle.simulate.record.contacts import OF_CONTACT, Recorded, nearest_in_flight, orientation, without_a_point
 from trundle.simulate.record.log import Segment
 from trundle.simulate.record.pair import lifted, pair_arrays, say_which_contact
@@ -71,7 +71,8 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
     if log.policy is not None and log.policy.calls:
         metadata["policy"] = _loop_times(log.policy)
     metadata |= recorded.metadata
-    return Trajectory(recorded.dataset, status, feasible, metadata, recorded.scene)
+    samples = tuple(ModeSamples(s.times, s.states, s.phase.mode.laws, s.phase.mode.atlas) for s in segments)
+    return Trajectory(recorded.dataset, status, feasible, metadata, recorded.scene, samples)
 
 
 def _record_pair(system: ContactSystem, segments: list[Segment], log: Log) -> Recorded:

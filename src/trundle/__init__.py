@@ -123,8 +123,11 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.scenarios import load_scenario as load_scenario
     from trundle.scenarios import run as run
     from trundle.simulate import Delayed as Delayed
+    from trundle.simulate import LinearFeedback as LinearFeedback
     from trundle.simulate import Noisy as Noisy
+    from trundle.simulate import Runs as Runs
     from trundle.simulate import simulate as simulate
+    from trundle.simulate import simulate_many as simulate_many
     from trundle.simulate import start_at as start_at
     from trundle.status import Status as Status
 
@@ -156,7 +159,7 @@ _HOMES = {
     "trundle.problems": "PointPath",
     "trundle.records": "Plan Trajectory load_plan load_trajectory",
     "trundle.scenarios": "load_scenario run",
-    "trundle.simulate": "Delayed Noisy simulate start_at",
+    "trundle.simulate": "Delayed LinearFeedback Noisy Runs simulate simulate_many start_at",
     "trundle.status": "Status",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -1,10 +1,13 @@
 """Integration through events and modes, and the record of what happened."""
 
 from trundle.arguments import guard
+from trundle.simulate.many.feedback import LinearFeedback
+from trundle.simulate.many.many import simulate_many
+from trundle.simulate.many.result import Runs
 from trundle.simulate.restart import start_at
 from trundle.simulate.run import simulate
 from trundle.simulate.wrappers import Delayed, Noisy
 
-__all__ = ["Delayed", "Noisy", "simulate", "start_at"]
+__all__ = ["Delayed", "LinearFeedback", "Noisy", "Runs", "simulate", "simulate_many", "start_at"]
 
 guard(__name__)

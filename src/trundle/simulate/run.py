@@ -76,15 +76,15 @@ def simulate(
     'success'
     """
     _kinds(model, initial, policy, progress)
-    duration = _time("duration", duration, 1e-9, 1e9, "1e-9 to 1e9")
-    chosen = _method(duration, relative_tolerance, step, method, stabilization)
+    duration = checked_duration(duration)
+    chosen = chosen_method(duration, relative_tolerance, step, method, stabilization)
     system = model if isinstance(model, ContactSystem) else model.system
-    runner = Runner(system, chosen, policy, _sample_times(duration, output_step, kicks), progress)
+    runner = Runner(system, chosen, policy, _with_kicks(duration, output_step, kicks), progress)
     runner.kicks = dict(kicks or {})
-    return _recorded(runner, _first(system, initial), duration)
+    return _recorded(runner, first_of(system, initial), duration)
 
 
-def _first(system: ContactSystem, initial: Start) -> HybridState:
+def first_of(system: ContactSystem, initial: Start) -> HybridState:
     """Return the instant a run begins at."""
     x = array("initial", initial.x, (system.model(initial.atlas).x.shape[0],))
     mode = Mode(initial.laws or tuple(law.name for law in system.start_laws), initial.atlas)
@@ -121,6 +121,11 @@ def _kinds(model: object, initial: object, policy: object, progress: object) -> 
         raise InputError("progress", progress, "a function of the simulated time")
 
 
+def checked_duration(duration: float) -> float:
+    """Return the duration of a run, s, or raise `InputError`."""
+    return _time("duration", duration, 1e-9, 1e9, "1e-9 to 1e9")
+
+
 def _time(key: str, value: float, low: float, high: float, allowed: str) -> float:
     try:
         return number(key, value, minimum=low, maximum=high)
@@ -128,13 +133,14 @@ def _time(key: str, value: float, low: float, high: float, allowed: str) -> floa
         raise InputError(key, value, f"a time > 0, from {allowed} (s)") from None
 
 
-def _method(
+def chosen_method(
     duration: float,
     relative_tolerance: float | None,
     step: float | None,
     method: str | None,
     stabilization: Stabilization,
 ) -> Method:
+    """Return how to integrate, from the arguments of `simulate`."""
     if step is not None and relative_tolerance is not None:
         raise InputError("step", step, "left out when relative_tolerance is given")
     name = choice("method", method or ("rk4" if step is not None else "dop853"), ("dop853", "dopri5", "rk4"))
@@ -147,13 +153,14 @@ def _method(
     return made if relative_tolerance is None else replace(made, relative_tolerance=relative_tolerance)
 
 
-def _sample_times(duration: float, output_step: float | None, kicks: Mapping[float, object] | None) -> FloatArray:
+def _with_kicks(duration: float, output_step: float | None, kicks: Mapping[float, object] | None) -> FloatArray:
     """Return the times to record, those of kicks among them."""
     times = array("kicks", sorted(kicks or {}), (None,), above=0.0, unit="s")
-    return np.union1d(_even_times(duration, output_step), times[times < duration])
+    return np.union1d(sample_times(duration, output_step), times[times < duration])
 
 
-def _even_times(duration: float, output_step: float | None) -> FloatArray:
+def sample_times(duration: float, output_step: float | None) -> FloatArray:
+    """Return the times (n,), s, to record; the last is `duration`."""
     least = duration / _SAMPLES
     allowed = f"{least:g} (a million samples) to duration = {duration:g}"
     spacing = duration / 500 if output_step is None else _time("output_step", output_step, least, duration, allowed)

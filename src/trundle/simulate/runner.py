@@ -43,7 +43,7 @@ _ENDLESS = (Status.NOT_FINITE, Status.STEP_TOO_SMALL, Status.TOO_MANY_STEPS)
 MAX_STEPS = 1_000_000
 """Most steps of one integration, beyond those of a fixed step, and of each second."""
 
-_ACCURATE = 1e-7
+ACCURATE = 1e-7
 _AT_SEAM, _NO_LOAD, _SOON = 1e-7, 1e-9, 1e-9
 _SUNK = 1e-9  # how deep (m) a corner of a patch that should rise may sink before it lands again
 _LOADS, _BRIEF = (".normal_force", ".friction"), 1e-4
@@ -68,7 +68,7 @@ class Runner:
         self.system, self.method, self.policy = system, method, policy
         self.period = np.inf if policy is None else _period(policy)
         self.samples, self.progress, self._most = samples, progress, MAX_STEPS
-        accurate = method.step is None and method.relative_tolerance <= _ACCURATE
+        accurate = method.step is None and method.relative_tolerance <= ACCURATE
         accurate = accurate and method.stabilization == "projection"
         self.log = Log(policy=None if policy is None else TimedPolicy(policy), accurate=accurate)
         self.board = EventHandler(system, self.phase, lambda t: self.inputs(t)[0], self.log.lower)
@@ -270,7 +270,7 @@ class Runner:
         """Return which margins may end a mode at once: not those born zero, nor seams and forces that leave zero."""
         armed = phase.armed(now.unarmed)
         forces = np.array([name.endswith(_LOADS) for name in phase.margins], dtype=bool)
-        rising = forces | np.array([self._is_seam(name) for name in phase.margins], dtype=bool)
+        rising = forces | np.array([self.is_seam(name) for name in phase.margins], dtype=bool)
         p = self.parameters(now)
         values = np.array(list(phase.margin_values(now.t, now.x, p).values()))
         rising &= np.abs(values) < np.where(forces, _NO_LOAD * self.board.weight, _AT_SEAM)
@@ -280,7 +280,8 @@ class Runner:
             armed &= ~(rising & (soon > values))
         return armed
 
-    def _is_seam(self, name: str) -> bool:
+    def is_seam(self, name: str) -> bool:
+        """Return whether a margin ends a chart, or data, beyond which a neighbour goes on."""
         contact, margin = name.split(".", 1)
         contact_pair = next(m for m in self.system.contact_pairs if m.contact == contact)
         return margin.startswith(("chart", "data", "feature")) and has_neighbour(contact_pair, margin)

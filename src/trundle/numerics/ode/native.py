@@ -60,6 +60,16 @@ class OdeStruct(ctypes.Structure):
     ]
 
 
+class BatchStruct(ctypes.Structure):
+    """Mirror of ``Batch``, field by field."""
+
+    _fields_ = [
+        *_fields(ctypes.c_longlong, "runs pieces inputs_count parameters inputs_stride gains_stride reference_stride"),
+        *_fields(ctypes.c_void_p, "ends inputs gains reference low high armed most"),
+        *_fields(ctypes.c_void_p, "x p samples held margin_minimum t next status event piece counts"),
+    ]
+
+
 class Core:
     """The loaded stepping core.
 
@@ -71,14 +81,18 @@ class Core:
 
     def __init__(self, path: Path) -> None:
         self._library = ctypes.CDLL(str(path))
-        self._library.trundle_ode_size.restype = ctypes.c_longlong
-        if self._library.trundle_ode_size() != ctypes.sizeof(OdeStruct):
-            raise CompileError("the stepping core and its Python mirror do not have the same layout")
+        for name, mirror in (("trundle_ode_size", OdeStruct), ("trundle_batch_size", BatchStruct)):
+            self._library[name].restype = ctypes.c_longlong
+            if self._library[name]() != ctypes.sizeof(mirror):
+                raise CompileError("the stepping core and its Python mirror do not have the same layout")
         for name in ("trundle_ode_start", "trundle_ode_run"):
             self._library[name].argtypes = [ctypes.POINTER(OdeStruct)]
             self._library[name].restype = None
         self.start = self._library["trundle_ode_start"]
         self.run = self._library["trundle_ode_run"]
+        self.batch = self._library["trundle_ode_batch"]
+        self.batch.argtypes = [ctypes.POINTER(OdeStruct), ctypes.POINTER(BatchStruct), *[ctypes.c_longlong] * 2]
+        self.batch.restype = None
         timer = self._library["trundle_time_calls"]
         timer.argtypes = [ctypes.POINTER(CallStruct), *[ctypes.c_void_p] * 2, *[ctypes.c_longlong] * 3]
         timer.restype = ctypes.c_double

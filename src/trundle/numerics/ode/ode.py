@@ -21,7 +21,7 @@ from trundle.numerics.ode.system import OdeSystem
 from trundle.numerics.ode.tableaus import tableau
 from trundle.status import Status
 
-_STATUS = {
+STATUS = {
     ode_native.RUNNING: Status.INTERRUPTED,
     ode_native.DONE: Status.SUCCESS,
     ode_native.EVENT: Status.SUCCESS,
@@ -133,9 +133,14 @@ class Integrator:
         object.__setattr__(self, "_start", start)
 
     @property
+    def native(self) -> ode_native.Functions | None:
+        """The compiled functions of the system, or None as long as they are not."""
+        return None if self._functions is None else self._functions.compiled
+
+    @property
     def compiled(self) -> bool:
         """Whether the functions of the system are compiled by now."""
-        return self._functions is not None and self._functions.compiled is not None
+        return self.native is not None
 
     def __reduce__(self) -> tuple[type[Integrator], tuple[OdeSystem, str, int | None, Sequence[str]]]:
         return type(self), (self.system, self.method, self.event_points, self.flags)
@@ -254,7 +259,7 @@ def _sample_times(value: ArrayLike, begin: float) -> FloatArray:
 
 def _result(run: PythonRun | ode_native.NativeRun, samples: FloatArray, finished: bool) -> Integration:
     state, arrays = run.state, run.arrays
-    status = _STATUS[state.status] if finished else Status.INTERRUPTED
+    status = STATUS[state.status] if finished else Status.INTERRUPTED
     values = [samples[: state.reached], arrays["samples"][: state.reached], arrays["x"], arrays["g_min"]]
     times, states, x_end, margin_minimum = (np.array(value) for value in values)
     for value in (times, states, x_end, margin_minimum):

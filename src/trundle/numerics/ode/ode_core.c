@@ -148,6 +148,69 @@ void trundle_ode_run(Ode *o) {
   }
 }
 
+/* Runs one after the other through pieces in which their inputs are held; mirror of `trundle.numerics.ode.batch`.
+ *
+ * p holds the parameters of every run, the inputs first: in piece k of run i they are inputs[i, k] - gains[i, k] (x -
+ * reference[i, k]), kept within low and high where there are gains; `held` tells those of the samples. A run ends at its first event or failure, in `piece`.
+ */
+typedef struct {
+  integer runs, pieces, inputs_count, parameters, inputs_stride, gains_stride, reference_stride;
+  const double *ends, *inputs, *gains, *reference, *low, *high;
+  const integer *armed, *most;
+  double *x, *p, *samples, *held, *margin_minimum, *t, *next;
+  integer *status, *event, *piece, *counts;
+} Batch;
+
+integer trundle_batch_size(void) { return (integer)sizeof(Batch); }
+
+static void hold_inputs(const Ode *o, const Batch *b, integer run, integer k, double *p) {
+  memcpy(p, b->inputs + run * b->inputs_stride + k * b->inputs_count, (size_t)b->inputs_count * sizeof(double));
+  for (integer i = 0; b->gains && i < b->inputs_count; i++) {
+    const double *row = b->gains + run * b->gains_stride + (k * b->inputs_count + i) * o->n;
+    const double *reference = b->reference + run * b->reference_stride + k * o->n;
+    double back = 0.0;
+    for (integer j = 0; j < o->n; j++) back += row[j] * (o->x[j] - reference[j]);
+    p[i] = fmin(fmax(p[i] - back, b->low[i]), b->high[i]);
+  }
+}
+
+/* One run from t0; all samples lie in one array, the pieces share them. */
+static void run_one(Ode *o, const Batch *b, integer run, double t0, const double *times, integer count) {
+  double *p = b->p + run * b->parameters, *least = b->margin_minimum + run * o->m, first = 0.0;
+  integer *counts = b->counts + 3 * run, taken = 0;
+  memcpy(o->x, b->x + run * o->n, (size_t)o->n * sizeof(double));
+  for (integer j = 0; j < o->m; j++) least[j] = INFINITY;
+  o->p = p, o->t1 = t0;
+  for (integer k = 0; k < b->pieces; k++) {
+    o->t0 = o->t1, o->t1 = b->ends[k], o->first_step = first, o->max_steps = b->most[k];
+    memcpy(o->armed, b->armed, (size_t)o->m * sizeof(integer));
+    o->sample_times = times + taken, o->samples = b->samples + (run * count + taken) * o->n;
+    for (o->sample_count = 0; taken + o->sample_count < count && o->sample_times[o->sample_count] <= o->t1;)
+      o->sample_count++;
+    hold_inputs(o, b, run, k, p);
+    trundle_ode_start(o);
+    while (o->status == RUNNING) advance(o);
+    for (integer i = 0; i < o->reached; i++)
+      memcpy(b->held + (run * count + taken + i) * b->inputs_count, p, (size_t)b->inputs_count * sizeof(double));
+    taken += o->reached;
+    for (integer j = 0; j < o->m; j++) least[j] = isnan(o->g_min[j]) ? NAN : fmin(least[j], o->g_min[j]);
+    counts[0] += o->steps, counts[1] += o->rejected, counts[2] += o->evaluations;
+    b->piece[run] = k;
+    first = o->h_next > 0.0 && o->step <= 0.0 ? o->h_next : 0.0;
+    if (o->status != DONE) break;
+  }
+  b->status[run] = o->status, b->event[run] = o->event, b->t[run] = o->t, b->next[run] = o->h_next;
+  memcpy(b->x + run * o->n, o->x, (size_t)o->n * sizeof(double));
+}
+
+void trundle_ode_batch(Ode *o, const Batch *b, integer from, integer to) {
+  double t0 = o->t0;
+  const double *times = o->sample_times;
+  integer count = o->sample_count;
+  for (integer run = from; run < to; run++) run_one(o, b, run, t0, times, count);
+  o->t0 = t0, o->sample_times = times, o->sample_count = count;
+}
+
 /* Seconds a call of f takes, over `count` calls with the arguments already in place. */
 double trundle_time_calls(Call *f, const double **arg, double **res, integer n_in, integer n_out, integer count) {
   double begin = now();

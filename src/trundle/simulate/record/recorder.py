@@ -46,14 +46,8 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
     """
     segments = _merged(log.segments)
     recorded = record_tree(system, segments) if system.records_joints else _record_pair(system, segments, log)
-    weight = float(system.physics["mass"]) * float(np.linalg.norm(system.physics["gravity"])) or 1.0
-    lowest = _lowest(log)
-    feasible = all(lowest.get(name, 0.0) >= -PULL * weight for name in _FEASIBILITY)
-    if status is Status.SUCCESS and not feasible:
-        status = Status.INFEASIBLE
-    if status in (Status.SUCCESS, Status.INFEASIBLE) and log.accurate and recorded.created:
-        status = Status.NOT_A_POINT_CONTACT
-    steps = max(log.steps, 1)
+    status, feasible = judged(system, log, status, recorded.created)
+    lowest, steps = _lowest(log), max(log.steps, 1)
     metadata: dict[str, Any] = {
         "version": __version__,
         "physics": _physics(system),
@@ -73,6 +67,34 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
     metadata |= recorded.metadata
     samples = tuple(ModeSamples(s.times, s.states, s.phase.mode.laws, s.phase.mode.atlas) for s in segments)
     return Trajectory(recorded.dataset, status, feasible, metadata, recorded.scene, samples)
+
+
+def judged(system: ContactSystem, log: Log, status: Status, created: bool) -> tuple[Status, bool]:
+    """Return the status of a run whose body `created` energy or not, and whether its forces are feasible."""
+    weight = float(system.physics["mass"]) * float(np.linalg.norm(system.physics["gravity"])) or 1.0
+    lowest = _lowest(log)
+    feasible = all(lowest.get(name, 0.0) >= -PULL * weight for name in _FEASIBILITY)
+    if status is Status.SUCCESS and not feasible:
+        status = Status.INFEASIBLE
+    if status in (Status.SUCCESS, Status.INFEASIBLE) and log.accurate and created:
+        status = Status.NOT_A_POINT_CONTACT
+    return status, feasible
+
+
+def created_in(system: ContactSystem, segments: list[Segment]) -> list[bool]:
+    """Return whether the bodies of runs of one segment each created energy: all of one phase are looked at together."""
+    found = [False] * len(segments)
+    if system.records_joints:
+        return found
+    phases = {id(segment.phase): segment.phase for segment in segments}
+    for key in phases:
+        numbers = [i for i, segment in enumerate(segments) if id(segment.phase) == key]
+        (whole,) = _merged([segments[i] for i in numbers])
+        columns, ends = _arrays(system, whole), np.cumsum([len(segments[i].times) for i in numbers])
+        parts = {name: np.split(values, ends[:-1]) for name, values in columns.items()}
+        for k, i in enumerate(numbers):
+            found[i] = _created({name: values[k] for name, values in parts.items()}, system)
+    return found
 
 
 def _record_pair(system: ContactSystem, segments: list[Segment], log: Log) -> Recorded:

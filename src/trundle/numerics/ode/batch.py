@@ -1,0 +1,195 @@
+"""Many integrations of one compiled system at once: the loop over runs is in C, a thread takes a share of them."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.checks import FloatArray
+from trundle.interrupts import check, held
+from trundle.numerics.ode import native
+from trundle.numerics.ode.ode import STATUS, Integrator
+from trundle.numerics.ode.tableaus import tableau
+from trundle.status import Status
+
+_CHUNK = 16
+"""Runs that a thread takes at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Times in which inputs are held: u = inputs - gains (x - reference), within low and high.
+
+    Attributes
+    ----------
+    ends : (pieces,) s
+        The first begins where the runs begin.
+    inputs : (1 or runs, pieces, n_u)
+    gains, reference : (1 or runs, pieces, n_u, n), (1 or runs, pieces, n), or None
+    low, high : (n_u,)
+    """
+
+    ends: FloatArray
+    inputs: FloatArray
+    gains: FloatArray | None
+    reference: FloatArray | None
+    low: FloatArray
+    high: FloatArray
+
+
+@dataclass(frozen=True)
+class _Compiled:
+    """Where a run has its functions from: they are compiled."""
+
+    functions: native.Functions
+
+    def __call__(self) -> native.Functions:
+        return self.functions
+
+    def counted(self, evaluations: int) -> None:
+        """Return nothing: there are no others."""
+
+
+@dataclass(frozen=True, eq=False)
+class BatchIntegration:
+    """What became of many integrations: as `Integration`, run first.
+
+    Attributes
+    ----------
+    samples : (runs, times, n)
+        What a run did not reach is not a number.
+    t_end, x_end : (runs,), (runs, n)
+    event : (runs,)
+        Index of the margin that ended the run; -1: none.
+    margin_minimum : (runs, m)
+    counts : (runs, 3)
+        Steps, rejected steps, evaluations.
+    held : (runs, times, n_u)
+        The inputs of the samples.
+    statuses : tuple of Status
+    """
+
+    samples: FloatArray
+    t_end: FloatArray
+    x_end: FloatArray
+    event: NDArray[np.int64]
+    margin_minimum: FloatArray
+    counts: NDArray[np.int64]
+    held: FloatArray
+    statuses: tuple[Status, ...]
+
+
+def integrate_batch(
+    integrator: Integrator,
+    t0: float,
+    x: FloatArray,
+    p: FloatArray,
+    pieces: Pieces,
+    *,
+    settings: Mapping[str, float],
+    most: NDArray[np.int64],
+    absolute_tolerance: float,
+    sample_times: FloatArray,
+    watched: NDArray[np.bool_],
+    workers: int,
+    progress: Callable[[int], object] | None = None,
+) -> BatchIntegration | None:
+    """Integrate from (t0, x (runs, n)) with the parameters p (runs, n_p), the inputs first, through all pieces.
+
+    A run ends where its integration does: at the end of the last piece, an event, a failure. The numbers of a run are
+    those of `Integrator.integrate` piece after piece, with its last step as the next first one. All margins are armed.
+
+    Parameters
+    ----------
+    settings
+        ``step``, ``relative_tolerance``, ``arming_tolerance``, ``min_step`` and ``max_step`` of `Integrator.integrate`.
+    most : (pieces,)
+        Steps of a piece at most.
+    progress : callable, optional
+        Called with the number of runs that are done.
+
+    Returns
+    -------
+    BatchIntegration, or None where the functions are not compiled.
+    """
+    core, functions = native.core_library(), integrator.native
+    if core is None or functions is None:
+        return None
+    runs, n, m = len(x), x.shape[1], integrator.system.margin_count
+    armed = np.where(watched, native.ARMED, native.UNWATCHED).astype(np.int64)
+    arrays = {
+        "x": np.array(x),
+        "p": np.array(p),
+        "samples": np.full((runs, len(sample_times), n), np.nan),
+        "held": np.zeros((runs, len(sample_times), pieces.inputs.shape[2])),
+        "margin_minimum": np.zeros((runs, m)),
+        "t": np.zeros(runs),
+        "next": np.zeros(runs),
+        **{name: np.zeros(runs, dtype=np.int64) for name in ("status", "event", "piece")},
+        "counts": np.zeros((runs, 3), dtype=np.int64),
+        "armed": armed,
+        "most": np.ascontiguousarray(most, dtype=np.int64),
+    }
+    fields = ("ends", "inputs", "gains", "reference", "low", "high")
+    arrays |= {
+        name: np.ascontiguousarray(value, dtype=np.float64)
+        for name in fields
+        if (value := getattr(pieces, name)) is not None
+    }
+    batch = native.BatchStruct(
+        runs=runs,
+        pieces=len(pieces.ends),
+        inputs_count=pieces.inputs.shape[2],
+        parameters=p.shape[1],
+        **{f"{name}_stride": _stride(getattr(pieces, name)) for name in ("inputs", "gains", "reference")},
+        **{name: value.ctypes.data for name, value in arrays.items()},
+    )
+    whole = dict(settings) | {"t0": t0, "t1": t0, "first_step": 0.0, "max_steps": 1}
+    tolerances = np.full(n, absolute_tolerance)
+
+    def share(chunks: range) -> None:
+        """Take every so many-th chunk of runs."""
+        points = integrator.event_points or 0
+        run = native.NativeRun(
+            *(core, _Compiled(functions), tableau(integrator.method), points, whole, x[0], p[0], tolerances),
+            sample_times,
+            armed,
+        )
+        for begin in chunks:
+            core.batch(ctypes.byref(run.state), ctypes.byref(batch), begin, min(begin + _CHUNK, runs))
+
+    _shared(share, runs, workers, progress)
+    return BatchIntegration(
+        arrays["samples"],
+        arrays["t"],
+        arrays["x"],
+        arrays["event"],
+        arrays["margin_minimum"],
+        arrays["counts"],
+        arrays["held"],
+        tuple(STATUS[code] for code in arrays["status"].tolist()),
+    )
+
+
+def _stride(values: FloatArray | None) -> int:
+    """Return how many numbers a run has of its own: none where all share one row."""
+    return 0 if values is None or len(values) == 1 else values[0].size
+
+
+@held()
+def _shared(share: Callable[[range], None], runs: int, workers: int, progress: Callable[[int], object] | None) -> None:
+    """Give the chunks of runs to threads, a few at a time, and look for Ctrl-C in between."""
+    starts = range(0, runs, _CHUNK)
+    with ThreadPoolExecutor(workers) as pool:
+        for k in range(0, len(starts), 8 * workers):
+            some = starts[k : k + 8 * workers]
+            for done in [pool.submit(share, some[i::workers]) for i in range(workers)]:
+                done.result()
+            check()
+            if progress is not None:
+                progress(min(some[-1] + _CHUNK, runs))

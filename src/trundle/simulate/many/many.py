@@ -1,0 +1,310 @@
+"""Many runs of one model: those that stay in one mode side by side in C, the others one at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.checks import FloatArray, integer
+from trundle.contact.laws import LAWS
+from trundle.errors import InputError
+from trundle.models.rolling_pair import RollingPair
+from trundle.models.rolling_tree import RollingTree
+from trundle.models.tree.system import ContactSystem, Start
+from trundle.numerics.ode.batch import BatchIntegration, Pieces, integrate_batch
+from trundle.records.policy import TimedPolicy
+from trundle.simulate.compiled_mode import CompiledMode
+from trundle.simulate.events import ContactDetector, HybridState
+from trundle.simulate.events.states import round_on_both_sides
+from trundle.simulate.many.feedback import LinearFeedback
+from trundle.simulate.many.result import Outcome, Runs
+from trundle.simulate.mode import Method, Mode, Stabilization
+from trundle.simulate.record import Log, Segment
+from trundle.simulate.run import checked_duration, chosen_method, first_of, sample_times
+from trundle.simulate.runner import ACCURATE, MAX_STEPS, Runner
+from trundle.status import Status
+
+_SLIPS, _ROUND, _NO_LOAD, _AT_SEAM = 1e-9, 1e-9, 1e-9, 1e-7
+_FORCES = (".normal_force", ".friction")
+
+
+def simulate_many(
+    model: RollingPair | RollingTree | ContactSystem,
+    starts: Sequence[Start],
+    duration: float,
+    *,
+    policies: LinearFeedback | Sequence[LinearFeedback] | None = None,
+    output_step: float | None = None,
+    relative_tolerance: float | None = None,
+    step: float | None = None,
+    method: str | None = None,
+    stabilization: Stabilization = "projection",
+    workers: int | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> Runs:
+    """Simulate one model from many starts, and under many policies, on all cores.
+
+    Runs that stay in one mode are integrated in C without the interpreter, a thread a core; a run that changes its
+    mode, and every run where there is no compiler, is one of `simulate`. Numbers are those of `simulate`, bit by bit.
+
+    Parameters
+    ----------
+    model : RollingPair, RollingTree (what `Robot.finish` returns) or ContactSystem
+    starts : sequence of Start
+        From ``model.place(...)``: one a run.
+    duration : float, s
+    policies : LinearFeedback, or one a run, optional
+        All of one period, with gains or without.
+    output_step : float, s
+        Between recorded samples; unlike in `simulate` only start and end are recorded unless it is given.
+    relative_tolerance, step, method, stabilization : see `simulate`
+    workers : int
+        Threads (default: the number of cores).
+    progress : callable
+        Called now and then with the number of runs that are done.
+
+    Returns
+    -------
+    Runs
+        A status and the states of each; ``runs[i]`` is the whole `Trajectory`.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, or a start is not one of the model.
+
+    Examples
+    --------
+    >>> pair = tr.RollingPair(tr.RigidBody(tr.Sphere(0.1), mass=1.0), tr.Hand(tr.Plane(), angular_velocity=(0, 0, 7)))
+    >>> starts = [pair.place(object_angular_velocity=(w, 0, 0)) for w in np.linspace(0.5, 1.5, 100)]
+    >>> runs = tr.simulate_many(pair, starts, 1.0)
+    >>> len(runs), runs.success.all(), runs["object_position"].shape  # run, time, axis
+    (100, np.True_, (100, 2, 3))
+    """
+    system = model if isinstance(model, ContactSystem) else model.system
+    duration = checked_duration(duration)
+    chosen = chosen_method(duration, relative_tolerance, step, method, stabilization)
+    times = sample_times(duration, duration if output_step is None else output_step)
+    each = _policies(policies, len(starts), system)
+    threads = integer("workers", os.cpu_count() if workers is None else workers, minimum=1)
+    for i, start in enumerate(starts):
+        if not isinstance(start, Start):
+            raise InputError(f"starts[{i}]", start, "a Start, what model.place(...) returns")
+    job = _Job(system, chosen, times, each, threads)
+    outcomes: list[Outcome | None] = [None] * len(starts)
+    groups: dict[Mode, list[int]] = {}
+    for i, start in enumerate(starts):
+        groups.setdefault(first_of(system, start).mode, []).append(i)
+    for mode, numbers in groups.items():
+        for i, found in zip(
+            numbers, job.together(mode, [starts[i].x for i in numbers], numbers, progress), strict=True
+        ):
+            outcomes[i] = found
+    rest = [i for i, found in enumerate(outcomes) if found is None]
+    with ThreadPoolExecutor(threads) as pool:
+        for i, found in zip(rest, pool.map(lambda i: job.alone(starts[i], i), rest), strict=True):
+            outcomes[i] = found
+    return Runs(system, times, tuple(found for found in outcomes if found is not None))
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """What all runs share."""
+
+    system: ContactSystem
+    method: Method
+    times: FloatArray
+    policies: Sequence[LinearFeedback]
+    workers: int
+
+    def policy(self, i: int) -> LinearFeedback | None:
+        """Return the policy of a run."""
+        return self.policies[i % len(self.policies)] if self.policies else None
+
+    def alone(self, start: Start, i: int) -> Outcome:
+        """Return what `simulate` makes of one start."""
+        runner = Runner(self.system, self.method, self.policy(i), self.times, None)
+        status = runner.run(first_of(self.system, start), float(self.times[-1]))
+        return Outcome(runner.log, status)
+
+    def together(
+        self, mode: Mode, states: list[FloatArray], numbers: list[int], progress: Callable[[int], object] | None
+    ) -> list[Outcome | None]:
+        """Return what became of the runs of one mode that stay in it, None for each other."""
+        none: list[Outcome | None] = [None] * len(states)
+        runner = Runner(self.system, self.method, self.policy(0), self.times, None)
+        phase, watch = runner.phase(mode), ContactDetector(self.system, mode)
+        if watch.needed or watch.full or any(c.friction.dissipates for c in phase.model.constraints):
+            return none
+        ends, inputs = self._ends(runner)
+        begun = _begun(runner, phase, np.array(states), inputs[0], self.method)
+        fast = np.flatnonzero(begun.ready)
+        if not len(fast):
+            return none
+        done = self._integrated(runner, phase, begun, fast, [numbers[i] for i in fast], ends, inputs, progress)
+        if done is None:
+            return none
+        for k, i in enumerate(fast):
+            if done.statuses[k] is Status.SUCCESS and done.event[k] < 0:
+                none[i] = self._outcome(phase, done, k, begun.p[i], self.policy(numbers[i]))
+        return none
+
+    def _outcome(
+        self, phase: CompiledMode, done: BatchIntegration, k: int, p: FloatArray, policy: LinearFeedback | None
+    ) -> Outcome:
+        """Return what run k of a batch gathered."""
+        step, tolerance = self.method.step, self.method.relative_tolerance
+        accurate = step is None and tolerance <= ACCURATE and self.method.stabilization == "projection"
+        log = Log(accurate, policy=None if policy is None else TimedPolicy(policy))
+        log.steps, log.rejected, log.evaluations = done.counts[k].tolist()
+        for name, least in zip(phase.margins, done.margin_minimum[k].tolist(), strict=True):
+            log.lower(name, least)
+        parameters = np.repeat(p[None], len(self.times), axis=0)
+        parameters[:, : done.held.shape[2]] = done.held[k]
+        log.segments.append(Segment(phase, self.times, done.samples[k], parameters))
+        return Outcome(log, Status.SUCCESS)
+
+    def _ends(self, runner: Runner) -> tuple[FloatArray, FloatArray]:
+        """Return the ends of the times in which inputs are held, and the inputs there of a motion (pieces, n)."""
+        t, ends, inputs = 0.0, [], []
+        while t < self.times[-1]:
+            values, until = runner.inputs(t)
+            t = min(float(self.times[-1]), float(until))
+            ends.append(t)
+            inputs.append(values)
+        return np.array(ends), np.array(inputs)
+
+    def _integrated(
+        self,
+        runner: Runner,
+        phase: CompiledMode,
+        begun: _Begun,
+        fast: NDArray[np.intp],
+        numbers: list[int],
+        ends: FloatArray,
+        inputs: FloatArray,
+        progress: Callable[[int], object] | None,
+    ) -> BatchIntegration | None:
+        held = [policy for i in numbers if (policy := self.policy(i)) is not None]
+        step, tolerance = self.method.step, self.method.relative_tolerance
+        spans = np.diff(np.concatenate([[0.0], ends]))
+        first = HybridState(0.0, begun.x[fast[0]], phase.mode, np.zeros((len(phase.mode.laws), self.system.d)))
+        most = runner.stepping.most(first, MAX_STEPS)
+        steps = (most * np.maximum(1.0, spans)) if step is None else MAX_STEPS + spans / step
+        return integrate_batch(
+            phase.integrator,
+            *(0.0, begun.x[fast], begun.p[fast]),
+            _pieces(ends, inputs, held),
+            settings={
+                "step": step or 0.0,
+                "relative_tolerance": tolerance,
+                "arming_tolerance": 1e-9,
+                "min_step": 0.0,
+                "max_step": np.inf,
+            },
+            most=steps.astype(np.int64),
+            absolute_tolerance=tolerance * 1e-2,
+            sample_times=self.times,
+            watched=phase.watched,
+            workers=self.workers,
+            progress=progress,
+        )
+
+
+def _policies(
+    given: LinearFeedback | Sequence[LinearFeedback] | None, runs: int, system: ContactSystem
+) -> Sequence[LinearFeedback]:
+    """Return no policy, one for all runs or one for each, checked."""
+    if given is None:
+        return ()
+    policies = [given] if isinstance(given, LinearFeedback) else list(given)
+    if len(policies) not in (1, runs):
+        raise InputError("policies", len(policies), f"one LinearFeedback, or {runs}: one a run")
+    n_u, n_x, first = system.model().u.shape[0], system.model().x.shape[0], policies[0]
+    for i, one in enumerate(policies):
+        name = f"policies[{i}]"
+        if not isinstance(one, LinearFeedback):
+            raise InputError(name, one, "a LinearFeedback")
+        if np.shape(one.inputs)[1] != n_u or (one.states is not None and np.shape(one.states)[1] != n_x):
+            raise InputError(name, np.shape(one.inputs), f"of {n_u} inputs and {n_x} states")
+        if one.period != first.period or (one.gains is None) != (first.gains is None):
+            raise InputError(name, one, "of one period with the others, all with gains or none")
+        if not (np.array_equal(one.low, first.low) and np.array_equal(one.high, first.high)):
+            raise InputError(name, one, "of the same limits as the others")
+    return policies
+
+
+def _pieces(ends: FloatArray, inputs: FloatArray, held: Sequence[LinearFeedback]) -> Pieces:
+    """Return the inputs of runs: those of a motion, or of their policies."""
+    unbounded = np.full(inputs.shape[1], np.inf)
+    if not held:
+        return Pieces(ends, inputs[None], None, None, -unbounded, unbounded)
+    own = held[:1] if all(one is held[0] for one in held) else held
+    rows = [held[0].index(t) for t in (0.0, *ends[:-1].tolist())]
+
+    def table(name: str) -> FloatArray:
+        values = [np.asarray(getattr(one, name)) for one in own]
+        return np.array([value[np.minimum(rows, len(value) - 1)] for value in values])
+
+    fed_back = held[0].gains is not None
+    gains, states = (table("gains"), table("states")) if fed_back else (None, None)
+    return Pieces(ends, table("inputs"), gains, states, np.asarray(held[0].low), np.asarray(held[0].high))
+
+
+@dataclass(frozen=True, eq=False)
+class _Begun:
+    """Starts of one mode as runs begin: x (N, n_x), p (N, n_p), and which a compiled loop may take."""
+
+    x: FloatArray
+    p: FloatArray
+    ready: NDArray[np.bool_]
+
+
+def _begun(runner: Runner, phase: CompiledMode, x: FloatArray, inputs: FloatArray, method: Method) -> _Begun:
+    """Do for many starts what the runner does for one: signs, slips, projection, and which margins are armed."""
+    pairs, count = runner.system.contact_pairs, len(x)
+    p = np.repeat(phase.parameters(inputs)[None], count, axis=0)
+    margins = phase.integrator.system.margins
+    ready = np.ones(count, dtype=bool)
+
+    def values() -> FloatArray:
+        return np.zeros((0, count)) if margins is None else np.asarray(margins(np.zeros((1, count)), x.T, p.T))
+
+    rows = {name: i for i, name in enumerate(phase.margins)}
+    before = values()
+    for i, pair in enumerate(pairs):
+        row = rows.get(f"{pair.contact}.roundness")
+        if row is None or not LAWS[phase.mode.laws[i]].touching:
+            continue
+        if round_on_both_sides(pair):
+            p[:, i - len(pairs)] = np.where(before[row] < 0, -1.0, 1.0)
+        ready &= (np.abs(before[row]) if round_on_both_sides(pair) else before[row]) > _ROUND
+    projection = phase.integrator.system.projection
+    if not any(name.endswith(".relative_velocity") for name in phase.model.layout):
+        ready &= _slips(phase, x, p) <= _SLIPS
+        if method.stabilization == "projection" and projection is not None:
+            free = p.copy()
+            free[:, len(free.T) - len(pairs) :] = 0.0
+            x = np.asarray(projection(np.zeros((1, count)), x.T, free.T)).T
+    now = values()
+    rising = np.array([name.endswith(_FORCES) for name in phase.margins], dtype=bool)
+    seams = np.array([runner.is_seam(name) for name in phase.margins], dtype=bool)
+    least = np.where(rising, _NO_LOAD * runner.board.weight, np.where(seams, _AT_SEAM, 0.0))
+    ready &= np.all((np.abs(now) >= least[:, None]) | ~(rising | seams)[:, None], axis=0)
+    return _Begun(x, p, ready & bool(phase.armed(frozenset()).all()))
+
+
+def _slips(phase: CompiledMode, x: FloatArray, p: FloatArray) -> FloatArray:
+    """Return the largest slip (N,), m/s, of the contacts that touch."""
+    kin = zip(phase.dynamics.kin, phase.mode.laws, strict=True)
+    slips = [ca.norm_2(k.slip) for k, law in kin if LAWS[law].touching and not LAWS[law].distant]
+    if not slips:
+        return np.zeros(len(x))
+    found = phase.function("slips", ca.vertcat(*slips))(np.zeros((1, len(x))), x.T, p.T)
+    return np.max(np.asarray(found), axis=0)

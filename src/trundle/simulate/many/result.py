@@ -1,0 +1,92 @@
+"""Runs: what came of many runs of one model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import final, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.checks import FloatArray
+from trundle.models.tree.system import ContactSystem
+from trundle.records import Trajectory
+from trundle.simulate.record import Log, record
+from trundle.simulate.record.recorder import created_in, judged
+from trundle.status import Status
+from trundle.threads import cached_property
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What one run gathered, and how it ended before its record is judged."""
+
+    log: Log
+    status: Status
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Many runs of one model, a sequence of `Trajectory`.
+
+    Attributes
+    ----------
+    system : ContactSystem
+    times : (n,) s
+        Of the samples.
+    outcomes : tuple of Outcome
+        One a run.
+    """
+
+    system: ContactSystem
+    times: FloatArray
+    outcomes: tuple[Outcome, ...]
+
+    def __len__(self) -> int:
+        return len(self.outcomes)
+
+    def __iter__(self) -> Iterator[Trajectory]:
+        return (self[i] for i in range(len(self)))
+
+    @overload
+    def __getitem__(self, key: int) -> Trajectory: ...
+    @overload
+    def __getitem__(self, key: str) -> NDArray[np.float64]: ...
+    def __getitem__(self, key: int | str) -> Trajectory | NDArray[np.float64]:
+        """Return a run, or a variable (runs, times, ...) of all; what a run did not reach is not a number."""
+        if isinstance(key, str):
+            return _stacked([run[key] for run in self], len(self.times))
+        one, wall_time = self.outcomes[key], {"build": 0.0, "simulate": 0.0}
+        return record(self.system, one.log, one.status, wall_time, time.perf_counter())
+
+    @cached_property
+    def statuses(self) -> tuple[Status, ...]:
+        """How each run ended."""
+        logs = [one.log.segments for one in self.outcomes]
+        single = [i for i, parts in enumerate(logs) if len(parts) == 1 and parts[0].forces is None]
+        created = dict(zip(single, created_in(self.system, [logs[i][0] for i in single]), strict=True))
+        return tuple(
+            judged(self.system, one.log, one.status, created[i])[0] if i in created else self[i].status
+            for i, one in enumerate(self.outcomes)
+        )
+
+    @property
+    def success(self) -> NDArray[np.bool_]:
+        """Which runs (runs,) ended with `Status.SUCCESS`."""
+        return np.array([status is Status.SUCCESS for status in self.statuses], dtype=bool)
+
+    @cached_property
+    def states(self) -> FloatArray:
+        """States (runs, times, n_x) as ``model.layout`` has them; not a number after a run's end."""
+        samples = [np.concatenate([part.states for part in one.log.segments]) for one in self.outcomes]
+        return _stacked(samples, len(self.times))
+
+
+def _stacked(values: list[NDArray[np.float64]], count: int) -> NDArray[np.float64]:
+    found = np.full((len(values), count, *values[0].shape[1:]), np.nan)
+    for row, value in zip(found, values, strict=True):
+        row[: len(value)] = value[:count]
+    return found

@@ -1,0 +1,134 @@
+"""Many runs are those of `simulate`, bit by bit, whether they stay in one mode or not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+import trundle as tr
+
+
+def assert_same(runs: tr.Runs, singles: Sequence[tr.Trajectory]) -> None:
+    assert len(runs) == len(singles)
+    assert runs.statuses == tuple(one.status for one in singles)
+    for run, one in zip(runs, singles, strict=True):
+        assert run.status is one.status
+        assert run.feasible == one.feasible
+        assert set(run.dataset.data_vars) == set(one.dataset.data_vars)
+        for name in one.dataset.variables:
+            assert np.array_equal(run[str(name)], one[str(name)]), name
+        assert run.transitions == one.transitions
+        statistics = one.metadata["statistics"]
+        assert run.metadata["statistics"]["steps"] == statistics["steps"]
+        assert run.metadata["statistics"]["smallest_margins"] == statistics["smallest_margins"]
+
+
+def cart() -> tr.RollingTree:
+    robot = tr.Robot()
+    slider = robot.prismatic(None, (0, 0), 1.0, 0.1, axis=(1, 0), name="cart")
+    robot.revolute(slider, (0, 0), 0.2, 0.01, center_of_mass=(0.0, 0.5), name="pole", actuated=False)
+    return robot.finish()
+
+
+def test_balls_on_a_spinning_plate() -> None:
+    ball = tr.RigidBody(tr.Sphere(0.2), mass=0.1)
+    pair = tr.RollingPair(ball, tr.Hand(tr.Plane(), twist=(0, 0, 7, 0, 0, 0)))
+    starts = [pair.place(object_angular_velocity=(w, 0, 0)) for w in np.linspace(0.5, 1.5, 40)]
+    runs = tr.simulate_many(pair, starts, 0.5, output_step=0.1)
+    assert_same(runs, [tr.simulate(pair, s, 0.5, output_step=0.1) for s in starts])
+    assert runs.states.shape == (40, 6, len(starts[0].x))
+    assert runs.success.all()
+
+
+@pytest.mark.parametrize("coordinates", ["pose", "rolling"])
+@pytest.mark.parametrize("step", [None, 1e-3])
+def test_an_ellipsoid_on_a_hand_that_moves_piece_by_piece(coordinates: str, step: float | None) -> None:
+    times = np.linspace(0, 0.4, 5)
+    rates = np.zeros((5, 6))
+    rates[:, 0], rates[:, 3] = np.sin(9 * times), 2 * np.cos(5 * times)
+    hand = tr.Hand(tr.Plane(), motion=tr.SampledMotion(times, rates))
+    pair = tr.RollingPair(
+        tr.RigidBody(tr.Ellipsoid([0.1, 0.09, 0.08]), mass=0.3, inertia="solid"), hand, coordinates=coordinates
+    )
+    starts = [pair.place(object_angular_velocity=(0.2, w, 0.1)) for w in np.linspace(-1, 1, 20)]
+    more = {"step": step, "output_step": 0.05}
+    assert_same(tr.simulate_many(pair, starts, 0.4, **more), [tr.simulate(pair, s, 0.4, **more) for s in starts])
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_carts_under_linear_feedback(own: bool) -> None:
+    tree = cart()
+    linear = tr.linearize(tree, tree.place())
+    del linear
+    gains = np.array([[-3.0, 60.0, -5.0, 12.0]])
+    starts = [tree.place(pole=angle) for angle in np.linspace(-0.2, 0.2, 24)]
+
+    def law(k: float) -> tr.LinearFeedback:
+        return tr.LinearFeedback(0.02, [[0.0]], -k * gains, tree.place().x, low=-20.0, high=20.0)
+
+    policies = [law(1.0 + 0.01 * i) for i in range(24)] if own else [law(1.0)] * 24
+    runs = tr.simulate_many(tree, starts, 1.0, policies=policies if own else policies[0], output_step=0.05)
+    singles = [tr.simulate(tree, s, 1.0, policy=p, output_step=0.05) for s, p in zip(starts, policies, strict=True)]
+    assert_same(runs, singles)
+    assert np.ptp([run["torque"][3, 0] for run in runs]) > 0.1
+
+
+def test_a_table_of_inputs_holds_its_last_row() -> None:
+    tree = cart()
+    policies = [tr.LinearFeedback(0.1, [[push], [-push], [0.0]]) for push in (1.0, 2.0, 3.0)]
+    runs = tr.simulate_many(tree, [tree.place()] * 3, 0.5, policies=policies)
+    assert_same(runs, [tr.simulate(tree, tree.place(), 0.5, policy=p, output_step=0.5) for p in policies])
+
+
+def test_runs_that_land_slide_or_end_are_those_of_simulate() -> None:
+    ball = tr.RigidBody(tr.Ellipse([0.1, 0.07]), mass=1.0, inertia="solid")
+    pair = tr.RollingPair(ball, tr.Hand(tr.Line()), friction=0.2, on_slip="slide", on_separation="fly", restitution=0.3)
+    starts = [
+        pair.place(object_angular_velocity=0.3),
+        pair.place(object_angular_velocity=12.0),
+        pair.place(object_position=(0.0, 0.3), object_velocity=(1.0, 0.0)),
+        pair.place(slip=(1.0, 0.0)),
+    ]
+    runs = tr.simulate_many(pair, starts, 0.6, output_step=0.02)
+    assert_same(runs, [tr.simulate(pair, s, 0.6, output_step=0.02) for s in starts])
+    assert sum(bool(run.transitions) for run in runs) >= 2
+    stopping = tr.RollingPair(ball, tr.Hand(tr.Line()), friction=0.2)
+    starts = [stopping.place(object_angular_velocity=w) for w in (0.1, 30.0)]
+    runs = tr.simulate_many(stopping, starts, 0.6)
+    assert_same(runs, [tr.simulate(stopping, s, 0.6, output_step=0.6) for s in starts])
+    assert not runs.success.all()
+    assert np.isnan(runs["object_position"][1, -1]).all() or len(runs[1]) == 2
+
+
+def test_workers_do_not_change_the_numbers() -> None:
+    tree = cart()
+    starts = [tree.place(pole=angle) for angle in np.linspace(-1, 1, 70)]
+    one, two = (tr.simulate_many(tree, starts, 0.3, workers=n) for n in (1, 3))
+    assert np.array_equal(one.states, two.states)
+    done: list[int] = []
+    tr.simulate_many(tree, starts, 0.3, progress=done.append)
+    assert done[-1] == 70
+
+
+def test_bad_arguments_are_named() -> None:
+    tree = cart()
+    start = tree.place()
+    law = tr.LinearFeedback(0.1, [[0.0]])
+    for error, arguments in (
+        ("starts", {"starts": [start, 3]}),
+        ("duration", {"duration": 0.0}),
+        ("policies", {"policies": [law, law, law]}),
+        ("policies", {"policies": [law, tr.LinearFeedback(0.2, [[0.0]])]}),
+        ("policies", {"policies": tr.LinearFeedback(0.1, [[0.0, 1.0]])}),
+        ("workers", {"workers": 0}),
+        ("output_step", {"output_step": -1.0}),
+    ):
+        with pytest.raises(tr.InputError, match=error):
+            tr.simulate_many(tree, **({"starts": [start, start], "duration": 1.0} | arguments))
+    with pytest.raises(tr.InputError, match="states"):
+        tr.LinearFeedback(0.1, [[0.0]], gains=[[1.0, 2.0]])
+    with pytest.raises(tr.InputError, match="gains"):
+        tr.LinearFeedback(0.1, [[0.0]], gains=[[np.nan, 2.0]], states=[0.0, 0.0])
+    assert len(tr.simulate_many(tree, [], 1.0)) == 0

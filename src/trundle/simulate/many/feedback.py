@@ -83,11 +83,11 @@ class LinearFeedback:
         inputs, k = np.asarray(self.inputs), self.index(time)
         if self.gains is None or self.states is None:
             return inputs[k]
-        u = inputs[k].copy()
+        u, about = inputs[k].copy(), np.asarray(self.states)[k].tolist()
         # In the order of the compiled loop, so that the numbers are the same.
         for i, row in enumerate(np.asarray(self.gains)[k]):
             back = 0.0
-            for gain, value, reference in zip(row.tolist(), state.tolist(), self.states[k].tolist(), strict=True):
+            for gain, value, reference in zip(row.tolist(), state.tolist(), about, strict=True):
                 back += gain * (value - reference)
             u[i] -= back
         return np.minimum(np.maximum(u, self.low), self.high)

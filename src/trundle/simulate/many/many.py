@@ -93,24 +93,7 @@ def simulate_many(
     times = sample_times(duration, duration if output_step is None else output_step)
     each = _policies(policies, len(starts), system)
     threads = integer("workers", os.cpu_count() if workers is None else workers, minimum=1)
-    for i, start in enumerate(starts):
-        if not isinstance(start, Start):
-            raise InputError(f"starts[{i}]", start, "a Start, what model.place(...) returns")
-    job = _Job(system, chosen, times, each, threads)
-    outcomes: list[Outcome | None] = [None] * len(starts)
-    groups: dict[Mode, list[int]] = {}
-    for i, start in enumerate(starts):
-        groups.setdefault(first_of(system, start).mode, []).append(i)
-    for mode, numbers in groups.items():
-        for i, found in zip(
-            numbers, job.together(mode, [starts[i].x for i in numbers], numbers, progress), strict=True
-        ):
-            outcomes[i] = found
-    rest = [i for i, found in enumerate(outcomes) if found is None]
-    with ThreadPoolExecutor(threads) as pool:
-        for i, found in zip(rest, pool.map(lambda i: job.alone(starts[i], i), rest), strict=True):
-            outcomes[i] = found
-    return Runs(system, times, tuple(found for found in outcomes if found is not None))
+    return Runs(system, times, _Job(system, chosen, times, each, threads).outcomes(list(starts), progress))
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +105,25 @@ class _Job:
     times: FloatArray
     policies: Sequence[LinearFeedback]
     workers: int
+
+    def outcomes(self, starts: Sequence[Start], progress: Callable[[int], object] | None) -> tuple[Outcome, ...]:
+        """Return what became of every run."""
+        for i, start in enumerate(starts):
+            if not isinstance(start, Start):
+                raise InputError(f"starts[{i}]", start, "a Start, what model.place(...) returns")
+        found: list[Outcome | None] = [None] * len(starts)
+        groups: dict[Mode, list[int]] = {}
+        for i, start in enumerate(starts):
+            groups.setdefault(first_of(self.system, start).mode, []).append(i)
+        for mode, numbers in groups.items():
+            together = self.together(mode, [starts[i].x for i in numbers], numbers, progress)
+            for i, one in zip(numbers, together, strict=True):
+                found[i] = one
+        rest = [i for i, one in enumerate(found) if one is None]
+        with ThreadPoolExecutor(self.workers) as pool:
+            for i, one in zip(rest, pool.map(lambda i: self.alone(starts[i], i), rest), strict=True):
+                found[i] = one
+        return tuple(one for one in found if one is not None)
 
     def policy(self, i: int) -> LinearFeedback | None:
         """Return the policy of a run."""

@@ -113,8 +113,7 @@ def integrate_batch(
 
     Returns None where the functions are not compiled.
     """
-    core, functions = native.core_library(), integrator.native
-    if core is None or functions is None:
+    if (core := native.core_library()) is None or (functions := integrator.native) is None:
         return None
     armed = np.where(watched, native.ARMED, native.UNWATCHED).astype(np.int64)
     arrays = _arrays(x, p, pieces, len(sample_times), armed, most)
@@ -141,9 +140,9 @@ def integrate_batch(
             core.batch(ctypes.byref(run.state), ctypes.byref(batch), begin, min(begin + _CHUNK, len(x)))
 
     _shared(share, len(x), workers, progress)
-    of_result = {name: arrays[name] for name in ("samples", "event", "margin_minimum", "counts", "held")}
+    found = {name: arrays[name] for name in ("samples", "event", "margin_minimum", "counts", "held")}
     statuses = tuple(STATUS[code] for code in arrays["status"].tolist())
-    return BatchIntegration(t_end=arrays["t"], x_end=arrays["x"], statuses=statuses, **of_result)
+    return BatchIntegration(t_end=arrays["t"], x_end=arrays["x"], statuses=statuses, **found)
 
 
 def _arrays(

@@ -66,8 +66,7 @@ def simulate_many(
     relative_tolerance, step, method, stabilization : see `simulate`
     workers : int
         Threads (default: the number of cores).
-    progress : callable
-        Called now and then with the number of runs that are done.
+    progress : callable of the number of runs that are done
 
     Returns
     -------
@@ -93,7 +92,8 @@ def simulate_many(
     times = sample_times(duration, duration if output_step is None else output_step)
     each = _policies(policies, len(starts), system)
     threads = integer("workers", os.cpu_count() if workers is None else workers, minimum=1)
-    return Runs(system, times, _Job(system, chosen, times, each, threads).outcomes(list(starts), progress))
+    job = _Job(system, chosen, times, each, threads)
+    return Runs(system, times, job.outcomes(list(starts), progress))
 
 
 @dataclass(frozen=True, eq=False)

@@ -59,8 +59,7 @@ def simulate_many(
     starts : sequence of Start
         From ``model.place(...)``: one a run.
     duration : float, s
-    policies : LinearFeedback, or one a run, optional
-        All of one period, with gains or without.
+    policies : LinearFeedback, or one a run, of one period; optional
     output_step : float, s
         Between recorded samples; unlike in `simulate` only start and end are recorded unless it is given.
     relative_tolerance, step, method, stabilization : see `simulate`

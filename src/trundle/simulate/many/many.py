@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import casadi as ca
 import numpy as np
@@ -132,7 +133,8 @@ class _Job:
         """Return what `simulate` makes of one start."""
         runner = Runner(self.system, self.method, self.policy(i), self.times, None)
         status = runner.run(first_of(self.system, start), float(self.times[-1]))
-        return Outcome(runner.log, status)
+        log = runner.log
+        return Outcome(np.concatenate([part.states for part in log.segments]), status, lambda: log)
 
     def together(
         self, mode: Mode, states: list[FloatArray], numbers: list[int], progress: Callable[[int], object] | None
@@ -153,12 +155,13 @@ class _Job:
             return none
         for k, i in enumerate(fast):
             if done.statuses[k] is Status.SUCCESS and done.event[k] < 0:
-                none[i] = self._outcome(phase, done, k, begun.p[i], self.policy(numbers[i]))
+                make = partial(self._log, phase, done, int(k), begun.p[i], self.policy(numbers[i]))
+                none[i] = Outcome(done.samples[k], Status.SUCCESS, make)
         return none
 
-    def _outcome(
+    def _log(
         self, phase: CompiledMode, done: BatchIntegration, k: int, p: FloatArray, policy: LinearFeedback | None
-    ) -> Outcome:
+    ) -> Log:
         """Return what run k of a batch gathered."""
         step, tolerance = self.method.step, self.method.relative_tolerance
         accurate = step is None and tolerance <= ACCURATE and self.method.stabilization == "projection"
@@ -169,7 +172,7 @@ class _Job:
         parameters = np.repeat(p[None], len(self.times), axis=0)
         parameters[:, : done.held.shape[2]] = done.held[k]
         log.segments.append(Segment(phase, self.times, done.samples[k], parameters))
-        return Outcome(log, Status.SUCCESS)
+        return log
 
     def _ends(self, runner: Runner) -> tuple[FloatArray, FloatArray]:
         """Return the ends of the times in which inputs are held, and the inputs there of a motion (pieces, n)."""

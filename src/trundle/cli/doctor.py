@@ -15,6 +15,7 @@ CORE = (
     "rich",
     "tomli-w",
     "xarray",
+    "pandas",
     "h5netcdf",
     "h5py",
     "matplotlib",
@@ -27,6 +28,7 @@ EXTRAS = {
     "robots": ("pin", "example-robot-data", "pin-pink"),
     "sim": ("mujoco",),
     "motion": ("ezc3d",),
+    "data": ("pyarrow", "mcap"),
     "scale": ("joblib", "dask", "pyarrow"),
 }
 USES = {
@@ -34,6 +36,7 @@ USES = {
     "robots": "robots from URDF files",
     "sim": "MuJoCo as the plant under a controller",
     "motion": "measured walks from C3D files",
+    "data": "runs as Parquet and MCAP",
     "scale": "sweeps over many runs",
 }
 

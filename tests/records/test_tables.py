@@ -98,6 +98,7 @@ def test_columns_are_chosen_by_name_or_how_it_begins_in_the_order_asked_for(runs
     ]  # fmt: skip
     assert list(choose(["time", "energy"])) == ["time", "energy"]
     assert list(choose([])) == ["time"]
+    assert list(choose("energy")) == ["time", "energy"]
     assert set(choose(["gap"]).attrs["units"]) == {"time", "gap.front", "gap.rear"}
     with pytest.raises(InputError, match=r"columns = 'contact_forces': must be among time, .*contact_force, gap"):
         choose(["gap", "contact_forces"])

@@ -31,13 +31,15 @@ class Column(NamedTuple):
     frame: str
 
 
-def frame_of(dataset: xarray.Dataset, chosen: Sequence[str] | None, trials: bool) -> pd.DataFrame:
+def frame_of(dataset: xarray.Dataset, chosen: str | Sequence[str] | None, trials: bool) -> pd.DataFrame:
     """Return the table of a dataset; see `Trajectory.to_dataframe`."""
     import pandas as pd
 
     columns = _all(dataset, trials)
     if chosen is not None:
-        columns = dict(itertools.islice(columns.items(), 1)) | _chosen(columns, chosen)
+        columns = dict(itertools.islice(columns.items(), 1)) | _chosen(
+            columns, [chosen] if isinstance(chosen, str) else chosen
+        )
     frame = pd.DataFrame({name: column.values for name, column in columns.items()})
     frame.attrs = {key: {name: getattr(one, key) for name, one in columns.items()} for key in ("units", "frame")}
     return frame

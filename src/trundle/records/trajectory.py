@@ -177,7 +177,7 @@ class Trajectory:
         """
         return write_record(Record(self.dataset, self.status, self.feasible, self.metadata, self.scene), path)
 
-    def to_dataframe(self, columns: Sequence[str] | None = None, *, trials: bool = False) -> pd.DataFrame:
+    def to_dataframe(self, columns: str | Sequence[str] | None = None, *, trials: bool = False) -> pd.DataFrame:
         """Return the run as a table: one row a sample, one column a number.
 
         A column is named by its variable and, after dots, the labels of its body, contact or joint and of its
@@ -185,7 +185,7 @@ class Trajectory:
 
         Parameters
         ----------
-        columns : sequence of str, optional
+        columns : str or sequence of str, optional
             Which to keep, and in which order: names of columns or how they begin, as ``contact_force`` or
             ``contact_force.front``. The times (or numbers of the trials) come first in any case.
         trials : bool
@@ -211,7 +211,7 @@ class Trajectory:
         """
         return tables.frame_of(self.dataset, columns, trials)
 
-    def to_csv(self, path: str | Path, columns: Sequence[str] | None = None, *, trials: bool = False) -> Path:
+    def to_csv(self, path: str | Path, columns: str | Sequence[str] | None = None, *, trials: bool = False) -> Path:
         """Write the table of `to_dataframe` as CSV, numbers with all their digits, and return the path.
 
         Raises
@@ -221,7 +221,7 @@ class Trajectory:
         """
         return tables.write_csv(self.to_dataframe(columns, trials=trials), path)
 
-    def to_parquet(self, path: str | Path, columns: Sequence[str] | None = None, *, trials: bool = False) -> Path:
+    def to_parquet(self, path: str | Path, columns: str | Sequence[str] | None = None, *, trials: bool = False) -> Path:
         """Write the table of `to_dataframe` as Parquet, units included, and return the path.
 
         Raises
@@ -233,7 +233,7 @@ class Trajectory:
         """
         return tables.write_parquet(self.to_dataframe(columns, trials=trials), path)
 
-    def to_mcap(self, path: str | Path, columns: Sequence[str] | None = None) -> Path:
+    def to_mcap(self, path: str | Path, columns: str | Sequence[str] | None = None) -> Path:
         """Write the run as MCAP, which Foxglove plays, and return the path.
 
         The file has a message for each row of `to_dataframe` (topic ``/run``, JSON), the frames of the bodies

@@ -39,6 +39,18 @@ def runs() -> dict[str, Trajectory]:
 KINDS = ("pair", "disk", "tree")
 
 
+def same_in_csv(path, table: pd.DataFrame) -> bool:
+    """Compare a file with a table; numbers as Python reads them: pandas before version 3 is off in their last digit."""
+    read = pd.read_csv(path, dtype=str, keep_default_na=False)
+    assert list(read) == list(table)
+    for name, column in table.items():
+        number = column.dtype.kind in "iuf"
+        found = np.array([float(text or "nan") if number else text for text in read[name]])
+        if not np.array_equal(found, column.to_numpy(found.dtype), equal_nan=number):
+            return False
+    return True
+
+
 def messages(path) -> dict[str, list[tuple[float, dict]]]:
     """The messages of an MCAP file by topic, with their times in s."""
     reader = pytest.importorskip("mcap.reader")
@@ -113,7 +125,7 @@ def test_files_read_back_by_others_hold_the_same_numbers(runs, kind, tmp_path) -
     pytest.importorskip("pyarrow")
     run = runs[kind]
     table = run.to_dataframe()
-    pd.testing.assert_frame_equal(pd.read_csv(run.to_csv(tmp_path / "run.csv")), table, check_exact=True)
+    assert same_in_csv(run.to_csv(tmp_path / "run.csv"), table)
     again = pd.read_parquet(run.to_parquet(tmp_path / "run.parquet"))
     pd.testing.assert_frame_equal(again, table, check_exact=True)
     assert again.attrs == table.attrs
@@ -191,8 +203,7 @@ def test_trials_are_a_table_of_their_own(tmp_path) -> None:
     assert table.attrs["units"]["trial_lean"] == "rad"
     again = pd.read_parquet(run.to_parquet(tmp_path / "trials.parquet", trials=True))
     pd.testing.assert_frame_equal(again, table, check_exact=True)
-    csv = pd.read_csv(run.to_csv(tmp_path / "trials.csv", ["trial_lean", "trial_time"], trials=True))
-    pd.testing.assert_frame_equal(csv, table[["trial", "trial_lean", "trial_time"]], check_exact=True)
+    assert same_in_csv(run.to_csv(tmp_path / "trials.csv", trials=True), table)
     with pytest.raises(InputError, match="trials = True: must be False: this run has no trials"):
         ball_on_plate(duration=0.1).to_dataframe(trials=True)
 
@@ -202,8 +213,9 @@ def test_numbers_that_are_not_finite_stay_what_they_are_and_are_left_out_of_json
     gap = np.zeros(11)
     gap[[2, 3, 4]] = np.nan, np.inf, -np.inf
     run = changed(ball_on_plate(duration=0.1), gap=gap)
-    for again in (pd.read_csv(run.to_csv(tmp_path / "a.csv")), pd.read_parquet(run.to_parquet(tmp_path / "a.parquet"))):
-        assert np.array_equal(again["gap"], gap, equal_nan=True)
+    assert same_in_csv(run.to_csv(tmp_path / "a.csv"), run.to_dataframe())
+    assert np.array_equal(pd.read_csv(tmp_path / "a.csv")["gap"], gap, equal_nan=True)
+    assert np.array_equal(pd.read_parquet(run.to_parquet(tmp_path / "a.parquet"))["gap"], gap, equal_nan=True)
     rows = [content for _, content in messages(run.to_mcap(tmp_path / "a.mcap"))["/run"]]
     assert ["gap" in row for row in rows] == np.isfinite(gap).tolist()
     lost = run["object_position"].copy()
@@ -282,7 +294,7 @@ def test_the_command_line_exports_a_run(runs, tmp_path, capsys) -> None:
     out = tmp_path / "out"
     out.mkdir()
     assert trundle("export", tmp_path, "--to", "csv", "--out", out / "run.csv", "--columns", "gap, energy") == 0
-    pd.testing.assert_frame_equal(pd.read_csv(out / "run.csv"), run.to_dataframe(["gap", "energy"]), check_exact=True)
+    assert same_in_csv(out / "run.csv", run.to_dataframe(["gap", "energy"]))
     file = tmp_path / "trajectory.nc"
     assert trundle("export", file, "--to", "parquet", "--out", out / "run.parquet") == 0
     pd.testing.assert_frame_equal(pd.read_parquet(out / "run.parquet"), run.to_dataframe(), check_exact=True)

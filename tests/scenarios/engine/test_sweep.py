@@ -249,6 +249,13 @@ def test_a_column_to_keep_that_runs_do_not_have_ends_the_sweep_by_its_name(
     assert not list(tmp_path.rglob("*.parquet"))
 
 
+def test_as_many_files_as_a_folder_holds_are_kept(tmp_path: Path, table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweeps, "MOST_KEPT", 2)
+    with pytest.raises(InputError, match=r"--keep = \['gap'\]: must be left out in sweeps of more than 2 runs"):
+        sweeps.sweep(written(tmp_path, SHORT), ["object.mass=1,2,3"], tmp_path / "out", keep=["gap"])
+    assert not (tmp_path / "out").exists()
+
+
 def test_dask_gives_the_same_rows(tmp_path: Path, table: Any) -> None:
     distributed = pytest.importorskip("distributed")
     points = points_of(axes_of(["a=0:2:3"]), None, 0)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 TABLE, PLAN, ROWS, KEPT = "sweep.parquet", "sweep.json", "rows.jsonl", "trajectories"
 _TABLE_EVERY = 30.0  # s, how often the table of the finished runs is written during a sweep
 _OK = ("success", "rest")
+MOST_KEPT = 100_000
 
 Progress = Callable[[int, int], None]
 """Called with the numbers of runs done and of all runs."""
@@ -266,6 +267,9 @@ def _checked(task: SweepTask, base: Scenario, points: Sequence[Point]) -> str:
 @contextmanager
 def _opened(folder: Path, plan: dict[str, Toml], points: Sequence[Point]) -> Iterator[Journal]:
     """Lock the folder for this process; yield its journal, with the rows that are already computed."""
+    kept = points if "keep" in plan else ()
+    if len(kept) > MOST_KEPT:
+        raise InputError("--keep", plan["keep"], f"left out in sweeps of more than {MOST_KEPT:,} runs: each has a file")
     with owned(folder, "sweep", "that of the same sweep") as own:
         known, file = None, folder / PLAN
         if PLAN in own.names and file.exists():
@@ -277,7 +281,7 @@ def _opened(folder: Path, plan: dict[str, Toml], points: Sequence[Point]) -> Ite
             hint = f" (that one differs in: {', '.join(different)})" if different else ""
             raise InputError("--out", str(folder), f"a new or empty folder, or that of the same sweep{hint}")
         own.target(TABLE)
-        for point in points if "keep" in plan else ():
+        for point in kept:
             own.target(kept_name(point))
         with opened(own.target(ROWS), points) as journal:
             if known is None:

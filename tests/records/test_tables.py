@@ -16,7 +16,8 @@ from tests.records.test_trials import FULL, SPARE, recorded
 from tests.report.synthetic import ball_on_plate, changed, disk_down_slope
 from trundle.cli import main
 from trundle.errors import InputError, MissingExtraError
-from trundle.records import Trajectory
+from trundle.numerics.rotations import rotation_rpy
+from trundle.records import Trajectory, Variable, View, make_dataset
 
 
 def cart() -> Trajectory:
@@ -188,6 +189,31 @@ def test_a_planar_angle_turns_from_x_up_to_z(tmp_path) -> None:
     (one,) = messages(run.to_mcap(tmp_path / "run.mcap"))["/transforms"][0][1]["transforms"]
     turn = Rotation.from_quat([one["rotation"][key] for key in "xyzw"])
     assert turn.apply([1.0, 0.0, 0.0]) == pytest.approx([0.0, 0.0, 1.0], abs=1e-15)
+
+
+def test_a_robots_base_has_one_frame_turned_as_its_record_says(tmp_path) -> None:
+    place, rpy = Variable(("time", "xyz"), "m", "world", "place"), [0.3, -0.4, 0.5]
+    own = View("own", {"base_position": place, "base_rpy": Variable(("time", "rpy"), "rad", "world", "turn")})
+    dataset = make_dataset(own, [0.0], {"base_position": [[1.0, 2.0, 3.0]], "base_rpy": [rpy]})
+    run = Trajectory(dataset, tr.Status.SUCCESS, True, {})
+    (one,) = messages(run.to_mcap(tmp_path / "run.mcap"))["/transforms"][0][1]["transforms"]
+    turn = Rotation.from_quat([one["rotation"][key] for key in "xyzw"])
+    assert turn.as_matrix() == pytest.approx(rotation_rpy(np.array(rpy)), abs=1e-15)
+    bodies = View(
+        "bodies",
+        {
+            "body_position": Variable(("time", "body", "xyz"), "m", "world", "centre of mass"),
+            "body_quaternion": Variable(("time", "body", "wxyz"), "1", "world", "turn"),
+            "base_position": place,
+            "base_quaternion": Variable(("time", "wxyz"), "1", "world", "turn"),
+        },
+    )
+    still = [[1.0, 0.0, 0.0, 0.0]]
+    arrays = {"body_position": [[[1.0, 2.0, 4.0]]], "body_quaternion": [still]}
+    arrays |= {"base_position": [[1.0, 2.0, 3.0]], "base_quaternion": still}
+    run = Trajectory(make_dataset(bodies, [0.0], arrays, bodies=["base"]), tr.Status.SUCCESS, True, {})
+    (one,) = messages(run.to_mcap(tmp_path / "run.mcap"))["/transforms"][0][1]["transforms"]
+    assert one["translation"] == {"x": 1.0, "y": 2.0, "z": 4.0}, "of a body that is recorded, its centre of mass"
 
 
 def test_trials_are_a_table_of_their_own(tmp_path) -> None:

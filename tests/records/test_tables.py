@@ -54,15 +54,22 @@ def same_in_csv(path, table: pd.DataFrame) -> bool:
 
 def messages(path) -> dict[str, list[tuple[float, dict]]]:
     """The messages of an MCAP file by topic, with their times in s."""
-    reader = pytest.importorskip("mcap.reader")
+    from mcap.reader import make_reader
+
     found: dict[str, list[tuple[float, dict]]] = {}
     with path.open("rb") as file:
-        for schema, channel, message in reader.make_reader(file, validate_crcs=True).iter_messages():
+        for schema, channel, message in make_reader(file, validate_crcs=True).iter_messages():
             assert (schema.encoding, channel.message_encoding) == ("jsonschema", "json")
             content = json.loads(message.data)
             fits(content, json.loads(schema.data))
             found.setdefault(channel.topic, []).append((message.log_time * 1e-9, content))
     return found
+
+
+def sent(run: Trajectory, path) -> dict[str, list[tuple[float, dict]]]:
+    """The messages that a run writes."""
+    pytest.importorskip("mcap")
+    return messages(run.to_mcap(path))
 
 
 def fits(content, schema) -> None:
@@ -137,7 +144,7 @@ def test_files_read_back_by_others_hold_the_same_numbers(runs, kind, tmp_path) -
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_mcap_file_holds_the_same_numbers_and_times(runs, kind, tmp_path) -> None:
     run = runs[kind]
-    found = messages(run.to_mcap(tmp_path / "run.mcap"))["/run"]
+    found = sent(run, tmp_path / "run.mcap")["/run"]
     table = run.to_dataframe()
     again = pd.json_normalize([content for _, content in found])
     pd.testing.assert_frame_equal(again[list(table)], table, check_exact=True)
@@ -161,7 +168,7 @@ def placed(entity: dict, transforms: list[dict]) -> np.ndarray:
 @pytest.mark.parametrize("kind", KINDS)
 def test_bodies_stand_in_the_scene_of_an_mcap_file_where_the_viewer_draws_them(runs, kind, tmp_path) -> None:
     run = runs[kind]
-    found = messages(run.to_mcap(tmp_path / "run.mcap"))
+    found = sent(run, tmp_path / "run.mcap")
     ((time, scene),) = found["/scene"]
     assert time == run.time[0]
     entities = {entity["id"]: entity for entity in scene["entities"]}
@@ -186,7 +193,7 @@ def test_bodies_stand_in_the_scene_of_an_mcap_file_where_the_viewer_draws_them(r
 def test_a_planar_angle_turns_from_x_up_to_z(tmp_path) -> None:
     run = disk_down_slope(duration=0.3)
     run = changed(run, body_angle=np.full_like(run["body_angle"], np.pi / 2))
-    (one,) = messages(run.to_mcap(tmp_path / "run.mcap"))["/transforms"][0][1]["transforms"]
+    (one,) = sent(run, tmp_path / "run.mcap")["/transforms"][0][1]["transforms"]
     turn = Rotation.from_quat([one["rotation"][key] for key in "xyzw"])
     assert turn.apply([1.0, 0.0, 0.0]) == pytest.approx([0.0, 0.0, 1.0], abs=1e-15)
 
@@ -196,7 +203,7 @@ def test_a_robots_base_has_one_frame_turned_as_its_record_says(tmp_path) -> None
     own = View("own", {"base_position": place, "base_rpy": Variable(("time", "rpy"), "rad", "world", "turn")})
     dataset = make_dataset(own, [0.0], {"base_position": [[1.0, 2.0, 3.0]], "base_rpy": [rpy]})
     run = Trajectory(dataset, tr.Status.SUCCESS, True, {})
-    (one,) = messages(run.to_mcap(tmp_path / "run.mcap"))["/transforms"][0][1]["transforms"]
+    (one,) = sent(run, tmp_path / "run.mcap")["/transforms"][0][1]["transforms"]
     turn = Rotation.from_quat([one["rotation"][key] for key in "xyzw"])
     assert turn.as_matrix() == pytest.approx(rotation_rpy(np.array(rpy)), abs=1e-15)
     bodies = View(
@@ -212,7 +219,7 @@ def test_a_robots_base_has_one_frame_turned_as_its_record_says(tmp_path) -> None
     arrays = {"body_position": [[[1.0, 2.0, 4.0]]], "body_quaternion": [still]}
     arrays |= {"base_position": [[1.0, 2.0, 3.0]], "base_quaternion": still}
     run = Trajectory(make_dataset(bodies, [0.0], arrays, bodies=["base"]), tr.Status.SUCCESS, True, {})
-    (one,) = messages(run.to_mcap(tmp_path / "run.mcap"))["/transforms"][0][1]["transforms"]
+    (one,) = sent(run, tmp_path / "run.mcap")["/transforms"][0][1]["transforms"]
     assert one["translation"] == {"x": 1.0, "y": 2.0, "z": 4.0}, "of a body that is recorded, its centre of mass"
 
 
@@ -242,11 +249,11 @@ def test_numbers_that_are_not_finite_stay_what_they_are_and_are_left_out_of_json
     assert same_in_csv(run.to_csv(tmp_path / "a.csv"), run.to_dataframe())
     assert np.array_equal(pd.read_csv(tmp_path / "a.csv")["gap"], gap, equal_nan=True)
     assert np.array_equal(pd.read_parquet(run.to_parquet(tmp_path / "a.parquet"))["gap"], gap, equal_nan=True)
-    rows = [content for _, content in messages(run.to_mcap(tmp_path / "a.mcap"))["/run"]]
+    rows = [content for _, content in sent(run, tmp_path / "a.mcap")["/run"]]
     assert ["gap" in row for row in rows] == np.isfinite(gap).tolist()
     lost = run["object_position"].copy()
     lost[1] = np.nan
-    found = messages(changed(run, object_position=lost).to_mcap(tmp_path / "a.mcap"))["/transforms"]
+    found = sent(changed(run, object_position=lost), tmp_path / "a.mcap")["/transforms"]
     assert [len(content["transforms"]) for _, content in found[:3]] == [2, 1, 2]
 
 
@@ -255,7 +262,7 @@ def test_samples_of_one_time_before_and_after_an_impact_stay_in_order(tmp_path) 
     time = run.time.copy()
     time[5] = time[4]
     run = replace(run, dataset=run.dataset.assign_coords(time=("time", time, run.dataset["time"].attrs)))
-    rows = messages(run.to_mcap(tmp_path / "a.mcap"))["/run"]
+    rows = sent(run, tmp_path / "a.mcap")["/run"]
     assert [content["object_position"]["y"] for _, content in rows] == run["object_position"][:, 1].tolist()
     early = replace(run, dataset=run.dataset.assign_coords(time=time - 1.0))
     with pytest.raises(InputError, match=r"time = -1.0: must be at least 0 s in an MCAP file"):
@@ -315,6 +322,7 @@ def trundle(*arguments: object) -> int:
 
 def test_the_command_line_exports_a_run(runs, tmp_path, capsys) -> None:
     pytest.importorskip("pyarrow")
+    pytest.importorskip("mcap")
     run = runs["tree"]
     run.save(tmp_path / "trajectory.nc")
     out = tmp_path / "out"

@@ -15,6 +15,7 @@ CORE = (
     "rich",
     "tomli-w",
     "xarray",
+    "pandas",
     "h5netcdf",
     "h5py",
     "matplotlib",
@@ -28,6 +29,7 @@ EXTRAS = {
     "sim": ("mujoco",),
     "motion": ("ezc3d",),
     "learn": ("gymnasium", "cma"),
+    "data": ("pyarrow", "mcap"),
     "scale": ("joblib", "dask", "pyarrow"),
 }
 USES = {
@@ -36,6 +38,7 @@ USES = {
     "sim": "MuJoCo as the plant under a controller",
     "motion": "measured walks from C3D files",
     "learn": "models and scenarios as environments of Gymnasium",
+    "data": "runs as Parquet and MCAP",
     "scale": "sweeps over many runs",
 }
 

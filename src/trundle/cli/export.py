@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import typer
@@ -9,15 +10,55 @@ import typer
 from trundle.cli.check import ALLOW_PATH
 from trundle.cli.run import SET
 from trundle.cli.terminal import say
+from trundle.errors import InputError
+
+TO = typer.Option(
+    "c", "--to", metavar="c|csv|parquet|mcap", help="C source of a scenario, or a run as a table or MCAP."
+)
+COLUMNS = typer.Option("", "--columns", metavar="COLUMN,...", help="Of a run: the columns to write [all].")
 
 
 def export(
-    scenario: str = typer.Argument(metavar="NAME", help="A scenario of `trundle list`, or a file."),
-    out: Path = typer.Option(..., "--out", metavar="DIR", help="Folder: new, or that of an earlier export."),
+    source: str = typer.Argument(metavar="NAME|RUN", help="A scenario or a file; with --to a run: DIR or FILE.nc."),
+    out: Path = typer.Option(..., "--out", metavar="DIR|FILE", help="Folder for C: new or of an export; else a file."),
+    to: str = TO,
+    columns: str = COLUMNS,
+    trials: bool = typer.Option(False, "--trials", help="Of a run: what came of its trials, one row a trial."),
     overrides: list[str] = SET,
     allow_path: list[Path] = ALLOW_PATH,
 ) -> None:
-    """Write C source of a scenario's model and controller, and a program that checks it."""
+    """Write a scenario's model and controller as C with a program that checks it, or a run's trajectory as a table."""
+    if to == "c":
+        _refuse("--to csv, parquet or mcap", {"--columns": columns, "--trials": trials})
+        _export_scenario(source, out, overrides, allow_path)
+        return
+    from trundle.checks import choice
+    from trundle.records import load_trajectory
+
+    choice("--to", to, ("c", "csv", "parquet", "mcap"))
+    _refuse("--to c", {"--set": overrides, "--allow-path": allow_path} | ({"--trials": trials} if to == "mcap" else {}))
+    file = Path(source)
+    run = load_trajectory(file / "trajectory.nc" if file.is_dir() else file)
+    chosen = split(columns) or None
+    if to == "mcap":
+        written = run.to_mcap(out, chosen)
+    else:
+        written = (run.to_csv if to == "csv" else run.to_parquet)(out, chosen, trials=trials)
+    say(f"written: {written}")
+
+
+def split(names: str) -> list[str]:
+    """Return the names of an option that takes several."""
+    return [name.strip() for name in names.split(",") if name.strip()]
+
+
+def _refuse(other: str, options: Mapping[str, object]) -> None:
+    for option, value in options.items():
+        if value:
+            raise InputError(option, value, f"given only with {other}")
+
+
+def _export_scenario(scenario: str, out: Path, overrides: list[str], allow_path: list[Path]) -> None:
     from trundle.scenarios import load_scenario
     from trundle.scenarios.engine.export import export as export_scenario
 

@@ -10,6 +10,7 @@ import typer
 
 from trundle.cli import interrupt
 from trundle.cli.check import ALLOW_PATH
+from trundle.cli.export import split
 from trundle.cli.run import SET, bar
 from trundle.cli.terminal import say
 
@@ -26,6 +27,7 @@ def sweep(
     seed: int | None = typer.Option(None, "--seed", metavar="N", min=0, max=2**53, help="Seed of everything random."),
     jobs: int | None = typer.Option(None, "--jobs", metavar="N", min=1, help="Processes [all processors]."),
     scheduler: str | None = typer.Option(None, "--scheduler", metavar="ADDRESS", help="Run on a Dask cluster."),
+    keep: str = typer.Option("", "--keep", metavar="COLUMN,...", help="Columns of the trajectories to keep."),
     overrides: list[str] = SET,
     quiet: bool = typer.Option(False, "--quiet", help="Print nothing but errors."),
     allow_path: list[Path] = ALLOW_PATH,
@@ -35,6 +37,7 @@ def sweep(
     A run that fails is a row with its status. Exit codes: 0 every run has its row; 2 bad input; 130 interrupted (the
     same command goes on where it was).
     """
+    from trundle.scenarios.engine.sweep import KEPT
     from trundle.scenarios.engine.sweep import sweep as run_sweep
 
     with _counter(not quiet) as progress:
@@ -46,6 +49,7 @@ def sweep(
             seed=seed,
             jobs=jobs,
             scheduler=scheduler,
+            keep=split(keep),
             overrides=overrides,
             allow_path=allow_path,
             progress=progress,
@@ -54,6 +58,8 @@ def sweep(
         before = f", {done.resumed} of them from before" if done.resumed else ""
         say(f"{len(done.rows)} runs{before}; {done.failed} without success")
         say(f"table: {done.table}")
+        if keep:
+            say(f"trajectories: {done.table.with_name(KEPT)}")
     if not done.complete:
         say("interrupted: the same command goes on from here", err=True)
         raise typer.Exit(interrupt.EXIT_CODE)

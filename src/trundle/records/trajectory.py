@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.errors import InputError
+from trundle.records import mcap, tables
 from trundle.records.files import Record, read_record, write_record
 from trundle.records.scenebodies import SceneBody
 from trundle.status import Status
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray
     from matplotlib.axes import Axes
 
@@ -153,6 +155,14 @@ class Trajectory:
         outcome = f"{self.status.label}, {'feasible' if self.feasible else 'not feasible'}"
         return f"<Trajectory {self.kind}: {len(self)} samples over {length:g} s, {outcome}>"
 
+    def _repr_html_(self) -> str:
+        """Return outcome and variables as a notebook shows them."""
+        return tables.html_of(self)
+
+    def keys(self) -> list[str]:
+        """Return the names of the variables, ``time`` first: ``dict(run)`` has the array of each."""
+        return ["time", *map(str, self.dataset.data_vars)]
+
     def body(self, role: str) -> SceneBody | None:
         """Return the first body of the scene with this `role`, or None."""
         return next((body for body in self.scene if body.role == role), None)
@@ -166,6 +176,78 @@ class Trajectory:
             If the folder does not exist or cannot be written to.
         """
         return write_record(Record(self.dataset, self.status, self.feasible, self.metadata, self.scene), path)
+
+    def to_dataframe(self, columns: str | Sequence[str] | None = None, *, trials: bool = False) -> pd.DataFrame:
+        """Return the run as a table: one row a sample, one column a number.
+
+        A column is named by its variable and, after dots, the labels of its body, contact or joint and of its
+        component: ``energy``, ``joint_position.fork``, ``contact_force.front.x``. Axes without labels count from 0.
+
+        Parameters
+        ----------
+        columns : str or sequence of str, optional
+            Which to keep, and in which order: names of columns or how they begin, as ``contact_force`` or
+            ``contact_force.front``. The times (or numbers of the trials) come first in any case.
+        trials : bool
+            Whether to return what came of the trials instead, one row a trial.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Its ``attrs`` hold ``units`` and ``frame`` (of reference) of each column.
+
+        Raises
+        ------
+        InputError
+            If there is no such column, or there are no trials.
+
+        Examples
+        --------
+        >>> pair = tr.RollingPair(tr.RigidBody(tr.Sphere(radius=0.2), mass=0.1), tr.Hand(tr.Plane()), friction=0.8)
+        >>> run = tr.simulate(pair, pair.place(contact_on_hand=[0, 0, 0], object_angular_velocity=[0, 1, 0]), 1.0)
+        >>> table = run.to_dataframe(["object_position.x", "mode"])
+        >>> print(table.iloc[-1].to_list(), table.attrs["units"]["object_position.x"])
+        [1.0, 0.2, 'rolling'] m
+        """
+        return tables.frame_of(self.dataset, columns, trials)
+
+    def to_csv(self, path: str | Path, columns: str | Sequence[str] | None = None, *, trials: bool = False) -> Path:
+        """Write the table of `to_dataframe` as CSV, numbers with all their digits, and return the path.
+
+        Raises
+        ------
+        InputError
+            As `to_dataframe`, or if the folder does not exist or cannot be written to.
+        """
+        return tables.write_csv(self.to_dataframe(columns, trials=trials), path)
+
+    def to_parquet(self, path: str | Path, columns: str | Sequence[str] | None = None, *, trials: bool = False) -> Path:
+        """Write the table of `to_dataframe` as Parquet, units included, and return the path.
+
+        Raises
+        ------
+        InputError
+            As `to_csv`.
+        MissingExtraError
+            If the extra ``data`` is not installed.
+        """
+        return tables.write_parquet(self.to_dataframe(columns, trials=trials), path)
+
+    def to_mcap(self, path: str | Path, columns: str | Sequence[str] | None = None) -> Path:
+        """Write the run as MCAP, which Foxglove plays, and return the path.
+
+        The file has a message for each row of `to_dataframe` (topic ``/run``, JSON), the frames of the bodies
+        (``/transforms``, at the centres of mass of objects and bodies, and of the hand at its own origin) and their
+        surfaces (``/scene``). Numbers that are not finite are left out, which JSON cannot hold.
+
+        Raises
+        ------
+        InputError
+            As `to_csv`, or if there are times below 0.
+        MissingExtraError
+            If the extra ``data`` is not installed.
+        """
+        return mcap.write_mcap(self, self.to_dataframe(columns), path)
 
     def plot(self, name: str | None = None, ax: Axes | None = None) -> Axes:
         """Draw one variable, or one of the report's figures by its name, into `ax`.

@@ -13,6 +13,7 @@ import pytest
 from tests.scenarios.files import JUGGLING, changed, written
 from trundle.cli import main
 from trundle.errors import InputError, MissingExtraError
+from trundle.scenarios import load_scenario
 from trundle.scenarios.engine import run as runs
 from trundle.scenarios.engine import sweep as sweeps
 from trundle.scenarios.engine import sweep_points
@@ -208,6 +209,51 @@ def test_real_runs_in_two_processes_fill_the_table(tmp_path: Path, table: Any) -
     assert max(read["metric.radius_error_percent"]) < 1e-7
     # The normal force is m g.
     assert read["metric.normal_force_min"] == pytest.approx([0.981, 1.962])
+
+
+def test_chosen_columns_of_the_trajectories_are_kept(
+    tmp_path: Path, table: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import pandas as pd
+
+    out, file = tmp_path / "out", written(tmp_path, SHORT)
+    arguments = ["sweep", file, "--over", "object.mass=0.25,-1.0,0.5", "--keep", "object_position, contact_force.z"]
+    arguments += ["--jobs", 1, "--out", out]
+    assert trundle(*arguments) == 0
+    assert f"trajectories: {out / sweeps.KEPT}" in capsys.readouterr().out
+    assert table(out)["status"] == ["success", "bad-input", "success"]
+    kept = pd.read_parquet(out / sweeps.KEPT)
+    assert list(kept) == ["run", "time", *(f"object_position.{axis}" for axis in "xyz"), "contact_force.z"]
+    assert kept["run"].unique().tolist() == [0, 2]  # a run that is refused has no motion
+    for number, mass in ((0, 0.25), (2, 0.5)):
+        alone = runs.computed(load_scenario(file, [f"object.mass={mass}"])).trajectory
+        assert alone is not None
+        own = kept[kept["run"] == number].drop(columns="run").reset_index(drop=True)
+        pd.testing.assert_frame_equal(own, alone.to_dataframe(list(own)), check_exact=True)
+    before = {path: path.read_bytes() for path in (out / sweeps.KEPT).iterdir()}
+    lines = (out / sweeps.ROWS).read_text().splitlines()
+    (out / sweeps.ROWS).write_text("\n".join(lines[:-1]) + "\n")  # as if it had been killed before the last row
+    (out / sweeps.KEPT / f".{sweeps.kept_name(points_of(axes_of(['a=1']), None, 0)[0])[13:]}.0123456789ab.part").touch()
+    assert trundle(*arguments) == 0
+    assert {path: path.read_bytes() for path in (out / sweeps.KEPT).iterdir()} == before
+    assert trundle(*arguments[:4], *arguments[6:]) == 2
+    assert "that one differs in: keep" in capsys.readouterr().err
+
+
+def test_a_column_to_keep_that_runs_do_not_have_ends_the_sweep_by_its_name(
+    tmp_path: Path, table: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ("sweep", written(tmp_path, SHORT), "--over", "object.mass=0.25,0.5", "--jobs", 1, "--keep")
+    assert trundle(*arguments, "gap,objet_position", "--out", tmp_path / "out") == 2
+    assert "--keep = 'objet_position': must be among time, object_position, " in capsys.readouterr().err
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_as_many_files_as_a_folder_holds_are_kept(tmp_path: Path, table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweeps, "MOST_KEPT", 2)
+    with pytest.raises(InputError, match=r"--keep = \['gap'\]: must be left out in sweeps of more than 2 runs"):
+        sweeps.sweep(written(tmp_path, SHORT), ["object.mass=1,2,3"], tmp_path / "out", keep=["gap"])
+    assert not (tmp_path / "out").exists()
 
 
 def test_dask_gives_the_same_rows(tmp_path: Path, table: Any) -> None:

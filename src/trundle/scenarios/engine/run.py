@@ -144,7 +144,12 @@ def _loaded(scenario: Scenario | str | Path, seed: int | None) -> Scenario:
 
 
 def measure(scenario: Scenario, progress: Progress | None = None) -> Summary:
-    """Run a scenario without leaving a folder and return what its `summary.json` would hold.
+    """Run a scenario without leaving a folder and return what its `summary.json` would hold; see `computed`."""
+    return computed(scenario, progress).summary
+
+
+def computed(scenario: Scenario, progress: Progress | None = None) -> Result:
+    """Run a scenario without leaving a folder and return its result, whose directory means nothing.
 
     Raises
     ------
@@ -159,7 +164,7 @@ def measure(scenario: Scenario, progress: Progress | None = None) -> Summary:
     result = _do_all(scenario, _all_parts(experiments), None, clock, progress)
     if result.interrupted:
         raise KeyboardInterrupt
-    return result.summary
+    return result
 
 
 def _all_parts(experiments: Mapping[str, Experiment]) -> Iterator[Part]:

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trundle import __version__
 from trundle.errors import InputError, MissingExtraError, StorageError, TrundleError
 from trundle.records.sealed import reading
+from trundle.records.tables import write_parquet
 from trundle.records.whole import read_bytes, write_bytes
 from trundle.scenarios.engine.folder import owned
 from trundle.scenarios.engine.journal import Journal, opened
@@ -24,9 +25,13 @@ from trundle.scenarios.files import CSV_BYTES
 from trundle.scenarios.problems import Toml
 from trundle.scenarios.scenario import Scenario, load_scenario
 
-TABLE, PLAN, ROWS = "sweep.parquet", "sweep.json", "rows.jsonl"
+if TYPE_CHECKING:
+    from trundle.records import Trajectory
+
+TABLE, PLAN, ROWS, KEPT = "sweep.parquet", "sweep.json", "rows.jsonl", "trajectories"
 _TABLE_EVERY = 30.0  # s, how often the table of the finished runs is written during a sweep
 _OK = ("success", "rest")
+MOST_KEPT = 100_000
 
 Progress = Callable[[int, int], None]
 """Called with the numbers of runs done and of all runs."""
@@ -62,20 +67,30 @@ class Sweep:
 
 @dataclass(frozen=True)
 class SweepTask:
-    """Settings that all runs of a sweep share; picklable, so that workers can run its points."""
+    """Settings that all runs of a sweep share; picklable, so that workers can run its points.
+
+    Of each run the columns `keep` of its table are written to the folder `out`.
+    """
 
     scenario: str
     overrides: tuple[str, ...] = ()
     allow_path: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    out: str = ""
 
     def run(self, point: Point) -> Row:
         """Return the row of a point; an error of the run becomes its status and message."""
-        from trundle.scenarios.engine.run import measure
+        from trundle.scenarios.engine.run import computed, measure
 
         begin, summary, status, message = time.perf_counter(), None, "failed", ""
+        motion: Trajectory | None = None
         try:
             loaded = load_scenario(self.scenario, [*self.overrides, *point.overrides], point.seed, self.allow_path)
-            summary = measure(loaded)
+            if self.keep:
+                result = computed(loaded)
+                summary, motion = result.summary, result.trajectory
+            else:
+                summary = measure(loaded)
         except InputError as error:
             status, message = "bad-input", str(error)
         except StorageError:
@@ -85,11 +100,27 @@ class SweepTask:
         except Exception as error:  # a bug in one run must not end a sweep of thousands
             message = f"{type(error).__name__}: {error}"
         row = row_of(point, status, message)
+        if motion is not None:
+            self._write(point, motion)
         if summary is not None:
             row |= {name: summary[name] for name in ("status", "feasible", "seed")} | {"message": summary["advice"]}
             row |= {f"metric.{name}": entry["value"] for name, entry in summary["metrics"].items()}
             row |= {f"part.{name}.status": part["status"] for name, part in summary["parts"].items()}
         return row | {"wall_time": round(time.perf_counter() - begin, 6)}
+
+    def _write(self, point: Point, motion: Trajectory) -> None:
+        """Write what is kept of a run; a column that it does not have is a fault of the sweep, not of the run."""
+        try:
+            frame = motion.to_dataframe(self.keep)
+        except InputError as error:
+            raise InputError("--keep", error.value, error.allowed) from None
+        frame.insert(0, "run", point.number)
+        write_parquet(frame, Path(self.out, kept_name(point)))
+
+
+def kept_name(point: Point) -> str:
+    """Return the name of the file in the sweep's folder that holds what is kept of a run."""
+    return f"{KEPT}/{point.number:06d}.parquet"
 
 
 def row_of(point: Point, status: str, message: str) -> Row:
@@ -113,6 +144,7 @@ def sweep(
     seed: int | None = None,
     jobs: int | None = None,
     scheduler: str | None = None,
+    keep: Sequence[str] = (),
     overrides: Sequence[str] = (),
     allow_path: Sequence[str | Path] = (),
     progress: Progress | None = None,
@@ -136,32 +168,51 @@ def sweep(
         Number of processes; default: one for each processor.
     scheduler : str, optional
         Address of a Dask scheduler, whose workers have trundle and see the same files.
+    keep : sequence of str
+        Columns of the runs' trajectories, as of `Trajectory.to_dataframe`, kept over time: one file a run in the folder
+        ``trajectories``, which ``pandas.read_parquet`` reads as one table, with the number of the ``run``.
     overrides, allow_path, progress
         See `load_scenario` and `Progress`.
 
     Raises
     ------
     InputError
-        If the scenario, a key or the folder is not acceptable; nothing is written then.
+        If the scenario, a key or the folder is not acceptable; nothing is written then. If a run has no such column as
+        `keep` names: the sweep ends there.
     MissingExtraError
         If a package that it needs is not installed.
     """
     for package in ("pyarrow", "distributed" if scheduler else "joblib"):
         needed(package)
     axes, named = axes_of(over), _where(scenario)
-    task = SweepTask(named, tuple(overrides), tuple(str(Path(folder).resolve()) for folder in allow_path))
+    folders = tuple(str(Path(folder).resolve()) for folder in allow_path)
+    task = SweepTask(named, tuple(overrides), folders, tuple(keep), str(Path(out).resolve()))
     base = load_scenario(named, overrides, seed, task.allow_path)
     points = points_of(axes, samples, base.seed)
     plan = {"scenario": named, "digest": _checked(task, base, points), "set": list(overrides), "over": list(over)}
     plan |= {"samples": samples, "seed": base.seed, "runs": len(points), "version": __version__}
+    plan |= {"keep": list(keep)} if keep else {}
     with _opened(Path(out), plan, points) as journal:
-        folder, rows = journal.path.parent, journal.rows
-        resumed = len(rows)
-        ahead = [point for point in points if point.number not in rows]
-        done = _on_dask(task, ahead, scheduler) if scheduler else _here(task, ahead, jobs)
-        tell = (lambda: progress(len(rows), len(points))) if progress else lambda: None
-        complete = _collected(done, journal, tell, lambda: _write_table(folder, rows, plan))
-        ordered = _write_table(folder, rows, plan)
+        return _swept(task, points, plan, journal, jobs, scheduler, progress)
+
+
+def _swept(
+    task: SweepTask,
+    points: Sequence[Point],
+    plan: dict[str, Toml],
+    journal: Journal,
+    jobs: int | None,
+    scheduler: str | None,
+    progress: Progress | None,
+) -> Sweep:
+    """Run the points that are ahead."""
+    folder, rows = journal.path.parent, journal.rows
+    resumed = len(rows)
+    ahead = [point for point in points if point.number not in rows]
+    done = _on_dask(task, ahead, scheduler) if scheduler else _here(task, ahead, jobs)
+    tell = (lambda: progress(len(rows), len(points))) if progress else lambda: None
+    complete = _collected(done, journal, tell, lambda: _write_table(folder, rows, plan))
+    ordered = _write_table(folder, rows, plan)
     return Sweep(folder / TABLE, tuple(ordered), resumed, complete)
 
 
@@ -216,16 +267,22 @@ def _checked(task: SweepTask, base: Scenario, points: Sequence[Point]) -> str:
 @contextmanager
 def _opened(folder: Path, plan: dict[str, Toml], points: Sequence[Point]) -> Iterator[Journal]:
     """Lock the folder for this process; yield its journal, with the rows that are already computed."""
+    kept = points if "keep" in plan else ()
+    if len(kept) > MOST_KEPT:
+        raise InputError("--keep", plan["keep"], f"left out in sweeps of more than {MOST_KEPT:,} runs: each has a file")
     with owned(folder, "sweep", "that of the same sweep") as own:
         known, file = None, folder / PLAN
         if PLAN in own.names and file.exists():
             with reading(file, "the plan of a sweep, written by trundle"):
                 known = json.loads(read_bytes(file, CSV_BYTES, "path", str(file)))
         if known is not None and known != plan:
-            different = [key for key in plan if known.get(key) != plan[key]] if isinstance(known, dict) else []
+            keys = plan | known if isinstance(known, dict) else {}
+            different = [key for key in keys if known.get(key) != plan.get(key)]
             hint = f" (that one differs in: {', '.join(different)})" if different else ""
             raise InputError("--out", str(folder), f"a new or empty folder, or that of the same sweep{hint}")
         own.target(TABLE)
+        for point in kept:
+            own.target(kept_name(point))
         with opened(own.target(ROWS), points) as journal:
             if known is None:
                 write_bytes(own.target(PLAN), (json.dumps(plan, indent=2) + "\n").encode())
@@ -252,7 +309,7 @@ def _on_dask(task: SweepTask, points: Sequence[Point], address: str) -> Iterator
             by_key[client.submit(task.run, point, pure=False)] = point
         for future in distributed.as_completed(list(by_key)):
             lost = future.exception()
-            if isinstance(lost, StorageError):
+            if isinstance(lost, InputError | StorageError):
                 raise lost
             yield future.result() if lost is None else row_of(by_key[future], "failed", f"its worker failed: {lost}")
 

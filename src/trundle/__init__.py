@@ -168,6 +168,8 @@ __all__ = ["__version__", *_HOME_OF]  # pyright: ignore[reportUnsupportedDunderA
 
 
 def __getattr__(name: str) -> Any:
+    if name == "interop":
+        return import_module("trundle.interop")
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_HOME_OF[name]), name)

@@ -1,0 +1,33 @@
+"""What `trundle.interop` uses of Crocoddyl: it has no types of its own."""
+
+import numpy as np
+import pinocchio
+from numpy.typing import NDArray
+
+_Array = NDArray[np.float64]
+
+class StateMultibody:
+    nq: int
+    nv: int
+    pinocchio: pinocchio.Model
+
+class ContactDataAbstract:
+    Jc: _Array
+    a0: _Array
+    da0_dx: _Array
+    dtau_dq: _Array
+    f: pinocchio.Force
+    fext: pinocchio.Force
+    frame: int
+    jMf: pinocchio.SE3
+    pinocchio: pinocchio.Data
+    def __init__(self, model: ContactModelAbstract, data: pinocchio.Data) -> None: ...
+
+class ContactModelAbstract:
+    nc: int
+    state: StateMultibody
+    def __init__(self, state: StateMultibody, type: pinocchio.ReferenceFrame, nc: int, nu: int = ...) -> None: ...
+    def calc(self, data: ContactDataAbstract, x: _Array) -> None: ...
+    def calcDiff(self, data: ContactDataAbstract, x: _Array) -> None: ...  # noqa: N802
+    def updateForce(self, data: ContactDataAbstract, force: _Array) -> None: ...  # noqa: N802
+    def createData(self, data: pinocchio.Data) -> ContactDataAbstract: ...  # noqa: N802

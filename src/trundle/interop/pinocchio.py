@@ -92,6 +92,10 @@ class FootContact:
         Number of the joint that moves the foot.
     place : Place
         Of the foot's shape in the joint's frame.
+    placement : pinocchio.SE3
+        The same.
+    frame : int
+        Number of the frame that the foot is fixed to.
     touch : FootTouch
     """
 
@@ -108,7 +112,7 @@ class FootContact:
             raise InputError(f"feet.{name}.frame", frame, "a frame that moves")
         self.place = Place(np.array(held.placement.rotation), np.array(held.placement.translation)).then(foot.place)
         self.model, self._pin = model, pin
-        self._placement = pin.SE3(self.place.R, self.place.p)
+        self.placement = pin.SE3(self.place.R, self.place.p)
         form = contact_form(foot.shape, ground[0]) if isinstance(foot.shape, Shape) else ""
         self.touch = FootTouch(
             make_contact(foot.shape, ground[0], form),
@@ -121,8 +125,8 @@ class FootContact:
 
     def motion(self, data: pin.Data) -> FrameMotion:
         """Return the motion of the foot's frame; `data` holds positions, velocities, accelerations and Jacobians."""
-        at = (self.model, data, self.joint, self._placement, self._pin.LOCAL_WORLD_ALIGNED)
-        place, twist = data.oMi[self.joint] * self._placement, self._pin.getFrameVelocity(*at)
+        at = (self.model, data, self.joint, self.placement, self._pin.LOCAL_WORLD_ALIGNED)
+        place, twist = data.oMi[self.joint] * self.placement, self._pin.getFrameVelocity(*at)
         rate, J = self._pin.getFrameClassicalAcceleration(*at), self._pin.getFrameJacobian(*at)
         w, v, al, a = twist.angular, twist.linear, rate.angular, rate.linear
         return FrameMotion(place.rotation, place.translation, w, v, J[3:], J[:3], al, a)
@@ -133,7 +137,7 @@ class FootContact:
         `data` holds Pinocchio's derivatives of the kinematics, as well. Its own are along the frame's axes: those of
         vectors x = R x_local are R dx_local + turn x x.
         """
-        pin, at = self._pin, (self.model, data, self.joint, self._placement, self._pin.LOCAL)
+        pin, at = self._pin, (self.model, data, self.joint, self.placement, self._pin.LOCAL)
         R, Jw, Jv, w, v = motion.R, motion.Jw, motion.Jv, motion.w, motion.v
         v_q, _ = pin.getFrameVelocityDerivatives(*at)
         _, a_q, a_v, _ = pin.getFrameAccelerationDerivatives(*at)

@@ -122,6 +122,7 @@ class FootTouch:
         self._margins = _called(ca.Function("margins", [z, s, lam], [ca.vertcat(*margins.values())]))
         self._values, self._step = _called(values), _called(step)
         self._slopes = _called(_slopes(values, step, sum(sizes)))
+        self._push = _called(_push(values, step, self.size))
         self._proximity: Proximity | None = None
 
     def coordinates(self, z: FloatArray, near: FloatArray | None = None) -> FloatArray:
@@ -160,6 +161,11 @@ class FootTouch:
         L, rate, velocity, position, gap = np.split(D, self._ends[:4])
         return TouchSlopes(L.reshape(self.size, 6, 18, order="F"), rate, velocity, position, gap[0])
 
+    def push(self, z: FloatArray, s: FloatArray, force: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the moment and force (6,) of multipliers (m,) at the foot's frame, world; by turn and position (6, 6)."""
+        push, slope = self._push(z, s, force)
+        return push, slope.reshape(6, 6, order="F")
+
     def margins_of(self, z: FloatArray, s: FloatArray, force: FloatArray) -> dict[str, float]:
         """Return the law's margins, positive inside the law, for the multipliers `force` (m,)."""
         return dict(zip(self.margins, self._margins(z, s, force)[0].tolist(), strict=True))
@@ -178,7 +184,24 @@ class FootTouch:
 
 
 def _slopes(values: ca.Function, step: ca.Function, size: int) -> ca.Function:
-    """Return (z, s) -> derivatives (size, 18) of the first `size` values.
+    """Return (z, s) -> derivatives (size, 18) of the first `size` values."""
+    z, s, e, there = _moved(values, step)
+    D = ca.substitute(ca.jacobian(there[:size], e), e, ca.SX.zeros(18))
+    return ca.Function("slopes", [z, s], [ca.densify(ca.vec(D))], {"cse": True})
+
+
+def _push(values: ca.Function, step: ca.Function, rows: int) -> ca.Function:
+    """Return (z, s, force (rows,)) -> L'force (6,) and its derivative (6, 6) by turn and position."""
+    z, s, e, there = _moved(values, step)
+    force = ca.SX.sym("force", rows)
+    push = ca.reshape(there[: 6 * rows], rows, 6).T @ force
+    D = ca.jacobian(push, e)[:, :6]
+    here = [ca.substitute(value, e, ca.SX.zeros(18)) for value in (push, ca.vec(D))]
+    return ca.Function("push", [z, s, force], [ca.densify(value) for value in here], {"cse": True})
+
+
+def _moved(values: ca.Function, step: ca.Function) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
+    """Return z, s, e and the values at the motion z displaced by e.
 
     The coordinates are a fixed point of Newton's step, which does not change with them there: the derivative of one
     step is that of the fixed point.
@@ -187,9 +210,7 @@ def _slopes(values: ca.Function, step: ca.Function, size: int) -> ca.Function:
     turned = ca.reshape(z[:9], 3, 3)
     turned += -lever(e[:3]) @ turned
     moved = ca.vertcat(ca.vec(turned), z[9:] + e[3:])
-    there = values(moved, step(moved, s))[:size]
-    D = ca.substitute(ca.jacobian(there, e), e, ca.SX.zeros(18))
-    return ca.Function("slopes", [z, s], [ca.densify(ca.vec(D))], {"cse": True})
+    return z, s, e, values(moved, step(moved, s))
 
 
 def _called(function: ca.Function) -> Callable[..., list[FloatArray]]:

@@ -6,6 +6,8 @@ from numpy.typing import NDArray
 
 _Array = NDArray[np.float64]
 
+__version__: str
+
 class StateMultibody:
     nq: int
     nv: int
@@ -31,3 +33,8 @@ class ContactModelAbstract:
     def calcDiff(self, data: ContactDataAbstract, x: _Array) -> None: ...  # noqa: N802
     def updateForce(self, data: ContactDataAbstract, force: _Array) -> None: ...  # noqa: N802
     def createData(self, data: pinocchio.Data) -> ContactDataAbstract: ...  # noqa: N802
+
+class ContactModel3D(ContactModelAbstract):
+    def __init__(
+        self, state: StateMultibody, frame: int, at: _Array, type: pinocchio.ReferenceFrame, nu: int
+    ) -> None: ...

@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 _Array = NDArray[np.float64]
 
+__version__: str
+
 class ReferenceFrame: ...
 
 LOCAL: ReferenceFrame

@@ -28,6 +28,7 @@ EXTRAS = {
     "sim": ("mujoco",),
     "motion": ("ezc3d",),
     "scale": ("joblib", "dask", "pyarrow"),
+    "crocoddyl": ("crocoddyl",),
 }
 USES = {
     "viewer": "viewer.html, the moving picture",
@@ -35,6 +36,7 @@ USES = {
     "sim": "MuJoCo as the plant under a controller",
     "motion": "measured walks from C3D files",
     "scale": "sweeps over many runs",
+    "crocoddyl": "rolling feet in Crocoddyl",
 }
 
 

@@ -80,9 +80,7 @@ def rolling_functions(model: pin.Model, robot: RollingTree) -> RollingFunctions:
         "gap": ca.vertcat(*(dot(k.n, k.gap) for k in touches)),
         "frame": ca.horzcat(*(k.frame for k in touches)),
         "margins": ca.vertcat(*margins),
-        "alignment": ca.vertcat(
-            *(c.contact.restore(c.s + k.shift) - c.s for k, c in zip(touches, feet, strict=True))
-        ),
+        "alignment": ca.vertcat(*(c.contact.restore(c.s + k.shift) - c.s for k, c in zip(touches, feet, strict=True))),
         "tau": tree.inverse_dynamics([*laws, *[SEPARATED] * (len(tree.constraints) - len(feet))], nudot, lam),
     }
     names = list(outputs)

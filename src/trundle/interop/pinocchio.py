@@ -96,6 +96,7 @@ class FootContact:
         The same.
     frame : int
         Number of the frame that the foot is fixed to.
+    friction : float
     touch : FootTouch
     """
 
@@ -113,13 +114,14 @@ class FootContact:
         self.place = Place(np.array(held.placement.rotation), np.array(held.placement.translation)).then(foot.place)
         self.model, self._pin = model, pin
         self.placement = pin.SE3(self.place.R, self.place.p)
+        self.friction = 1.0 if foot.friction is None else foot.friction
         form = contact_form(foot.shape, ground[0]) if isinstance(foot.shape, Shape) else ""
         self.touch = FootTouch(
             make_contact(foot.shape, ground[0], form),
             (foot.shape, ground[0]),
             form,
             law_named(foot.law),
-            Friction(1.0 if foot.friction is None else foot.friction),
+            Friction(self.friction),
             ground[1],
         )
 
@@ -341,4 +343,3 @@ def _refuse_others(name: str, foot: Foot, ground: Shape) -> None:
         raise InputError(
             f"feet.{name}.shape", f"{foot.shape} on {ground}", "a smooth convex shape, curved all round, on such ground"
         )
-

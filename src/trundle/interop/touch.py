@@ -64,6 +64,7 @@ class TouchSlopes:
     L : (m, 6, 18)
     rate, velocity, position : (m, 18)
     gap : (18,)
+    frame : (3, 3, 18)
     """
 
     L: FloatArray
@@ -71,6 +72,7 @@ class TouchSlopes:
     velocity: FloatArray
     position: FloatArray
     gap: FloatArray
+    frame: FloatArray
 
 
 def moving_kinematics(contact: Contact, A: Motion, B: Motion, s: ca.SX) -> Kinematics:
@@ -111,17 +113,16 @@ class FootTouch:
         rows = law.rows(k, friction)
         self.size = rows.LA.shape[0]
         point = A.p + contact.touch(A, B, s)[0].r
-        slopes = [ca.vec(rows.LA), rows.b, rows.velocity, rows.position, dot(k.n, k.gap)]
-        values = ca.Function("values", [z, s], [ca.densify(ca.vertcat(*slopes, ca.vec(k.frame), point))])
+        parts = [ca.vec(rows.LA), rows.b, rows.velocity, rows.position, dot(k.n, k.gap), ca.vec(k.frame), point]
+        values = ca.Function("values", [z, s], [ca.densify(ca.vertcat(*parts))])
         step = ca.Function("step", [z, s], [contact.restore(s + k.shift)])
-        sizes = [v.numel() for v in slopes]
-        self._ends = np.cumsum([*sizes, 9, 3])
+        self._ends = np.cumsum([part.numel() for part in parts])[:-1]
         lam = ca.SX.sym("lam", self.size)
         margins = law.margins(k, lam, friction) | contact.limits(A, B, s)
         self.margins = tuple(margins)
         self._margins = _called(ca.Function("margins", [z, s, lam], [ca.vertcat(*margins.values())]))
         self._values, self._step = _called(values), _called(step)
-        self._slopes = _called(_slopes(values, step, sum(sizes)))
+        self._slopes = _called(_slopes(values, step))
         self._push = _called(_push(values, step, self.size))
         self._proximity: Proximity | None = None
 
@@ -151,15 +152,16 @@ class FootTouch:
 
     def values(self, z: FloatArray, s: FloatArray) -> TouchValues:
         """Return the rows for a foot's motion `z`, see `trundle.contact.packed.FrameMotion.packed`."""
-        L, rate, velocity, position, gap, frame, point = np.split(self._values(z, s)[0], self._ends[:-1])
+        L, rate, velocity, position, gap, frame, point = np.split(self._values(z, s)[0], self._ends)
         L, frame = (x.reshape(-1, n, order="F") for x, n in ((L, 6), (frame, 3)))
         return TouchValues(L, rate, velocity, position, frame, float(gap[0]), point)
 
     def slopes(self, z: FloatArray, s: FloatArray) -> TouchSlopes:
         """Return the derivatives there; the contact coordinates follow the pose."""
         D = self._slopes(z, s)[0].reshape(-1, 18, order="F")
-        L, rate, velocity, position, gap = np.split(D, self._ends[:4])
-        return TouchSlopes(L.reshape(self.size, 6, 18, order="F"), rate, velocity, position, gap[0])
+        L, rate, velocity, position, gap, frame, _ = np.split(D, self._ends)
+        L, frame = (x.reshape(-1, n, 18, order="F") for x, n in ((L, 6), (frame, 3)))
+        return TouchSlopes(L, rate, velocity, position, gap[0], frame)
 
     def push(self, z: FloatArray, s: FloatArray, force: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the moment and force (6,) of multipliers (m,) at the foot's frame, world; by turn and position (6, 6)."""
@@ -183,10 +185,10 @@ class FootTouch:
         return contact_coordinates(A, B, self._form, near.x_A, near.x_B, near.n_B)[0]
 
 
-def _slopes(values: ca.Function, step: ca.Function, size: int) -> ca.Function:
-    """Return (z, s) -> derivatives (size, 18) of the first `size` values."""
+def _slopes(values: ca.Function, step: ca.Function) -> ca.Function:
+    """Return (z, s) -> derivatives (size, 18) of all values."""
     z, s, e, there = _moved(values, step)
-    D = ca.substitute(ca.jacobian(there[:size], e), e, ca.SX.zeros(18))
+    D = ca.substitute(ca.jacobian(there, e), e, ca.SX.zeros(18))
     return ca.Function("slopes", [z, s], [ca.densify(ca.vec(D))], {"cse": True})
 
 

@@ -1,4 +1,4 @@
-"""A biped rolls over its left foot and brings the right one forward: a step planned by Crocoddyl, its feet trundle's."""
+"""A biped rolls over its left foot and brings the right one forward: planned by Crocoddyl on feet of trundle."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def start(feet: tr.interop.pinocchio.RollingFeet) -> np.ndarray:
     return np.concatenate([q, v - np.linalg.pinv(J) @ J @ v])
 
 
-def node(feet: tr.interop.pinocchio.RollingFeet, x: np.ndarray, last: bool):  # noqa: ANN201
+def node(feet: tr.interop.pinocchio.RollingFeet, x: np.ndarray, last: bool):
     """Return Crocoddyl's action model of one step in time, or of the end."""
     cd, model = import_module("crocoddyl"), feet.model
     state = cd.StateMultibody(model)
@@ -33,7 +33,7 @@ def node(feet: tr.interop.pinocchio.RollingFeet, x: np.ndarray, last: bool):  # 
     contacts, costs = cd.ContactModelMultiple(state, drives.nu), cd.CostModelSum(state, drives.nu)
     contacts.addContact("left", tr.interop.crocoddyl.contact_model(state, feet, "left", drives.nu, (0.0, 50.0)))
 
-    def add(name, residual, weight, activation=None):  # noqa: ANN001, ANN202
+    def add(name, residual, weight, activation=None):
         parts = (residual,) if activation is None else (activation, residual)
         costs.addCost(name, cd.CostModelResidual(state, *parts), weight)
 

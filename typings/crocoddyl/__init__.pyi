@@ -18,6 +18,8 @@ class ContactDataAbstract:
     a0: _Array
     da0_dx: _Array
     dtau_dq: _Array
+    df_dx: _Array
+    df_du: _Array
     f: pinocchio.Force
     fext: pinocchio.Force
     frame: int
@@ -29,12 +31,25 @@ class ContactModelAbstract:
     nc: int
     state: StateMultibody
     def __init__(self, state: StateMultibody, type: pinocchio.ReferenceFrame, nc: int, nu: int = ...) -> None: ...
-    def calc(self, data: ContactDataAbstract, x: _Array) -> None: ...
-    def calcDiff(self, data: ContactDataAbstract, x: _Array) -> None: ...  # noqa: N802
-    def updateForce(self, data: ContactDataAbstract, force: _Array) -> None: ...  # noqa: N802
     def createData(self, data: pinocchio.Data) -> ContactDataAbstract: ...  # noqa: N802
 
 class ContactModel3D(ContactModelAbstract):
     def __init__(
         self, state: StateMultibody, frame: int, at: _Array, type: pinocchio.ReferenceFrame, nu: int
     ) -> None: ...
+
+class ContactDataMultiple:
+    contacts: dict[str, ContactDataAbstract]
+
+class DataCollectorContact:
+    contacts: ContactDataMultiple
+
+class ResidualDataAbstract:
+    r: _Array
+    Rx: _Array
+    Ru: _Array
+    shared: DataCollectorContact
+
+class ResidualModelAbstract:
+    state: StateMultibody
+    def __init__(self, state: StateMultibody, nr: int, nu: int, of_q: bool, of_v: bool, of_u: bool) -> None: ...

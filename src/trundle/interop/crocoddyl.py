@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -18,6 +18,11 @@ from trundle.numerics.rotations import skew
 if TYPE_CHECKING:
     import crocoddyl
     import pinocchio as pin
+
+    _ContactMaker = Callable[[crocoddyl.StateMultibody, FootContact, int, FloatArray], crocoddyl.ContactModelAbstract]
+
+    class _RollingData(crocoddyl.ContactDataAbstract):
+        foot: FootEvaluation
 
 
 def contact_model(
@@ -73,7 +78,8 @@ def cone_residual(
     InputError
         If there is no such contact.
     """
-    return _cone_type()(state, name, _foot(feet, name).friction, state.nv if nu is None else nu)
+    foot = _foot(feet, name)
+    return _cone_type()(state, name, foot.friction, state.nv if nu is None else nu)
 
 
 def _foot(feet: RollingFeet, name: str) -> FootContact:
@@ -156,7 +162,9 @@ class FootEvaluation:
 
 
 @cache
-def _contact_type() -> type[crocoddyl.ContactModelAbstract]:
+def _contact_type() -> Callable[
+    [crocoddyl.StateMultibody, FootContact, int, FloatArray], crocoddyl.ContactModelAbstract
+]:
     """Make the class when it is first asked for."""
     import crocoddyl
     import pinocchio as pin
@@ -194,7 +202,7 @@ def _contact_type() -> type[crocoddyl.ContactModelAbstract]:
 
 
 @cache
-def _cone_type() -> type[crocoddyl.ResidualModelAbstract]:
+def _cone_type() -> Callable[[crocoddyl.StateMultibody, str, float, int], crocoddyl.ResidualModelAbstract]:
     """Make the class when it is first asked for."""
     import crocoddyl
 
@@ -207,11 +215,11 @@ def _cone_type() -> type[crocoddyl.ResidualModelAbstract]:
             self.cone = np.array([[0, 0, 1], [1, 0, side], [-1, 0, side], [0, 1, side], [0, -1, side]])
 
         def calc(self, data: crocoddyl.ResidualDataAbstract, x: FloatArray, u: FloatArray) -> None:
-            one = data.shared.contacts.contacts[self.contact]
+            one = cast("_RollingData", data.shared.contacts.contacts[self.contact])
             data.r = self.cone @ one.foot.frame.T @ one.f.linear
 
         def calcDiff(self, data: crocoddyl.ResidualDataAbstract, x: FloatArray, u: FloatArray) -> None:  # noqa: N802
-            one, nv = data.shared.contacts.contacts[self.contact], self.state.nv
+            one, nv = cast("_RollingData", data.shared.contacts.contacts[self.contact]), self.state.nv
             turned = one.foot.frame.T @ one.df_dx[:3]
             turned[:, :nv] += np.einsum("ijk,i->jk", one.foot.frame_q, one.f.linear)
             data.Rx, data.Ru = self.cone @ turned, self.cone @ one.foot.frame.T @ one.df_du[:3]

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 class RollingFunctions:
     """CasADi functions of q (nq,), v and a (nv,) in Pinocchio's conventions; derivatives are CasADi's.
 
-    On curved ground each has one more argument, s (n_s,): the contact coordinates, which are unknowns of an optimisation
-    beside q, with ``alignment(q, s) = 0``; `RollingFeet.coordinates` gives a guess. On flat ground there are none.
+    On curved ground each has one more argument, s (n_s,): the contact coordinates, which are unknowns of an
+    optimisation beside q, with ``alignment(q, s) = 0``; `RollingFeet.coordinates` gives a guess. On flat ground there
+    are none.
 
     Attributes
     ----------

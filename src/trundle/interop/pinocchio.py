@@ -115,15 +115,11 @@ class FootContact:
         self.model, self._pin = model, pin
         self.placement = pin.SE3(self.place.R, self.place.p)
         self.friction = 1.0 if foot.friction is None else foot.friction
-        form = contact_form(foot.shape, ground[0]) if isinstance(foot.shape, Shape) else ""
-        self.touch = FootTouch(
-            make_contact(foot.shape, ground[0], form),
-            (foot.shape, ground[0]),
-            form,
-            law_named(foot.law),
-            Friction(self.friction),
-            ground[1],
-        )
+        shape = _convex(name, foot, ground[0])
+        form = contact_form(shape, ground[0])
+        contact = make_contact(shape, ground[0], form)
+        shapes = (shape, ground[0])
+        self.touch = FootTouch(contact, shapes, form, law_named(foot.law), Friction(self.friction), ground[1])
 
     def motion(self, data: pin.Data) -> FrameMotion:
         """Return the motion of the foot's frame; `data` holds positions, velocities, accelerations and Jacobians."""
@@ -208,8 +204,6 @@ class RollingFeet:
         self._pin, self.model, self._ground = pin, robot, Plane() if ground is None else ground
         self._feet = dict(_checked(feet))
         terrain = _still(self._ground)
-        for name, foot in self._feet.items():
-            _refuse_others(name, foot, terrain[0])
         self.contacts = tuple(FootContact(robot, name, foot, terrain) for name, foot in self._feet.items())
         ends = np.cumsum([0, *(one.touch.size for one in self.contacts)]).tolist()
         self.split = {one.name: slice(*ends[i : i + 2]) for i, one in enumerate(self.contacts)}
@@ -331,15 +325,12 @@ def _still(ground: Shape | Ground | Hand) -> tuple[Shape, Place]:
     return shape, Place(np.eye(3), np.zeros(3))
 
 
-def _refuse_others(name: str, foot: Foot, ground: Shape) -> None:
-    """Refuse a foot that is not convex, or touches the ground in more than a point, or in charts."""
-    if not isinstance(foot.shape, Shape):
-        return
-    own = foot.shape.representations
-    if own.support is None or own.hull:
-        raise InputError(f"feet.{name}.shape", foot.shape, "a convex shape")
-    form, charts = contact_form(foot.shape, ground), ground.representations.charts
+def _convex(name: str, foot: Foot, ground: Shape) -> Shape:
+    """Return a foot's shape; refuse one that is not convex, or touches such ground in more than a point."""
+    shape, key = foot.shape, f"feet.{name}.shape"
+    if not isinstance(shape, Shape) or shape.representations.support is None or shape.representations.hull:
+        raise InputError(key, shape, "a convex shape")
+    form, charts = contact_form(shape, ground), ground.representations.charts
     if form not in CONVEX_FORMS or (form == "support-chart" and len(charts) > 1):
-        raise InputError(
-            f"feet.{name}.shape", f"{foot.shape} on {ground}", "a smooth convex shape, curved all round, on such ground"
-        )
+        raise InputError(key, f"{shape} on {ground}", "a smooth convex shape, curved all round, on such ground")
+    return shape

@@ -22,7 +22,7 @@ from trundle.numerics.compiled import BufferedFunction, compile_function
 from trundle.numerics.space import dot, lever
 
 _STEPS = 30
-_EXACT = 1e-13
+_EXACT = 1e-10  # Newton squares it
 CONVEX_FORMS = ("support", "pair", "level", "support-chart")
 """Contacts that need no chart of the foot: it is convex, and the ground says where it touches."""
 
@@ -138,17 +138,20 @@ class FootTouch:
         """
         if self._contact.size == 0:
             return np.zeros(0)
-        for start in (near, None) if near is not None else (None,):
-            s = self._seed(z) if start is None else start
-            for _ in range(_STEPS):
-                (after,) = self._step(z, s)
-                done = np.abs(after - s).max() < _EXACT * (1.0 + np.abs(s).max())
-                s = after
-                if done or not np.isfinite(s).all():
-                    break
-            if np.isfinite(s).all() and done:
-                return s
-        raise InputError("q", z[9:12].tolist(), "a pose with the foot near the ground (its position is given)")
+        found = None if near is None else self._converged(z, near)
+        found = self._converged(z, self._seed(z)) if found is None else found
+        if found is None:
+            raise _lost(z)
+        return found
+
+    def _converged(self, z: FloatArray, s: FloatArray) -> FloatArray | None:
+        """Newton's iteration from `s`; None if it is lost."""
+        for _ in range(_STEPS):
+            (after,) = self._step(z, s)
+            change, s = np.abs(after - s).max(), after
+            if not change >= _EXACT * (1.0 + np.abs(s).max()):  # done, or not a number
+                return s if np.isfinite(s).all() else None
+        return None
 
     def values(self, z: FloatArray, s: FloatArray) -> TouchValues:
         """Return the rows for a foot's motion `z`, see `trundle.contact.packed.FrameMotion.packed`."""
@@ -164,7 +167,10 @@ class FootTouch:
         return TouchSlopes(L, rate, velocity, position, gap[0], frame)
 
     def push(self, z: FloatArray, s: FloatArray, force: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the moment and force (6,) of multipliers (m,) at the foot's frame, world; by turn and position (6, 6)."""
+        """Return the moment and force (6,) of multipliers (m,) at the foot's frame, world, and their derivative.
+
+        That is (6, 6), by turn and position.
+        """
         push, slope = self._push(z, s, force)
         return push, slope.reshape(6, 6, order="F")
 
@@ -180,9 +186,13 @@ class FootTouch:
         R, p = self._ground.R.T @ z[:9].reshape(3, 3, order="F"), self._ground.R.T @ (z[9:12] - self._ground.p)
         found = self._proximity.local_minima(R, p)
         if not found:
-            raise InputError("q", z[9:12].tolist(), "a pose with the foot near the ground (its position is given)")
+            raise _lost(z)
         near = found[0]
         return contact_coordinates(A, B, self._form, near.x_A, near.x_B, near.n_B)[0]
+
+
+def _lost(z: FloatArray) -> InputError:
+    return InputError("q", z[9:12].tolist(), "a pose with the foot near the ground (its position, m, is given)")
 
 
 def _slopes(values: ca.Function, step: ca.Function) -> ca.Function:

@@ -187,6 +187,18 @@ def test_the_accuracy_page_prints_what_it_promises(run_page: Any, capsys: pytest
     assert errors[-1] < 1e-12 < errors[0] < 1e-6
 
 
+def test_the_guide_to_rolling_feet_solves_a_step(run_page: Any, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    pytest.importorskip("pinocchio")
+    monkeypatch.setenv("TRUNDLE_EXAMPLES", str(EXAMPLES))
+    names = run_page("pinocchio.md")
+    assert names["found"].stats()["return_status"] == "Solve_Succeeded"
+    assert names["slip"] < 2e-3
+    assert max(abs(r.gap[0]) for r in names["solved"]) < 1e-3
+    assert np.abs(names["rows"].bias - names["fixed"]).max() > 0.01
+    said = capsys.readouterr().out
+    assert "not run: Crocoddyl" in said or "found True" in said
+
+
 def test_every_key_of_a_scenario_file_is_documented() -> None:
     text = (DOCS / "scenarios.md").read_text()
     tables = [t for t in vars(schema_shapes).values() if isinstance(t, type) and issubclass(t, schema.Table)]

@@ -64,8 +64,10 @@ def _step(model: mujoco.MjModel, data: mujoco.MjData, grid: np.ndarray, read: Ca
     return np.array(rows), wall, every * (len(grid) - 1)
 
 
-def ball(case: BallCase, step: float, stiff: bool, integrator: str = "Euler", **options: float) -> Samples:
-    """Run the ball on the plate with one time step (s)."""
+def ball_model(
+    case: BallCase, step: float, stiff: bool, integrator: str = "Euler", **options: float
+) -> tuple[mujoco.MjModel, mujoco.MjData]:
+    """Return the ball on the plate for one time step (s), and its start."""
     refine = options.pop("refine", 2.0)
     soft = _softness(step, stiff, refine)
     model = mujoco.MjModel.from_xml_string(f"""
@@ -83,6 +85,12 @@ def ball(case: BallCase, step: float, stiff: bool, integrator: str = "Euler", **
     data.qvel[1:4] = case.start_velocity
     data.qvel[4:7] = case.ball_rate
     mujoco.mj_forward(model, data)
+    return model, data
+
+
+def ball(case: BallCase, step: float, stiff: bool, integrator: str = "Euler", **options: float) -> Samples:
+    """Run the ball on the plate with one time step (s)."""
+    model, data = ball_model(case, step, stiff, integrator, **options)
     rows, wall, steps = _step(model, data, output_grid(case), lambda: [data.qpos[1], data.qpos[2]])
     return Samples(rows, None, wall, steps)
 

@@ -94,27 +94,31 @@ def equilibrium(
     point, x, u = point_of(model, start, inputs)
     names = components(point.model.input_layout)
     chosen = [names.index(choice("free_inputs", name, names)) for name in free_inputs]
-    if not moving:
-        x = point.at_rest(x)
-    target, u = np.asarray(point.kept(x, u)[0]).ravel(), u.copy()
+    x, u = _newton(point, x if moving else point.at_rest(x), u, chosen, hold, moving)
+    found, margins = _Residual(point, x, u, moving), point.margins(x, u)
+    status = Status.SUCCESS if found.size <= EXACT else Status.NOT_CONVERGED
+    if status is Status.SUCCESS and min(margins.values(), default=0.0) < -EXACT:
+        status = Status.START_INFEASIBLE
+    x.setflags(write=False)
+    return Equilibrium(Start(x, start.atlas, start.laws), u, status, found.size, margins, found.steady)
+
+
+def _newton(
+    point: Point, x: FloatArray, u: FloatArray, chosen: list[int], hold: Collection[str], moving: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Return state and inputs after the last step."""
+    target = np.asarray(point.kept(x, u)[0]).ravel()
     for _ in range(_STEPS):
         found = _Residual(point, x, u, moving)
-        known = [i for i, name in enumerate(found.names) if moving or not is_rate(name)]
-        for name in hold:
-            known = [i for i in known if found.names[i] != choice("hold", name, found.names)]
+        held = {choice("hold", name, found.names) for name in hold}
+        known = [i for i, name in enumerate(found.names) if name not in held and (moving or not is_rate(name))]
         if found.size <= EXACT:
             break
         J = np.hstack([found.slope[:, known], found.by_inputs[:, chosen]])
         step = np.asarray(np.linalg.lstsq(J, -found.rate, rcond=_RANK)[0], dtype=np.float64)
         step *= min(1.0, _LARGEST / max(float(np.linalg.norm(step)), 1e-300))
         x, u = _moved(point, x, u, target, found.X[:, known] @ step[: len(known)], chosen, step[len(known) :])
-    found = _Residual(point, x, u, moving)
-    margins = point.margins(x, u)
-    status = Status.SUCCESS if found.size <= EXACT else Status.NOT_CONVERGED
-    if status is Status.SUCCESS and min(margins.values(), default=0.0) < -EXACT:
-        status = Status.START_INFEASIBLE
-    x.setflags(write=False)
-    return Equilibrium(Start(x, start.atlas, start.laws), u, status, found.size, margins, found.steady)
+    return x, u
 
 
 class _Residual:

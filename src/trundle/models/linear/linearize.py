@@ -138,13 +138,22 @@ class Point:
         values = np.asarray(self._margins(x, u)).ravel().tolist()
         return dict(zip(named, values, strict=True))
 
-    def output(self, name: str) -> tuple[list[str], ca.SX]:
-        """Return the components' names and the expression of an output."""
+    def outputs(
+        self, names: Sequence[str], x: FloatArray, u: FloatArray
+    ) -> tuple[tuple[str, ...], FloatArray, FloatArray, FloatArray]:
+        """Return the names of outputs with their components, their values y (n_y,), dy/dx and dy/du."""
         model, found = self.model, self.dynamics
         forces = {f"{c.name}.force": model.to_world @ f for c, f in zip(model.constraints, found.forces, strict=True)}
-        values = {"energy": found.energy} | forces | {key: model.x[where] for key, where in model.layout.items()}
-        value = values[choice("outputs", name, values)]
-        return components({name: slice(0, value.numel())}), value
+        known = {"energy": found.energy} | forces | {key: model.x[where] for key, where in model.layout.items()}
+        values = {name: known[choice("outputs", name, known)] for name in names}
+        layout, at = {}, 0
+        for name, value in values.items():
+            layout[name] = slice(at, at + value.numel())
+            at += value.numel()
+        y = ca.densify(ca.vertcat(ca.SX(0, 1), *values.values()))
+        read = ca.Function("read", [model.x, model.u], [y, ca.jacobian(y, model.x), ca.jacobian(y, model.u)])
+        y0, C, D = (np.asarray(v) for v in read(x, u))
+        return tuple(components(layout)), y0.ravel(), C, D
 
 
 def linearize(
@@ -163,9 +172,8 @@ def linearize(
 
         z' = P f(x0, u0) + P df/dx X z + P df/du (u - u0).
 
-    Coordinates without influence (place, heading, a wheel's angle) stay, with eigenvalues of zero. In a steady motion
-    (all moves along and turns about the vertical, a body about its own axis, joints at constant rates: a wheel in a
-    circle) z is what an observer sees who moves with it: A is constant along it.
+    Place, heading and wheels' angles stay, with eigenvalues of zero. In a steady motion (see `equilibrium`) z is what
+    an observer sees who moves with it: A is constant along it.
 
     Parameters
     ----------
@@ -201,34 +209,30 @@ def linearize(
     78.48
     """
     point, x, u = point_of(model, start, inputs)
+    found = _linear(point, x, u, outputs, states)
+    return found if period is None else found.sampled(period)
+
+
+def _linear(point: Point, x: FloatArray, u: FloatArray, outputs: Sequence[str], states: Sequence[str]) -> LinearModel:
     rate, F, G, N = point.at(x, u)
     names, P, X = independent(point.model, x, N, states)
     steady = point.fields.steady(P, X, x, rate, F)
     moving = 0.0 if steady is None else steady.slope
     stays = steady is not None or float(np.max(np.abs(P @ rate), initial=0.0)) <= EXACT
-    labels, values = [], [ca.SX(0, 1)]
-    for name in outputs:
-        parts, value = point.output(name)
-        labels += parts
-        values.append(value)
-    y = ca.densify(ca.vertcat(*values))
-    symbols = [point.model.x, point.model.u]
-    read = ca.Function("read", symbols, [y, *(ca.jacobian(y, symbol) for symbol in symbols)])
-    y0, C, D = (np.asarray(v) for v in read(x, u))
-    found = LinearModel(
+    labels, y, C, D = point.outputs(outputs, x, u)
+    return LinearModel(
         A=P @ (F - moving) @ X,
         B=P @ G,
         C=C @ X,
         D=D,
         states=names,
         inputs=tuple(components(point.model.input_layout)),
-        outputs=tuple(labels),
+        outputs=labels,
         directions=X,
         drift=np.zeros(len(names)) if stays else P @ rate,
         steady=steady,
-        output=y0.ravel(),
+        output=y,
     )
-    return found if period is None else found.sampled(period)
 
 
 def point_of(model: Model, start: Start, inputs: ArrayLike | None) -> tuple[Point, FloatArray, FloatArray]:

@@ -101,48 +101,24 @@ def integrate_batch(
 ) -> BatchIntegration | None:
     """Integrate from (t0, x (runs, n)) with the parameters p (runs, n_p), the inputs first, through all pieces.
 
-    A run ends where its integration does: at the end of the last piece, an event, a failure. The numbers of a run are
+    A run ends at the end of the last piece, an event or a failure. The numbers of a run are
     those of `Integrator.integrate` piece after piece, with its last step as the next first one. All margins are armed.
 
     Parameters
     ----------
     settings
-        ``step``, ``relative_tolerance``, ``arming_tolerance``, ``min_step`` and ``max_step`` of `Integrator.integrate`.
+        ``step``, ``relative_tolerance``, ``arming_tolerance``, ``min_step``, ``max_step``, see `Integrator.integrate`.
     most : (pieces,)
         Steps of a piece at most.
-    progress : callable, optional
-        Called with the number of runs that are done.
 
-    Returns
-    -------
-    BatchIntegration, or None where the functions are not compiled.
+    Returns None where the functions are not compiled.
     """
-    core, functions = native.core_library(), integrator.native
-    if core is None or functions is None:
+    if (core := native.core_library()) is None or (functions := integrator.native) is None:
         return None
-    runs, n, m = len(x), x.shape[1], integrator.system.margin_count
     armed = np.where(watched, native.ARMED, native.UNWATCHED).astype(np.int64)
-    arrays = {
-        "x": np.array(x),
-        "p": np.array(p),
-        "samples": np.full((runs, len(sample_times), n), np.nan),
-        "held": np.zeros((runs, len(sample_times), pieces.inputs.shape[2])),
-        "margin_minimum": np.zeros((runs, m)),
-        "t": np.zeros(runs),
-        "next": np.zeros(runs),
-        **{name: np.zeros(runs, dtype=np.int64) for name in ("status", "event", "piece")},
-        "counts": np.zeros((runs, 3), dtype=np.int64),
-        "armed": armed,
-        "most": np.ascontiguousarray(most, dtype=np.int64),
-    }
-    fields = ("ends", "inputs", "gains", "reference", "low", "high")
-    arrays |= {
-        name: np.ascontiguousarray(value, dtype=np.float64)
-        for name in fields
-        if (value := getattr(pieces, name)) is not None
-    }
+    arrays = _arrays(x, p, pieces, len(sample_times), armed, most)
     batch = native.BatchStruct(
-        runs=runs,
+        runs=len(x),
         pieces=len(pieces.ends),
         inputs_count=pieces.inputs.shape[2],
         parameters=p.shape[1],
@@ -150,7 +126,7 @@ def integrate_batch(
         **{name: value.ctypes.data for name, value in arrays.items()},
     )
     whole = dict(settings) | {"t0": t0, "t1": t0, "first_step": 0.0, "max_steps": 1}
-    tolerances = np.full(n, absolute_tolerance)
+    tolerances = np.full(x.shape[1], absolute_tolerance)
 
     def share(chunks: range) -> None:
         """Take every so many-th chunk of runs."""
@@ -161,19 +137,36 @@ def integrate_batch(
             armed,
         )
         for begin in chunks:
-            core.batch(ctypes.byref(run.state), ctypes.byref(batch), begin, min(begin + _CHUNK, runs))
+            core.batch(ctypes.byref(run.state), ctypes.byref(batch), begin, min(begin + _CHUNK, len(x)))
 
-    _shared(share, runs, workers, progress)
-    return BatchIntegration(
-        arrays["samples"],
-        arrays["t"],
-        arrays["x"],
-        arrays["event"],
-        arrays["margin_minimum"],
-        arrays["counts"],
-        arrays["held"],
-        tuple(STATUS[code] for code in arrays["status"].tolist()),
-    )
+    _shared(share, len(x), workers, progress)
+    found = {name: arrays[name] for name in ("samples", "event", "margin_minimum", "counts", "held")}
+    statuses = tuple(STATUS[code] for code in arrays["status"].tolist())
+    return BatchIntegration(t_end=arrays["t"], x_end=arrays["x"], statuses=statuses, **found)
+
+
+def _arrays(
+    x: FloatArray, p: FloatArray, pieces: Pieces, samples: int, armed: NDArray[np.int64], most: NDArray[np.int64]
+) -> dict[str, np.ndarray]:
+    """Return what the struct's pointers of these names point to."""
+    runs, n = x.shape
+    fields = ("ends", "inputs", "gains", "reference", "low", "high")
+    given = {name: value for name in fields if (value := getattr(pieces, name)) is not None}
+    whole = {name: np.zeros(runs, dtype=np.int64) for name in ("status", "event", "piece")}
+    return {
+        **{name: np.ascontiguousarray(value, dtype=np.float64) for name, value in given.items()},
+        **whole,
+        "x": np.array(x),
+        "p": np.array(p),
+        "samples": np.full((runs, samples, n), np.nan),
+        "held": np.zeros((runs, samples, pieces.inputs.shape[2])),
+        "margin_minimum": np.zeros((runs, len(armed))),
+        "t": np.zeros(runs),
+        "next": np.zeros(runs),
+        "counts": np.zeros((runs, 3), dtype=np.int64),
+        "armed": armed,
+        "most": np.ascontiguousarray(most, dtype=np.int64),
+    }
 
 
 def _stride(values: FloatArray | None) -> int:

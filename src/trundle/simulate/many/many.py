@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import casadi as ca
 import numpy as np
@@ -59,15 +60,13 @@ def simulate_many(
     starts : sequence of Start
         From ``model.place(...)``: one a run.
     duration : float, s
-    policies : LinearFeedback, or one a run, optional
-        All of one period, with gains or without.
+    policies : LinearFeedback, or one a run, of one period; optional
     output_step : float, s
         Between recorded samples; unlike in `simulate` only start and end are recorded unless it is given.
     relative_tolerance, step, method, stabilization : see `simulate`
     workers : int
         Threads (default: the number of cores).
-    progress : callable
-        Called now and then with the number of runs that are done.
+    progress : callable of the number of runs that are done
 
     Returns
     -------
@@ -93,24 +92,8 @@ def simulate_many(
     times = sample_times(duration, duration if output_step is None else output_step)
     each = _policies(policies, len(starts), system)
     threads = integer("workers", os.cpu_count() if workers is None else workers, minimum=1)
-    for i, start in enumerate(starts):
-        if not isinstance(start, Start):
-            raise InputError(f"starts[{i}]", start, "a Start, what model.place(...) returns")
     job = _Job(system, chosen, times, each, threads)
-    outcomes: list[Outcome | None] = [None] * len(starts)
-    groups: dict[Mode, list[int]] = {}
-    for i, start in enumerate(starts):
-        groups.setdefault(first_of(system, start).mode, []).append(i)
-    for mode, numbers in groups.items():
-        for i, found in zip(
-            numbers, job.together(mode, [starts[i].x for i in numbers], numbers, progress), strict=True
-        ):
-            outcomes[i] = found
-    rest = [i for i, found in enumerate(outcomes) if found is None]
-    with ThreadPoolExecutor(threads) as pool:
-        for i, found in zip(rest, pool.map(lambda i: job.alone(starts[i], i), rest), strict=True):
-            outcomes[i] = found
-    return Runs(system, times, tuple(found for found in outcomes if found is not None))
+    return Runs(system, times, job.outcomes(list(starts), progress))
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +106,25 @@ class _Job:
     policies: Sequence[LinearFeedback]
     workers: int
 
+    def outcomes(self, starts: Sequence[Start], progress: Callable[[int], object] | None) -> tuple[Outcome, ...]:
+        """Return what became of every run."""
+        for i, start in enumerate(starts):
+            if not isinstance(start, Start):
+                raise InputError(f"starts[{i}]", start, "a Start, what model.place(...) returns")
+        found: list[Outcome | None] = [None] * len(starts)
+        groups: dict[Mode, list[int]] = {}
+        for i, start in enumerate(starts):
+            groups.setdefault(first_of(self.system, start).mode, []).append(i)
+        for mode, numbers in groups.items():
+            together = self.together(mode, [starts[i].x for i in numbers], numbers, progress)
+            for i, one in zip(numbers, together, strict=True):
+                found[i] = one
+        rest = [i for i, one in enumerate(found) if one is None]
+        with ThreadPoolExecutor(self.workers) as pool:
+            for i, one in zip(rest, pool.map(lambda i: self.alone(starts[i], i), rest), strict=True):
+                found[i] = one
+        return tuple(one for one in found if one is not None)
+
     def policy(self, i: int) -> LinearFeedback | None:
         """Return the policy of a run."""
         return self.policies[i % len(self.policies)] if self.policies else None
@@ -131,7 +133,8 @@ class _Job:
         """Return what `simulate` makes of one start."""
         runner = Runner(self.system, self.method, self.policy(i), self.times, None)
         status = runner.run(first_of(self.system, start), float(self.times[-1]))
-        return Outcome(runner.log, status)
+        log = runner.log
+        return Outcome(np.concatenate([part.states for part in log.segments]), status, lambda: log)
 
     def together(
         self, mode: Mode, states: list[FloatArray], numbers: list[int], progress: Callable[[int], object] | None
@@ -152,12 +155,13 @@ class _Job:
             return none
         for k, i in enumerate(fast):
             if done.statuses[k] is Status.SUCCESS and done.event[k] < 0:
-                none[i] = self._outcome(phase, done, k, begun.p[i], self.policy(numbers[i]))
+                make = partial(self._log, phase, done, int(k), begun.p[i], self.policy(numbers[i]))
+                none[i] = Outcome(done.samples[k], Status.SUCCESS, make)
         return none
 
-    def _outcome(
+    def _log(
         self, phase: CompiledMode, done: BatchIntegration, k: int, p: FloatArray, policy: LinearFeedback | None
-    ) -> Outcome:
+    ) -> Log:
         """Return what run k of a batch gathered."""
         step, tolerance = self.method.step, self.method.relative_tolerance
         accurate = step is None and tolerance <= ACCURATE and self.method.stabilization == "projection"
@@ -168,7 +172,7 @@ class _Job:
         parameters = np.repeat(p[None], len(self.times), axis=0)
         parameters[:, : done.held.shape[2]] = done.held[k]
         log.segments.append(Segment(phase, self.times, done.samples[k], parameters))
-        return Outcome(log, Status.SUCCESS)
+        return log
 
     def _ends(self, runner: Runner) -> tuple[FloatArray, FloatArray]:
         """Return the ends of the times in which inputs are held, and the inputs there of a motion (pieces, n)."""

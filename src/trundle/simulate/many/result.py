@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import final, overload
 
@@ -21,10 +21,16 @@ from trundle.threads import cached_property
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What one run gathered, and how it ended before its record is judged."""
+    """What one run came to: states (n, n_x), status before its record is judged, and how to make its log."""
 
-    log: Log
+    states: FloatArray
     status: Status
+    make: Callable[[], Log]
+
+    @cached_property
+    def log(self) -> Log:
+        """What the run gathered."""
+        return self.make()
 
 
 @final
@@ -81,8 +87,7 @@ class Runs:
     @cached_property
     def states(self) -> FloatArray:
         """States (runs, times, n_x) as ``model.layout`` has them; not a number after a run's end."""
-        samples = [np.concatenate([part.states for part in one.log.segments]) for one in self.outcomes]
-        return _stacked(samples, len(self.times))
+        return _stacked([one.states for one in self.outcomes], len(self.times))
 
 
 def _stacked(values: list[NDArray[np.float64]], count: int) -> NDArray[np.float64]:

@@ -187,7 +187,9 @@ def test_the_accuracy_page_prints_what_it_promises(run_page: Any, capsys: pytest
     assert errors[-1] < 1e-12 < errors[0] < 1e-6
 
 
-def test_the_guide_to_rolling_feet_solves_a_step(run_page: Any, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+def test_the_guide_to_rolling_feet_solves_a_step(
+    run_page: Any, capsys: pytest.CaptureFixture[str], monkeypatch: Any
+) -> None:
     pytest.importorskip("pinocchio")
     monkeypatch.setenv("TRUNDLE_EXAMPLES", str(EXAMPLES))
     names = run_page("pinocchio.md")

@@ -13,7 +13,6 @@ from trundle.checks import FloatArray, array, choice
 from trundle.contact.packed import FrameMotion
 from trundle.errors import InputError, MissingExtraError
 from trundle.interop.pinocchio import FootContact, RollingFeet
-from trundle.numerics.rotations import skew
 
 if TYPE_CHECKING:
     import crocoddyl
@@ -120,7 +119,7 @@ class FootEvaluation:
 
     def __init__(self, foot: FootContact, gains: FloatArray, data: pin.Data) -> None:
         self._foot, self._gains, self._data = foot, gains, data
-        self._s: FloatArray | None = None
+        self._met: tuple[FrameMotion, FloatArray, FloatArray] | None = None
         self.force = np.zeros(foot.touch.size)
         self.frame, self.frame_q = np.eye(3), np.zeros((3, 3, foot.model.nv))
 
@@ -142,23 +141,26 @@ class FootEvaluation:
     def pushed(self, force: FloatArray) -> tuple[pin.Force, FloatArray]:
         """Return the force (m,) in the frame of the joint that moves the foot, and its part of d(torques)/dq (nv, nv).
 
-        In the joint's frame the force changes with q: as its point moves over the foot, and as the frame turns.
+        In the joint's frame the force changes with q: as its point moves over the foot, and as the frame turns. The
+        configuration is that of the last `rows` or `slopes`.
         """
         import pinocchio as pin
 
         self.force = np.array(force)
-        motion, z, s = self._place()
-        push, slope = self._foot.touch.push(z, s, force)
-        moment, linear = push[:3], push[3:]
-        rate = slope @ np.vstack([motion.Jw, motion.Jv]) + np.vstack([skew(moment), skew(linear)]) @ motion.Jw
+        motion, z, s = self._met or self._place()
+        push, slope = self._foot.touch.push(z, s, self.force)
+        moment, linear, J, Jw = push[:3], push[3:], motion.J, motion.Jw
+        rate = slope @ J
+        rate[:3] += pin.skew(moment) @ Jw
+        rate[3:] += pin.skew(linear) @ Jw
         local = pin.Force(motion.R.T @ linear, motion.R.T @ moment)
-        return self._foot.placement.act(local), -motion.J.T @ rate
+        return self._foot.placement.act(local), -J.T @ rate
 
     def _place(self) -> tuple[FrameMotion, FloatArray, FloatArray]:
         motion = self._foot.motion(self._data)
         z = motion.packed()
-        self._s = self._foot.touch.coordinates(z, self._s)
-        return motion, z, self._s
+        self._met = motion, z, self._foot.touch.coordinates(z, self._met[2] if self._met else None)
+        return self._met
 
 
 @cache
@@ -168,6 +170,8 @@ def _contact_type() -> Callable[
     """Make the class when it is first asked for."""
     import crocoddyl
     import pinocchio as pin
+
+    none = np.zeros(3)
 
     class ContactDataRolling(crocoddyl.ContactDataAbstract):
         """One foot's evaluation."""
@@ -194,7 +198,7 @@ def _contact_type() -> Callable[
             data.da0_dx = data.foot.slopes()
 
         def updateForce(self, data: ContactDataRolling, force: FloatArray) -> None:  # noqa: N802
-            data.f = pin.Force(force[:3], np.zeros(3))
+            data.f = pin.Force(force[:3], none)
             # Crocoddyl reads the derivative before it calls calcDiff.
             data.fext, data.dtau_dq = data.foot.pushed(force)
 

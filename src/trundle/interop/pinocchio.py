@@ -26,7 +26,6 @@ from trundle.models.urdf.checks import CheckedUrdf, check_urdf
 from trundle.models.urdf.description import RobotDescription
 from trundle.models.urdf.robot import robot_from_urdf
 from trundle.models.urdf.tree import Place
-from trundle.numerics.rotations import skew
 from trundle.threads import PerThread
 
 if TYPE_CHECKING:
@@ -136,16 +135,17 @@ class FootContact:
         vectors x = R x_local are R dx_local + turn x x.
         """
         pin, at = self._pin, (self.model, data, self.joint, self.placement, self._pin.LOCAL)
-        R, Jw, Jv, w, v = motion.R, motion.Jw, motion.Jv, motion.w, motion.v
+        R, Jw, Jv, skew = motion.R, motion.Jw, motion.Jv, pin.skew
         v_q, _ = pin.getFrameVelocityDerivatives(*at)
         _, a_q, a_v, _ = pin.getFrameAccelerationDerivatives(*at)
-        spatial = R @ pin.getFrameAcceleration(*at).linear
-        w_q, u_q = R @ v_q[3:] - skew(w) @ Jw, R @ v_q[:3] - skew(v) @ Jw
+        spatial, W, V = R @ pin.getFrameAcceleration(*at).linear, skew(motion.w), skew(motion.v)
+        w_q, u_q = R @ v_q[3:] - W @ Jw, R @ v_q[:3] - V @ Jw
         al_q, b_q = R @ a_q[3:] - skew(motion.al) @ Jw, R @ a_q[:3] - skew(spatial) @ Jw
         # The classical acceleration is the spatial one plus w x v.
-        c_q, c_v = b_q + skew(w) @ u_q - skew(v) @ w_q, R @ a_v[:3] + skew(w) @ Jv - skew(v) @ Jw
+        c_q, c_v = b_q + W @ u_q - V @ w_q, R @ a_v[:3] + W @ Jv - V @ Jw
         none = np.zeros_like(Jw)
-        return np.vstack([Jw, Jv, w_q, u_q, al_q, c_q]), np.vstack([none, none, Jw, Jv, R @ a_v[3:], c_v])
+        by_q, by_v = (Jw, Jv, w_q, u_q, al_q, c_q), (none, none, Jw, Jv, R @ a_v[3:], c_v)
+        return np.concatenate(by_q), np.concatenate(by_v)
 
 
 class RollingFeet:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import casadi as ca
 import numpy as np
@@ -116,7 +117,8 @@ class FootTouch:
         parts = [ca.vec(rows.LA), rows.b, rows.velocity, rows.position, dot(k.n, k.gap), ca.vec(k.frame), point]
         values = ca.Function("values", [z, s], [ca.densify(ca.vertcat(*parts))])
         step = ca.Function("step", [z, s], [contact.restore(s + k.shift)])
-        self._ends = np.cumsum([part.numel() for part in parts])[:-1]
+        ends = np.cumsum([0, *(part.numel() for part in parts)]).tolist()
+        self._parts = [slice(*pair) for pair in pairwise(ends)]
         lam = ca.SX.sym("lam", self.size)
         margins = law.margins(k, lam, friction) | contact.limits(A, B, s)
         self.margins = tuple(margins)
@@ -155,14 +157,15 @@ class FootTouch:
 
     def values(self, z: FloatArray, s: FloatArray) -> TouchValues:
         """Return the rows for a foot's motion `z`, see `trundle.contact.packed.FrameMotion.packed`."""
-        L, rate, velocity, position, gap, frame, point = np.split(self._values(z, s)[0], self._ends)
-        L, frame = (x.reshape(-1, n, order="F") for x, n in ((L, 6), (frame, 3)))
+        (found,) = self._values(z, s)
+        L, rate, velocity, position, gap, frame, point = (found[part] for part in self._parts)
+        L, frame = L.reshape(6, -1).T, frame.reshape(3, 3).T
         return TouchValues(L, rate, velocity, position, frame, float(gap[0]), point)
 
     def slopes(self, z: FloatArray, s: FloatArray) -> TouchSlopes:
         """Return the derivatives there; the contact coordinates follow the pose."""
         D = self._slopes(z, s)[0].reshape(-1, 18, order="F")
-        L, rate, velocity, position, gap, frame, _ = np.split(D, self._ends)
+        L, rate, velocity, position, gap, frame, _ = (D[part] for part in self._parts)
         L, frame = (x.reshape(-1, n, 18, order="F") for x, n in ((L, 6), (frame, 3)))
         return TouchSlopes(L, rate, velocity, position, gap[0], frame)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -286,3 +287,9 @@ def test_interop_is_found_by_attribute() -> None:
     assert dir(tr.interop) == ["crocoddyl", "pinocchio"]
     with pytest.raises(AttributeError, match="has no attribute 'pinochio'"):
         _ = tr.interop.pinochio
+
+
+def test_the_example_of_the_docstring_runs() -> None:
+    test = doctest.DocTestParser().get_doctest(RollingFeet.__doc__ or "", {}, "RollingFeet", None, None)
+    assert test.examples
+    assert doctest.DocTestRunner().run(test).failed == 0

@@ -22,11 +22,13 @@ pin = pytest.importorskip("pinocchio")
 
 HOPPER = tr.load_urdf(Path(__file__).resolve().parents[2] / "examples" / "hopper.urdf")
 SOLE = tr.Ellipsoid([0.06, 0.03, 0.02])
+GRID = np.linspace(-2.0, 2.0, 21)
 GROUNDS = {
     "flat": (tr.Plane(), 0.0),
     "slope": (tr.Hand(tr.Plane(), position=(0.0, 0.0, 0.1), rpy=(0.1, 0.2, 0.3)), 0.1),
     "ball": (tr.Ellipsoid([2.0, 3.0, 1.5]), 1.5),
     "bowl": (tr.Dish([3.0, 2.0, 2.0]), -2.0),
+    "waves": (tr.HeightMap(GRID, GRID, 0.1 * np.sin(GRID)[:, None] * np.cos(GRID)), 0.0),
 }
 LAWS = ("rolling", "pure-rolling")
 

@@ -59,8 +59,7 @@ def main() -> float:
     x, nq = start(feet), feet.model.nq
     problem = crocoddyl.ShootingProblem(x, [node(feet, x, last=False)] * NODES, node(feet, x, last=True))
     solver = crocoddyl.SolverFDDP(problem)
-    still = np.concatenate([x[:nq], 0 * x[nq:]])
-    found = solver.solve([x] * (NODES + 1), problem.quasiStatic([still] * NODES), 100)
+    found = solver.solve([x] * (NODES + 1), problem.quasiStatic([np.r_[x[:nq], 0 * x[nq:]]] * NODES), 100)
     print(f"found {found} after {solver.iter} iterations, cost {solver.cost:.3f}, stop {solver.stop:.0e}")
     rows = [feet.rows(x[:nq], x[nq:]) for x in solver.xs]
     slip = max(np.abs(r.J[:3] @ x[nq:]).max() for r, x in zip(rows, solver.xs, strict=True))

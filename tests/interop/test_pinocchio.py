@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import pickle
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -276,6 +277,13 @@ def test_a_joint_that_trundle_has_not_is_refused_by_functions_alone() -> None:
     np.testing.assert_allclose(slopes.bias_q, by_q(feet, q, lambda q: feet.rows(q, v).bias), atol=1e-8)
     with pytest.raises(tr.InputError, match=r"joint\[ball\] = .*: must be revolute, continuous or prismatic"):
         feet.functions()
+
+
+def test_feet_can_be_sent_to_another_process() -> None:
+    feet = biped("ball")
+    q, v = state(feet, "ball")
+    again = pickle.loads(pickle.dumps(feet))
+    np.testing.assert_array_equal(again.rows(q, v).bias, feet.rows(q, v).bias)
 
 
 def test_without_pinocchio_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,8 @@ def contact_model(
     """Return a Crocoddyl contact model of one rolling foot, for ``ContactModelMultiple.addContact``.
 
     J a + a0 = 0 with a0 = bias + gains[0] gap + gains[1] J v. The force is that of the ground on the foot at the moving
-    contact point, world axes: ``data.f``; all multipliers are ``data.foot.force``.
+    contact point, world axes: ``data.f``; all multipliers are ``data.foot.force``. It is written in Python: of a
+    ``ShootingProblem``, `nthreads` has to be 1.
 
     Parameters
     ----------

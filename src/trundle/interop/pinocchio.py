@@ -89,10 +89,8 @@ class FootContact:
     name : str
     joint : int
         Number of the joint that moves the foot.
-    place : Place
-        Of the foot's shape in the joint's frame.
     placement : pinocchio.SE3
-        The same.
+        Of the foot's shape in the joint's frame.
     frame : int
         Number of the frame that the foot is fixed to.
     friction : float
@@ -110,9 +108,9 @@ class FootContact:
         self.frame, self.name, self.joint = frames.index(frame), name, held.parentJoint
         if not held.parentJoint:
             raise InputError(f"feet.{name}.frame", frame, "a frame that moves")
-        self.place = Place(np.array(held.placement.rotation), np.array(held.placement.translation)).then(foot.place)
+        place = Place(np.array(held.placement.rotation), np.array(held.placement.translation)).then(foot.place)
         self.model, self._pin = model, pin
-        self.placement = pin.SE3(self.place.R, self.place.p)
+        self.placement = pin.SE3(place.R, place.p)
         self.friction = 1.0 if foot.friction is None else foot.friction
         shape = _convex(name, foot, ground[0])
         form = contact_form(shape, ground[0])
@@ -208,6 +206,9 @@ class RollingFeet:
         ends = np.cumsum([0, *(one.touch.size for one in self.contacts)]).tolist()
         self.split = {one.name: slice(*ends[i : i + 2]) for i, one in enumerate(self.contacts)}
         self._workspace = PerThread(robot.createData)
+
+    def __reduce__(self) -> tuple[type[RollingFeet], tuple[pin.Model, dict[str, Foot], Shape | Ground | Hand]]:
+        return type(self), (self.model, self._feet, self._ground)
 
     @property
     def neutral(self) -> FloatArray:

@@ -27,6 +27,7 @@ EXTRAS = {
     "robots": ("pin", "example-robot-data", "pin-pink"),
     "sim": ("mujoco",),
     "motion": ("ezc3d",),
+    "learn": ("gymnasium", "cma"),
     "scale": ("joblib", "dask", "pyarrow"),
     "crocoddyl": ("crocoddyl",),
 }
@@ -35,6 +36,7 @@ USES = {
     "robots": "robots from URDF files",
     "sim": "MuJoCo as the plant under a controller",
     "motion": "measured walks from C3D files",
+    "learn": "models and scenarios as environments of Gymnasium",
     "scale": "sweeps over many runs",
     "crocoddyl": "rolling feet in Crocoddyl",
 }

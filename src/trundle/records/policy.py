@@ -79,7 +79,7 @@ class TimedPolicy:
     """
 
     def __init__(self, policy: Policy) -> None:
-        self._policy, inside = policy, list(_within(policy, {}).values())
+        self._policy, inside = policy, inner_policies(policy)
         self._idling = [one for one in inside if isinstance(one, Idling)]
         self.period = max((one.period for one in inside if one.period is not None), default=np.inf)
         self.calls: list[float] = []
@@ -102,6 +102,11 @@ def held_alone(policy: Policy | None) -> Iterator[None]:
         for key in sorted(map(id, _within(policy, {}).values())):
             held.enter_context(lock_of(key))
         yield
+
+
+def inner_policies(policy: Policy) -> list[Policy]:
+    """Return a policy and those inside it."""
+    return list(_within(policy, {}).values())
 
 
 def _within(value: object, found: dict[int, Policy]) -> dict[int, Policy]:

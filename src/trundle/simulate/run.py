@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -76,12 +77,45 @@ def simulate(
     'success'
     """
     _kinds(model, initial, policy, progress)
+    if _capturing.get():
+        raise _Captured(Call(model, initial, duration, policy))
     duration = checked_duration(duration)
     chosen = chosen_method(duration, relative_tolerance, step, method, stabilization)
     system = model if isinstance(model, ContactSystem) else model.system
     runner = Runner(system, chosen, policy, _with_kicks(duration, output_step, kicks), progress)
     runner.kicks = dict(kicks or {})
     return _recorded(runner, first_of(system, initial), duration)
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """What `simulate` was called with."""
+
+    model: RollingPair | RollingTree | ContactSystem
+    start: Start
+    duration: float
+    policy: Policy | None
+
+
+class _Captured(BaseException):
+    def __init__(self, call: Call) -> None:
+        super().__init__()
+        self.call = call
+
+
+_capturing: ContextVar[bool] = ContextVar("capturing", default=False)
+
+
+def captured(run: Callable[[], object]) -> Call | None:
+    """Return what `run` first calls `simulate` with, which does not simulate; None if it does not."""
+    token = _capturing.set(True)
+    try:
+        run()
+    except _Captured as found:
+        return found.call
+    finally:
+        _capturing.reset(token)
+    return None
 
 
 def first_of(system: ContactSystem, initial: Start) -> HybridState:

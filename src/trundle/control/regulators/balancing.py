@@ -122,6 +122,18 @@ class BalancingLQR:
         e = self.deviation(time, state)
         return float(e @ self.regulator.least @ e)
 
+    def running_cost(self, time: float, state: FloatArray, inputs: FloatArray) -> float:
+        """Return e'Q e + u'R u, per second."""
+        error, e = self.error, self.deviation(time, state)
+        Q = error.weights("Q", self.Q, error.blocks, definite=False)
+        R = error.weights("R", self.R, error.input_blocks, definite=True)
+        return float(e @ Q @ e + inputs @ R @ inputs)
+
+    @property
+    def input_bounds(self) -> tuple[FloatArray, FloatArray]:
+        """The least and largest inputs (n_u,): zero where feedback may not act."""
+        return self.limit.of_components(self.used)
+
     def __call__(self, time: float, state: FloatArray) -> FloatArray:
         """Return the input (n_u,) for the measured `state`."""
         features, gains = self.error.of_state(state), self.regulator

@@ -47,6 +47,11 @@ class InputLimit:
             bound.setflags(write=False)
         return cls(*bounds)
 
+    def of_components(self, used: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
+        """Return the least and the largest input (n_u,), zero but for the components `used`."""
+        on = np.isin(np.arange(len(self.low)), used)
+        return np.where(on, self.low, 0.0), np.where(on, self.high, 0.0)
+
     def apply(self, u: FloatArray) -> FloatArray:
         """Return the nearest input within the limits."""
         return np.minimum(np.maximum(u, self.low), self.high)

@@ -190,6 +190,19 @@ class TrackingLQR:
         """Return e (n_e,) of a measured state at `time` (s)."""
         return self.error.between(self._features[self._index(time)], self.error.of_state(state))
 
+    def running_cost(self, time: float, state: FloatArray, inputs: FloatArray) -> float:
+        """Return e'Q e + (u - u_ref)'R (u - u_ref), per second."""
+        error, e = self.error, self.deviation(time, state)
+        off = inputs - (0.0 if self._ended(time) else self._held[self._index(time)])
+        Q = error.weights("Q", self.Q, error.blocks, definite=False)
+        R = error.weights("R", self.R, error.input_blocks, definite=True)
+        return float(e @ Q @ e + off @ R @ off)
+
+    @property
+    def input_bounds(self) -> tuple[FloatArray, FloatArray]:
+        """The least and largest inputs (n_u,): zero where the hand may not move."""
+        return self.limit.of_components(self.used)
+
     def cost_to_go(self, time: float, state: FloatArray) -> float:
         """Return e'S(t) e, the cost that linear theory expects from a state on."""
         if self.after is not None and self._ended(time):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -119,6 +119,16 @@ def _newton(
         step *= min(1.0, _LARGEST / max(float(np.linalg.norm(step)), 1e-300))
         x, u = _moved(point, x, u, target, found.X[:, known] @ step[: len(known)], chosen, step[len(known) :])
     return x, u
+
+
+def displaced(model: Model, start: Start, by: Callable[[int], FloatArray]) -> Start:
+    """Return a start near another one, on the manifold of its constraints: moved by z = by(n) in its n coordinates."""
+    point, x, u = point_of(model, start, None)
+    target = np.asarray(point.kept(x, u)[0]).ravel()
+    names, _, X = independent(point.model, x, point.at(x, u)[3])
+    moved, _ = _moved(point, x, u, target, X @ by(len(names)), [], np.zeros(0))
+    moved.setflags(write=False)
+    return Start(moved, start.atlas, start.laws)
 
 
 class _Residual:

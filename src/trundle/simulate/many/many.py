@@ -134,7 +134,9 @@ class _Job:
         runner = Runner(self.system, self.method, self.policy(i), self.times, None)
         status = runner.run(first_of(self.system, start), float(self.times[-1]))
         log = runner.log
-        return Outcome(np.concatenate([part.states for part in log.segments]), status, lambda: log)
+        return Outcome(
+            np.concatenate([part.states for part in log.segments]), log.segments[-1].phase.mode, status, lambda: log
+        )
 
     def together(
         self, mode: Mode, states: list[FloatArray], numbers: list[int], progress: Callable[[int], object] | None
@@ -156,7 +158,7 @@ class _Job:
         for k, i in enumerate(fast):
             if done.statuses[k] is Status.SUCCESS and done.event[k] < 0:
                 make = partial(self._log, phase, done, int(k), begun.p[i], self.policy(numbers[i]))
-                none[i] = Outcome(done.samples[k], Status.SUCCESS, make)
+                none[i] = Outcome(done.samples[k], mode, Status.SUCCESS, make)
         return none
 
     def _log(

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
-from trundle.models.tree.system import ContactSystem
+from trundle.models.tree.system import ContactSystem, Start
 from trundle.records import Trajectory
+from trundle.simulate.mode import Mode
 from trundle.simulate.record import Log, record
 from trundle.simulate.record.recorder import created_in, judged
 from trundle.status import Status
@@ -21,9 +22,10 @@ from trundle.threads import cached_property
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What one run came to: states (n, n_x), status before its record is judged, and how to make its log."""
+    """What one run came to: states (n, n_x), last mode, status before its record is judged, how to make its log."""
 
     states: FloatArray
+    mode: Mode
     status: Status
     make: Callable[[], Log]
 
@@ -83,6 +85,11 @@ class Runs:
     def success(self) -> NDArray[np.bool_]:
         """Which runs (runs,) ended with `Status.SUCCESS`."""
         return np.array([status is Status.SUCCESS for status in self.statuses], dtype=bool)
+
+    @property
+    def ends(self) -> list[Start]:
+        """Where each run ended, to go on from."""
+        return [Start(one.states[-1], one.mode.atlas, one.mode.laws) for one in self.outcomes]
 
     @cached_property
     def states(self) -> FloatArray:

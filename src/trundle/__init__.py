@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py keeps it equal to the table below
+    import trundle.interop as interop  # noqa: F401
     from trundle.contact import FlatPatch as FlatPatch
     from trundle.contact import Friction as Friction
     from trundle.contact import PlacedPatch as PlacedPatch

@@ -9,6 +9,11 @@ from __future__ import annotations
 
 from importlib import import_module
 from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trundle.interop import crocoddyl as crocoddyl
+    from trundle.interop import pinocchio as pinocchio
 
 _MODULES = ("crocoddyl", "pinocchio")
 

@@ -218,6 +218,12 @@ def test_a_fixed_base_and_continuous_joints() -> None:
     np.testing.assert_allclose(feet.slopes(q, v).J_q, by_q(feet, q, lambda q: feet.rows(q, v).J), atol=1e-8)
 
 
+def test_a_name_that_a_link_shares_with_a_joint_is_the_links() -> None:
+    feet = RollingFeet(HOPPER, {"left_hip": tr.Foot(SOLE, position=(0.0, 0.0, -0.5))})
+    assert feet.model.names[feet.contacts[0].joint] == "left_spread"
+    np.testing.assert_allclose(np.array(feet.functions().J(feet.neutral)), feet.rows(feet.neutral, np.zeros(12)).J)
+
+
 def test_a_flat_foot_touches_with_its_corners() -> None:
     feet = RollingFeet(
         HOPPER,
@@ -238,7 +244,7 @@ def test_a_flat_foot_touches_with_its_corners() -> None:
 @pytest.mark.parametrize(
     ("feet", "ground", "says"),
     [
-        ({"tip": tr.Foot(SOLE, "toe")}, None, r"feet\.tip\.frame = 'toe': must be one of the frames .*left_shank"),
+        ({"tip": tr.Foot(SOLE, "toe")}, None, r"feet\.tip\.frame = 'toe': must be one of .*left_shank"),
         ({"toe": tr.Foot(SOLE)}, None, r"feet\.toe\.frame = 'toe'"),
         ({"tip": tr.Foot(SOLE, "universe")}, None, r"feet\.tip\.frame = 'universe': must be a frame that moves"),
         ({"tip": tr.Foot(tr.Torus(0.1, 0.02), "trunk")}, None, r"feet\.tip\.shape = Torus.*: must be a convex shape"),

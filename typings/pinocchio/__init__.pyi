@@ -48,8 +48,12 @@ class JointModelFreeFlyer(JointModel): ...
 class JointData:
     S: _Array
 
+class FrameType:
+    BODY: FrameType
+
 class Frame:
     name: str
+    type: FrameType
     parentJoint: int
     placement: SE3
 

@@ -24,6 +24,14 @@ def floats(model: pin.Model) -> bool:
     return model.njoints > 1 and model.joints[1].shortname() == _FREE
 
 
+def frame_numbers(model: pin.Model) -> dict[str, int]:
+    """Return the numbers of the frames by name; of several of one name the body's, a URDF's link, else the first."""
+    import pinocchio as pin
+
+    bodies_last = sorted(range(len(model.frames)), key=lambda i: (model.frames[i].type == pin.FrameType.BODY, -i))
+    return {model.frames[i].name: i for i in bodies_last}
+
+
 def tree_of(model: pin.Model) -> UrdfTree:
     """Return the moving bodies of a Pinocchio model; the base of one without a free flyer is the world.
 
@@ -40,9 +48,10 @@ def tree_of(model: pin.Model) -> UrdfTree:
     pin.crba(model, data, pin.neutral(model))  # fills in the joints' subspaces
     base = MovingBody(model.names[first], -1, "", Fixed(3), _place(None), _inertia(model, first), _UNLIMITED)
     bodies = [base, *(_body(model, data, i, first) for i in range(first + 1, model.njoints))]
+    frames = {name: model.frames[i] for name, i in frame_numbers(model).items()}
     links = {
-        frame.name: (frame.parentJoint - first, _place(frame.placement))
-        for frame in model.frames
+        name: (frame.parentJoint - first, _place(frame.placement))
+        for name, frame in frames.items()
         if frame.parentJoint >= first
     }
     return UrdfTree(model.name, tuple(bodies), links)

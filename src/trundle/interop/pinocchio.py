@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import FloatArray, array
+from trundle.checks import FloatArray, array, choice
 from trundle.contact.choice import contact_form, make_contact
 from trundle.contact.law import Friction
 from trundle.contact.laws import law_named
@@ -17,7 +17,7 @@ from trundle.contact.packed import FrameMotion
 from trundle.errors import InputError, MissingExtraError
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes.surfaces import Plane
-from trundle.interop.description import floats, tree_of
+from trundle.interop.description import floats, frame_numbers, tree_of
 from trundle.interop.functions import RollingFunctions, rolling_functions
 from trundle.interop.touch import CONVEX_FORMS, FootTouch
 from trundle.models.feet import Foot
@@ -101,11 +101,10 @@ class FootContact:
         import pinocchio as pin
 
         frame = name if foot.frame is None else foot.frame
-        frames = [one.name for one in model.frames]
-        if frame not in frames:
-            raise InputError(f"feet.{name}.frame", frame, "one of the frames " + ", ".join(frames))
-        held = model.frames[frames.index(frame)]
-        self.frame, self.name, self.joint = frames.index(frame), name, held.parentJoint
+        frames = frame_numbers(model)
+        self.frame, self.name = frames[choice(f"feet.{name}.frame", frame, frames)], name
+        held = model.frames[self.frame]
+        self.joint = held.parentJoint
         if not held.parentJoint:
             raise InputError(f"feet.{name}.frame", frame, "a frame that moves")
         place = Place(np.array(held.placement.rotation), np.array(held.placement.translation)).then(foot.place)

@@ -30,6 +30,7 @@ FLOORS = {
     "scenarios": 10,
     "report": 9,
     "plan": 8,
+    "interop": 10,
     "control": 8,
     "simulate": 7,
     "problems": 6,

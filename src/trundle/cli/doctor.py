@@ -31,6 +31,7 @@ EXTRAS = {
     "learn": ("gymnasium", "cma"),
     "data": ("pyarrow", "mcap"),
     "scale": ("joblib", "dask", "pyarrow"),
+    "crocoddyl": ("crocoddyl",),
 }
 USES = {
     "viewer": "viewer.html, the moving picture",
@@ -40,6 +41,7 @@ USES = {
     "learn": "models and scenarios as environments of Gymnasium",
     "data": "runs as Parquet and MCAP",
     "scale": "sweeps over many runs",
+    "crocoddyl": "rolling feet in Crocoddyl",
 }
 
 

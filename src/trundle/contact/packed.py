@@ -159,7 +159,7 @@ def contact_function(
     d = contact.d
     size = d * d + 3 * d + 2 * angular_size(d)
     a, b, s = ca.SX.sym("A", size), ca.SX.sym("B", size), ca.SX.sym("s", contact.size)
-    k = kinematics(contact, _unpacked(a, d), _unpacked(b, d), s, slipping=law.slipping)
+    k = kinematics(contact, unpacked(a, d), unpacked(b, d), s, slipping=law.slipping)
     rows = law.rows(k, friction)
     GA, GB = (rows.LA if rows.GA is None else rows.GA), (rows.LB if rows.GB is None else rows.GB)
     outputs = [rows.LA, rows.LB, rows.b, GA, GB, rows.velocity, rows.position, k.frame, k.gap, k.vrel, k.rates]
@@ -170,8 +170,8 @@ def contact_function(
     return PackedContact(contact, law, friction, compile_function(function) if compiled else function, shapes)
 
 
-def _unpacked(x: ca.SX, d: int) -> Motion:
-    """The inverse of `FrameMotion.packed`; a motion without Jacobians: no contact reads them."""
+def unpacked(x: ca.SX, d: int) -> Motion:
+    """Return the inverse of `FrameMotion.packed`; a motion without Jacobians: no contact reads them."""
     k = angular_size(d)
     ends = np.cumsum([d * d, d, k, d, k, d])
     R, p, w, v, al, a = (x[start:end] for start, end in zip([0, *ends], ends, strict=False))

@@ -39,7 +39,7 @@ _BASE_JOINTS = (
 
 
 def robot_from_urdf(
-    urdf: CheckedUrdf | RobotDescription,
+    urdf: CheckedUrdf | RobotDescription | UrdfTree,
     feet: Mapping[str, Foot] | None = None,
     ground: Shape | Ground | Hand | None = None,
     *,
@@ -60,16 +60,17 @@ def robot_from_urdf(
 
     Parameters
     ----------
-    urdf : CheckedUrdf or RobotDescription
-        From `load_urdf`, `check_urdf` or `build_avatar`.
+    urdf : CheckedUrdf, RobotDescription or UrdfTree
+        From `load_urdf`, `check_urdf`, `build_avatar`, or `trundle.interop.pinocchio.tree_of`.
     feet : mapping of contact name -> Foot
     ground : Shape, Ground or Hand, optional
         What the feet touch; the plane z = 0 unless given. A `Hand` that moves has its pose at the beginning of x, its
         body twist before nu, and that twist's derivative at the beginning of u.
     gravity : (3,) m/s2
-    base : "pose" or "joints"
+    base : "pose", "joints" or "fixed"
         ``"joints"``: on three sliders and three hinges that are not driven (``base_x, base_y, base_z, base_yaw,
         base_pitch, base_roll``): x = (joints, nu), nu = rates of the joints; singular at a pitch of 90 degrees.
+        ``"fixed"``: to the world; x = (joints, nu), too.
     friction, on_slip, on_separation : as of `Robot`
 
     Raises
@@ -85,7 +86,7 @@ def robot_from_urdf(
     >>> robot.model().u.shape  # a torque for each of the 23 joints
     (23, 1)
     """
-    choice("base", base, ("pose", "joints"))
+    choice("base", base, ("pose", "joints", "fixed"))
     rules, surface = _rules(on_slip, on_separation), Plane() if ground is None else ground
     tree = Tree(3, array("gravity", gravity, (3,), unit="m/s2").tolist())
     moving = _add_ground(tree, surface)
@@ -153,6 +154,8 @@ def _add_base(tree: Tree, body: MovingBody, name: str, base: str) -> int:
     """Add the base; return the number in the tree of the description's first body."""
     if base == "pose":
         return tree.add(_with_mass(BodySpec(Free(3), name), body.inertia)).index
+    if base == "fixed":
+        return tree.add(BodySpec(Fixed(3), name, parent=0, at=(0.0, 0.0, 0.0))).index
     at = 0
     for i, (label, joint) in enumerate(_BASE_JOINTS):
         last = i == len(_BASE_JOINTS) - 1

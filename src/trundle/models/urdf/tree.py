@@ -133,8 +133,8 @@ class UrdfTree:
         return {body.joint: body.limits for body in self.bodies[1:]}
 
 
-def urdf_tree(robot: CheckedUrdf | RobotDescription) -> UrdfTree:
-    """Return the moving bodies of a robot.
+def urdf_tree(robot: CheckedUrdf | RobotDescription | UrdfTree) -> UrdfTree:
+    """Return the moving bodies of a robot; of a `UrdfTree` itself.
 
     Joints that mimic others are free, as in `trundle.models.urdf.articulated.Articulated`.
 
@@ -143,6 +143,8 @@ def urdf_tree(robot: CheckedUrdf | RobotDescription) -> UrdfTree:
     InputError
         If the description is unchecked, a joint is planar or floating, or a joint, or the base, moves no mass.
     """
+    if isinstance(robot, UrdfTree):
+        return robot
     urdf = check_urdf(robot.urdf()) if isinstance(robot, RobotDescription) else robot
     if not isinstance(urdf, CheckedUrdf):
         raise InputError("urdf", robot, "a CheckedUrdf (load_urdf, check_urdf) or a RobotDescription")

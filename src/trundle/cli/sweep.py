@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import typer
@@ -37,7 +35,7 @@ def sweep(
     """
     from trundle.scenarios.engine.sweep import sweep as run_sweep
 
-    with _counter(not quiet) as progress:
+    with bar(not quiet) as show:
         done = run_sweep(
             scenario,
             over,
@@ -48,7 +46,7 @@ def sweep(
             scheduler=scheduler,
             overrides=overrides,
             allow_path=allow_path,
-            progress=progress,
+            progress=lambda done, count: show("runs", done / count),
         )
     if not quiet:
         before = f", {done.resumed} of them from before" if done.resumed else ""
@@ -57,15 +55,3 @@ def sweep(
     if not done.complete:
         say("interrupted: the same command goes on from here", err=True)
         raise typer.Exit(interrupt.EXIT_CODE)
-
-
-@contextmanager
-def _counter(wanted: bool) -> Iterator[Callable[[int, int], None]]:
-    with bar(wanted) as show:
-
-        def progress(done: int, count: int) -> None:
-            interrupt.check()
-            if show is not None:
-                show("runs", done / count)
-
-        yield progress

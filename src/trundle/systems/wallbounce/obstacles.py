@@ -11,7 +11,9 @@ from numpy.typing import ArrayLike
 from trundle.checks import FloatArray
 from trundle.contact.soft import Wall
 from trundle.errors import InputError
-from trundle.systems.wallbounce.control import KeepOut, KeepOutDisc, clearances, distance, shortest_path
+from trundle.systems.wallbounce.control.costs import KeepOut, KeepOutDisc
+from trundle.systems.wallbounce.control.reference import clearances
+from trundle.systems.wallbounce.control.visibility import distance, shortest_path
 from trundle.systems.wallbounce.robot import BallBalancer
 
 if TYPE_CHECKING:

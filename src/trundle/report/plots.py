@@ -50,10 +50,7 @@ def hand_acceleration(run: Trajectory, ax: Axes) -> None:
         for column, label, colour in zip(columns.T, "xyz", style.COMPONENTS, strict=True):
             if np.any(column):
                 axes.plot(run.time, column, sign, color=colour, linewidth=1.1, label=f"${name}_{label}$")
-    style.mark_transitions(ax, run)
-    style.dress(
-        ax, "Acceleration of the hand", "time (s)", "angular (rad/s²), hand frame", run, columns=6, others=[right]
-    )
+    style.over_time(ax, run, "Acceleration of the hand", "angular (rad/s²), hand frame", columns=6, others=[right])
     style.dress(right, "", "", "linear (m/s²), hand frame")
     right.spines["right"].set_visible(True)
     right.grid(visible=False)
@@ -74,11 +71,10 @@ def variable(run: Trajectory, name: str, ax: Axes | None = None) -> Axes:
         for i, column in enumerate(columns.T):
             colour = style.COMPONENTS[i] if columns.shape[1] <= 3 and columns.shape[1] > 1 else None
             ax.plot(run.time, column, label=labels[i], color=colour or (style.BLUE if columns.shape[1] == 1 else None))
-    style.mark_transitions(ax, run)
     frame = data.attrs.get("frame", "none")
     where = f", {frame} frame" if frame in ("world", "hand", "object") else ""
     unit = f" ({data.attrs['units']})" if data.attrs.get("units", "1") != "1" else ""
-    style.dress(ax, str(data.attrs.get("long_name", name)), "time (s)", f"{name}{unit}{where}", run)
+    style.over_time(ax, run, str(data.attrs.get("long_name", name)), f"{name}{unit}{where}")
     style.legend(ax)
     return ax
 
@@ -98,10 +94,9 @@ def force(run: Trajectory, ax: Axes) -> None:
         if not several:
             ax.plot(run.time, column, "--", color=colour, linewidth=1.1, label=f"${label}$, world")
     ax.axhline(0.0, color=style.GREY, linewidth=0.8)
-    style.mark_transitions(ax, run)
     _steady_limits(ax)
     on = "Contact force on the object" if run.layout == "pair" else "Contact forces" if several else "Contact force"
-    style.dress(ax, on, "time (s)", "force (N)", run)
+    style.over_time(ax, run, on, "force (N)")
 
 
 def friction_use(run: Trajectory, ax: Axes) -> None:
@@ -123,8 +118,7 @@ def friction_use(run: Trajectory, ax: Axes) -> None:
     ax.set_ylim(0.0, 1.15 * top)
     if not friction:
         ax.annotate("no friction coefficient", (0.5, 0.5), xycoords="axes fraction", ha="center", color=style.GREY)
-    style.mark_transitions(ax, run)
-    style.dress(ax, "Used share of the friction cone", "time (s)", "use (1)", run)
+    style.over_time(ax, run, "Used share of the friction cone", "use (1)")
 
 
 def energy(run: Trajectory, ax: Axes) -> None:
@@ -134,11 +128,10 @@ def energy(run: Trajectory, ax: Axes) -> None:
     ax.plot(run.time, kinetic + potential, color=style.INK, linewidth=3.0, alpha=0.8, label="total")
     ax.plot(run.time, kinetic, color=style.ORANGE, linewidth=1.3, label="kinetic")
     ax.plot(run.time, potential, color=style.GREEN, linewidth=1.3, label="potential, above its least value")
-    style.mark_transitions(ax, run)
     _steady_limits(ax)
     of = "object" if run.layout == "pair" else "bodies" if run.dataset.sizes.get("body", 1) > 1 else "body"
     note = f"; drift {metrics.general(run)['energy_drift']:.1e}" if metrics.is_passive(run) else ""
-    style.dress(ax, f"Energy of the {of}{note}", "time (s)", "energy (J)", run)
+    style.over_time(ax, run, f"Energy of the {of}{note}", "energy (J)")
 
 
 def residuals(run: Trajectory, ax: Axes) -> None:
@@ -162,10 +155,7 @@ def residuals(run: Trajectory, ax: Axes) -> None:
     ax.set_yscale("log")
     low, high = ax.get_ylim()
     ax.set_ylim(max(low, 0.5 * FLOOR), max(high, 1e-9))
-    style.mark_transitions(ax, run)
-    style.dress(
-        ax, "Residuals, recomputed from poses and velocities", "time (s)", "residual (unit beside each name)", run
-    )
+    style.over_time(ax, run, "Residuals, recomputed from poses and velocities", "residual (unit beside each name)")
 
 
 def _noisy(ax: Axes, time: np.ndarray, values: np.ndarray, colour: str, label: str) -> None:
@@ -207,8 +197,7 @@ def position(run: Trajectory, ax: Axes) -> None:
         label = rf"{radius:.3g} m $\times$ turned angle"
         ax.plot(run.time, turned, color=style.PURPLE, linewidth=1.0, linestyle="--", label=label)
         title = "Centre of mass of the body"
-    style.mark_transitions(ax, run)
-    style.dress(ax, title, "time (s)", "position (m), world", run)
+    style.over_time(ax, run, title, "position (m), world")
 
 
 def rotation(run: Trajectory, ax: Axes) -> None:
@@ -223,11 +212,10 @@ def rotation(run: Trajectory, ax: Axes) -> None:
             if who == "hand" and not np.any(column):
                 continue
             ax.plot(run.time, column, dashes, color=colour, linewidth=width, label=label)
-    style.mark_transitions(ax, run)
     title = "Angular velocity of object and hand"
     if not np.any(run["hand_angular_velocity"]):
         title = "Angular velocity of the object; the hand does not turn"
-    style.dress(ax, title, "time (s)", "angular velocity (rad/s), world", run)
+    style.over_time(ax, run, title, "angular velocity (rad/s), world")
 
 
 def _axes(run: Trajectory) -> str:

@@ -143,6 +143,7 @@ def plan_quality(plans: list[BalancerPlan]) -> dict[str, FloatArray]:
 
 def _result(setup: Setup, trial: Trial, guide: Guide, run: PlantRun, policy: TwoLevel) -> TrialResult:
     y, planned, counts = run.records["measured"], run.records["hand_force_planned"], policy.counts
+    implicit, event, hybrid = (counts.seconds[name] for name in ("implicit", "event", "hybrid"))
     measured = y[:, 22:28].reshape(-1, 2, 3)
     size, real = np.linalg.norm(planned, axis=2), np.linalg.norm(measured, axis=2)
     on, apart = size > 3.0, np.linalg.norm(measured - planned, axis=2)
@@ -159,16 +160,16 @@ def _result(setup: Setup, trial: Trial, guide: Guide, run: PlantRun, policy: Two
         force_measured=float(np.max(real)),
         force_mismatch=_median(apart[on] / size[on]),
         hand_used=bool(np.max(real) > 1.0),
-        plans_implicit=counts.implicit,
-        plans_hybrid=counts.hybrid,
+        plans_implicit=len(implicit) + len(event),
+        plans_hybrid=len(hybrid),
         plans_late=counts.late,
         plans_rejected=counts.rejected,
-        events=counts.events,
+        events=len(event),
         bad_measurements=counts.bad_measurements,
         without_plan=counts.without_plan,
-        solve_time_implicit=_median(counts.seconds["implicit"]),
-        solve_time_event=_median(counts.seconds["event"]),
-        solve_time_hybrid=_median(counts.seconds["hybrid"]),
+        solve_time_implicit=_median(implicit),
+        solve_time_event=_median(event),
+        solve_time_hybrid=_median(hybrid),
         path_time=run.time[thinned],
         path=y[thinned, :2],
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import cycle
 from typing import TYPE_CHECKING
 
@@ -89,8 +90,7 @@ def force(run: Trajectory, ax: Axes) -> None:
         for (key, label), (shade, width, dashes) in zip(_PARTS.items(), looks, strict=True):
             name = f"{label}, {run['contact'][slot]}" if several else label
             ax.plot(run.time, use[key], dashes, color=shade, linewidth=width, label=name)
-    values = _components(run, run["contact_force"].reshape(len(run), -1))
-    for column, label, colour in zip(values.T, _axes(run), _colours(run), strict=True):
+    for column, label, colour in _components(run, run["contact_force"].reshape(len(run), -1)):
         if not several:
             ax.plot(run.time, column, "--", color=colour, linewidth=1.1, label=f"${label}$, world")
     ax.axhline(0.0, color=style.GREY, linewidth=0.8)
@@ -177,17 +177,15 @@ def _noisy(ax: Axes, time: np.ndarray, values: np.ndarray, colour: str, label: s
 def position(run: Trajectory, ax: Axes) -> None:
     """Draw positions over time: the object's centre of mass and the hand, or the body and its angle in the plane."""
     name = "object_position" if run.layout == "pair" else "body_position"
-    values = _components(run, run[name].reshape(len(run), -1))
-    for column, label, colour in zip(values.T, _axes(run), _colours(run), strict=True):
+    values = run[name].reshape(len(run), -1)
+    for column, label, colour in _components(run, values):
         who = "object" if run.layout == "pair" else str(run["body"][0])
         ax.plot(run.time, column, color=colour, linewidth=1.5, label=f"{who} ${label}$")
     if run.layout == "pair":
         title = "Centre of mass of the object; the hand's origin rests"
         if np.any(np.ptp(run["hand_position"], axis=0) > 0):
             title = "Centre of mass of the object and origin of the hand"
-            for column, label, colour in zip(
-                _components(run, run["hand_position"]).T, _axes(run), _colours(run), strict=True
-            ):
+            for column, label, colour in _components(run, run["hand_position"]):
                 ax.plot(run.time, column, "--", color=colour, linewidth=1.0, label=f"hand ${label}$")
     elif is_tree(run):
         title = f"Centre of mass of body {str(run['body'][0])!r}"
@@ -218,19 +216,11 @@ def rotation(run: Trajectory, ax: Axes) -> None:
     style.over_time(ax, run, title, "angular velocity (rad/s), world")
 
 
-def _axes(run: Trajectory) -> str:
-    return "xz" if lies_in_plane(run) else "xyz"
-
-
-def _components(run: Trajectory, vectors: np.ndarray) -> np.ndarray:
-    """Return the columns of vectors (n, 3 or more) that `_axes` names: in the plane x and z."""
-    if run.layout == "pair" and lies_in_plane(run):
-        return vectors[:, [0, 2]]
-    return vectors[:, : len(_axes(run))]
-
-
-def _colours(run: Trajectory) -> tuple[str, ...]:
-    return (style.RED, style.BLUE) if lies_in_plane(run) else style.COMPONENTS
+def _components(run: Trajectory, vectors: np.ndarray) -> Iterable[tuple[np.ndarray, str, str]]:
+    """Return the components of vectors (n, 2 or 3), each with its axis and its colour."""
+    flat = lies_in_plane(run)
+    kept = vectors[:, [0, 2]] if flat and run.layout == "pair" else vectors
+    return zip(kept.T, "xz" if flat else "xyz", (style.RED, style.BLUE) if flat else style.COMPONENTS, strict=False)
 
 
 def _component_labels(data: object) -> list[str]:

@@ -271,20 +271,12 @@ class BodyRecord(TypedDict):
     com: list[float]
 
 
+_DRAWN = tuple(BodyRecord.__annotations__)
+
+
 def pictured(humanoid: Humanoid) -> dict[str, object]:
     """Return what drawing the robot needs."""
-    bodies = [
-        BodyRecord(
-            name=body.name,
-            parent=body.parent,
-            slides=body.slides,
-            R=body.R.tolist(),
-            p=body.p.tolist(),
-            axis=body.axis.tolist(),
-            com=body.com.tolist(),
-        )
-        for body in humanoid.robot.bodies()
-    ]
+    bodies = [{key: np.asarray(getattr(body, key)).tolist() for key in _DRAWN} for body in humanoid.robot.bodies()]
     description = example_name(humanoid.urdf)
     return {"licence": humanoid.licence, "notice": humanoid.notice, "description": description, "bodies": bodies}
 

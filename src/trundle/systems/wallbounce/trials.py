@@ -22,7 +22,7 @@ from trundle.systems.wallbounce.schema import PUSH
 from trundle.systems.wallbounce.setup import Guide, Setup, Trial
 
 if TYPE_CHECKING:
-    from trundle.systems.wallbounce.schema import WallbounceNavigate
+    pass
 
 
 _LATE = 4.0  # s at the end, over which a robot should stay in its place
@@ -178,20 +178,14 @@ def _result(setup: Setup, trial: Trial, guide: Guide, run: PlantRun, policy: Two
         bound = setup.bound(push["length"], push["height"])
         return replace(result, push_bound=bound, **{f"push_{name}": value for name, value in push.items()})
     result = replace(result, speed=trial.speed)
-    return result if setup.trip is None else _with_trip(result, setup, setup.trip, guide, run, y, real)
+    return result if setup.trip is None else _with_trip(result, setup, guide, run)
 
 
-def _with_trip(
-    result: TrialResult,
-    setup: Setup,
-    tables: WallbounceNavigate,
-    guide: Guide,
-    run: PlantRun,
-    y: FloatArray,
-    real: FloatArray,
-) -> TrialResult:
-    """Return the result with what came of a trip, of measurements y (n, 28) and forces on the hands (n, 2), N."""
-    change = min((box.appears for box in tables.obstacles), default=tables.goal.turn_at)
+def _with_trip(result: TrialResult, setup: Setup, guide: Guide, run: PlantRun) -> TrialResult:
+    """Return the result with what came of a trip."""
+    y = run.records["measured"]
+    real = np.linalg.norm(y[:, 22:28].reshape(-1, 2, 3), axis=2)
+    change = min((box.appears for box in setup.obstacles), default=setup.trip.goal.turn_at if setup.trip else None)
     begin = 0.0 if change is None else change
     after = run.time >= begin - 1e-9
     origin = y[after, :2][0] if after.any() else y[-1, :2]  # a run may end before anything changes

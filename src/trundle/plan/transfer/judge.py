@@ -211,7 +211,7 @@ def start_fault(formulation: Formulation) -> str:
     if formulation.task.start_velocities == "free":
         return ""
     phase = formulation.reduction.phase
-    x0 = formulation.start[formulation.reduction.states]
+    x0 = formulation.reduction.start
     outside = np.flatnonzero((x0 < phase.x_bounds[0] - 1e-9) | (x0 > phase.x_bounds[1] + 1e-9))
     if outside.size:
         i = int(outside[0])
@@ -260,4 +260,7 @@ def _slip(formulation: Formulation) -> float:
 
 def _state_name(formulation: Formulation, number: int) -> str:
     full = int(formulation.reduction.states[number])
+    if formulation.arm is not None and full < 0:
+        n, joints = formulation.arm.n, formulation.arm.arm.joints
+        return f"joint {joints[number]}" if number < n else f"the rate of joint {joints[number - len(formulation.arm.states)]}"
     return next(f"{k}[{full - w.start}]" for k, w in formulation.model.layout.items() if w.start <= full < w.stop)

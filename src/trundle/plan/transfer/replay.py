@@ -77,8 +77,11 @@ class Replayer:
     def simulated(self, arc: NodeTrajectory) -> Trajectory:
         """Return the run of the user's own pair, in the user's coordinates, under the inputs of `arc`."""
         task = self.formulation.task
-        _, u = self.formulation.reduction.full(arc.x, arc.u)
-        motion = SampledMotion(arc.times, u)
+        if self.formulation.arm is None:
+            motion = SampledMotion(arc.times, self.formulation.reduction.full(arc.x, arc.u)[1])
+        else:  # the joints' accelerations are linear between nodes, those of the hand are not
+            dense = self.dense(arc)
+            motion = SampledMotion(dense.times, dense.inputs)
         if self._system is None:
             base = replace(task.pair.base, motion=motion)
             pair = replace(task.pair, base=base, on_slip="ignore", on_separation="ignore")

@@ -79,6 +79,7 @@ class Arm:
     def __post_init__(self) -> None:
         if not isinstance(self.urdf, CheckedUrdf):
             raise InputError("urdf", self.urdf, "a CheckedUrdf, as load_urdf and check_urdf return it")
+        object.__setattr__(self, "posture", dict(self.posture))
         check_parameters(self)
         if self.link not in self.urdf.links:
             raise InputError("link", self.link, "one of the links " + ", ".join(self.urdf.links))

@@ -16,6 +16,8 @@ from trundle.models.urdf.arm import Arm
 if TYPE_CHECKING:
     from pinocchio import SE3
 
+JOINT_USE = ("joint_range_use", "joint_speed_use", "joint_torque_use")
+"""Of ranges (from their middles), rates and torques: 1 at a limit."""
 _DONE, _REACHED = 1e-12, 1e-8
 _STEPS, _POSTURES = 200, (1e-2, 1e-8)
 
@@ -44,8 +46,8 @@ class JointMotion:
     missed: float
 
     def use(self) -> dict[str, float]:
-        """Return ``joint_range_use``, ``joint_speed_use`` and ``joint_torque_use``, 1 at a limit; see `worst`."""
-        return {f"joint_{name}_use": float(np.max(share, initial=0.0)) for name, share in self._shares().items()}
+        """Return the largest `JOINT_USE` by name."""
+        return dict(zip(JOINT_USE, (float(np.max(share)) for share in self._shares().values()), strict=True))
 
     def margins(self) -> dict[str, float]:
         """Return the least distance to the end of a range (rad), rate (rad/s) and torque (N m)."""
@@ -137,8 +139,10 @@ class ArmNumbers:
             i = int(np.argmax(beyond))
             if beyond[i] > _REACHED:
                 allowed = f"from {lower[i]:.4g} to {upper[i]:.4g} (rad), its range times arm.margin"
-                raise InputError(f"arm.posture.{self.arm.joints[i]}", float(anywhere[i]), f"{allowed}, at the start")
-        raise InputError("arm.position", [float(c) for c in p], f"within the arm's reach: the hand misses {away:.3g} m")
+                raise InputError(f"arm.posture.{self.arm.joints[i]}", float(anywhere[i]), f"{allowed}, where the hand starts")
+        place = ", ".join(f"{c:.4g}" for c in p)
+        allowed = f"such that the arm reaches the hand at ({place}) m, which it misses by {away:.3g} m"
+        raise InputError("arm.position", list(self.arm.position), allowed)
 
     def follow(self, R: FloatArray, p: FloatArray, q: FloatArray) -> FloatArray:
         """Return joint positions (N, n) along poses of the hand (N, 3, 3), (N, 3), each near the one before."""

@@ -11,8 +11,10 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.models.tree.conversion import to_matrix
 from trundle.models.urdf.arm import Arm, ArmModel
-from trundle.models.urdf.arm_numbers import ArmNumbers, within
+from trundle.models.urdf.arm_numbers import ArmNumbers, JointMotion, within
+from trundle.plan.arm.demands import planned_motion
 from trundle.problems import Condition, Phase, PhaseLinkage
+from trundle.records import Trajectory
 
 _OF_HAND = ("position", "orientation", "twist")
 AT_REST = "goal: hand at rest"
@@ -128,9 +130,9 @@ class ArmCoordinates:
         states = np.hstack([np.clip(q, *within(self.arm)), x[:, self._rest], np.clip(rate, -limit, limit)])
         return states, np.gradient(rate, times, axis=0)
 
-    def joints(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the joints' positions and rates (N, n) in states of this phase."""
-        return x[:, : self.n], x[:, -self.n :]
+    def motion(self, run: Trajectory, times: FloatArray, x: FloatArray, u: FloatArray) -> JointMotion:
+        """Return what the joints do at the samples of a run, with states and inputs (N, n) of this phase at `times`."""
+        return planned_motion(self.numbers, run, times, x[:, : self.n], x[:, -self.n :], u)
 
     def link(self, link: PhaseLinkage) -> PhaseLinkage | None:
         """Return a link of the hand's phase in the states of this one."""

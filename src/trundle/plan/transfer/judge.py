@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
@@ -11,6 +11,8 @@ from trundle.checks import FloatArray
 from trundle.errors import SimulationError
 from trundle.models.tree.touching import touch_function
 from trundle.numerics.nlp.nlp import ProgramSolution
+from trundle.models.urdf.arm_numbers import JOINT_USE
+from trundle.plan.arm.demands import recorded
 from trundle.plan.transcription.transcription import NodeTrajectory
 from trundle.plan.transfer.formulation import Formulation
 from trundle.plan.transfer.goal import ERRORS, RATES, names_of
@@ -120,6 +122,10 @@ def _replayed(
     difference = np.linalg.norm(in_run - on_hand)
     residuals["replay_position_difference"] = float(difference)
     residuals |= _worse(residuals, _use_of_run(formulation, run))
+    if formulation.arm is not None:
+        motion = formulation.arm.motion(run, dense.times, dense.x, dense.u)
+        residuals |= motion.use() | motion.margins() | {"joint_position_error": motion.missed}
+        run = recorded(replace(run, metadata=dict(run.metadata) | {"nearest_limit": motion.worst()}), motion)
     return run, reference
 
 
@@ -142,6 +148,8 @@ def _held(
     for name in ("friction_use", "torsional_use"):
         if not residuals[name] <= 1.0:
             return Status.INFEASIBLE, f"{name} is {residuals[name]:.4g}"
+    if not all(value <= 1.0 for name, value in residuals.items() if name in JOINT_USE):
+        return Status.INFEASIBLE, str(trajectory.metadata["nearest_limit"])
     return Status.SUCCESS, ""
 
 
@@ -249,7 +257,11 @@ def _no_input(formulation: Formulation, x0: FloatArray) -> str:
     found = np.asarray(least(x0=[*np.zeros(phase.nu), float(np.max(outside(np.zeros(phase.nu))))], **bounds)["x"])
     left = outside(found.ravel()[:-1])
     worst = int(np.argmax(left))
-    return f"no input keeps the limit '{names[worst]}' at the start" if left[worst] > 1e-6 else ""
+    if left[worst] <= 1e-6:
+        return ""
+    value = float(np.asarray(path(x0, found.ravel()[:-1])).ravel()[worst])
+    allowed = f"{value:.4g} is not from {lower[worst]:.4g} to {upper[worst]:.4g}"
+    return f"no input keeps the limit '{names[worst]}' at the start: {allowed}"
 
 
 def _slip(formulation: Formulation) -> float:

@@ -11,7 +11,9 @@ import numpy as np
 
 from trundle.checks import FloatArray, array, choice, integer, non_negative
 from trundle.errors import InputError
+from trundle.models.urdf.arm import Arm
 from trundle.numerics.nlp.nlp import Iterate, ProgramSolution, solve
+from trundle.plan.arm.demands import joint_demands
 from trundle.plan.transcription.transcription import MOST_NODES, NodeTrajectory, Transcription
 from trundle.plan.transfer.formulation import Formulation
 from trundle.plan.transfer.guess import KINDS, built_in, from_plan, perturbed
@@ -65,7 +67,7 @@ def plan(
     ----------
     task : Transfer
     guess : "stationary", "straight", "smooth", Plan, NodeTrajectory or file of `Plan.save`, optional
-        Default: smooth, from start to goal. A plan is gone on from where it ended, on its own mesh.
+        Default: smooth, from start to goal; with an arm the plan without it. A plan is gone on from where it ended, on its own mesh.
     nodes, method : int; "hermite-simpson", "trapezoid" or "shooting"
         Intervals of the first mesh, and how they are made equations.
     position_tolerance, rotation_tolerance, velocity_tolerance, angular_velocity_tolerance : m, rad, m/s, rad/s
@@ -95,7 +97,25 @@ def plan(
         None if save is None else Path(save), progress, time_limit, compile, dict(options or {}),
     )  # fmt: skip
     formulation, count = Formulation(task), integer("nodes", nodes, minimum=2, maximum=MOST_NODES)
-    return Planner(formulation, settings).run(_guesses(formulation, guess, count, sigma, settings))
+    if task.arm is None or guess is not None:
+        return Planner(formulation, settings).run(_guesses(formulation, guess, count, sigma, settings))
+    return _carried(formulation, count, sigma, settings, task.arm)
+
+
+def _carried(formulation: Formulation, nodes: int, sigma: float, settings: Settings, arm: Arm) -> Plan:
+    """Plan without the arm first: that is where the plan with it begins, and says what the arm cannot do."""
+    begin, fault = clock.perf_counter(), start_fault(formulation)
+    hand = Formulation(replace(formulation.task, arm=None))
+    free = Planner(hand, replace(settings, save=None)).run(_guesses(hand, None, nodes, sigma, settings))
+    if not fault and not free.success:
+        return free
+    left = settings.time_limit and max(settings.time_limit - (clock.perf_counter() - begin), 1e-3)
+    planner = Planner(formulation, replace(settings, time_limit=left))
+    found = planner.run(_guesses(formulation, free, nodes, sigma, settings))
+    if found.status in (Status.SUCCESS, Status.INTERRUPTED) or free.trajectory is None or formulation.arm is None:
+        return found
+    demands = joint_demands(arm, free.trajectory, formulation.reduction.start[: formulation.arm.n])
+    return replace(found, message=f"{found.message}; moved as without the arm, {demands.worst()}")
 
 
 def _guesses(

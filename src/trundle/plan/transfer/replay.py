@@ -29,13 +29,15 @@ _STEP = 1e-3
 class Dense:
     """An accurate motion in rolling coordinates: times (n,), full states (n, n_x) and inputs (n, n_u) of the twin.
 
-    ``starts`` (N + 1,) says which samples are the nodes.
+    ``starts`` (N + 1,) says which samples are the nodes; `x` and `u` are the states and inputs that are planned.
     """
 
     times: FloatArray
     states: FloatArray
     inputs: FloatArray
     starts: np.ndarray
+    x: FloatArray
+    u: FloatArray
 
 
 class Replayer:
@@ -58,7 +60,7 @@ class Replayer:
         u = arc.at(times).u
         x = _integrated(self._step, arc.x[0], times, u)
         states, inputs = self.formulation.reduction.full(x, u)
-        return Dense(times, states, inputs, starts)
+        return Dense(times, states, inputs, starts, x, u)
 
     def local_errors(self, arc: NodeTrajectory, lengths: FloatArray) -> FloatArray:
         """Return the error (N,) each interval of the transcription adds: its end state against an accurate one's.

@@ -92,7 +92,7 @@ class LimitsTable(
 
 
 class CostTable(
-    table_of(Weights, ["acceleration", "contact_speed", "hand_rate", "tilt"], narrower={"acceleration": NonNegative})
+    table_of(Weights, ["acceleration", "contact_speed", "hand_rate", "tilt", "joint_acceleration"], narrower={"acceleration": NonNegative})
 ):
     """Cost of a plan: time averages of squares, each divided by its own scale."""
 

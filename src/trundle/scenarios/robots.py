@@ -34,7 +34,7 @@ class DescriptionTable(ParameterTable):
             raise fault("urdf", "must be given, or example in its place: one of the two")
 
 
-def description_of(scenario: Scenario, table: DescriptionTable, key: str) -> CheckedUrdf:
+def description_of(scenario: Scenario, table: ParameterTable, key: str) -> CheckedUrdf:
     """Return the description that the table at `key` names; meshes are not looked for."""
     if table.example is not None:
         with error_context(key, scenario, {"name": f"{key}.example"}):

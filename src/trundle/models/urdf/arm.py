@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import casadi as ca
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from trundle.checks import FloatArray, number
 from trundle.errors import InputError
@@ -18,7 +17,7 @@ from trundle.models.tree.tree import Tree
 from trundle.models.urdf.checks import CheckedUrdf
 from trundle.models.urdf.lock import joint_ranges, lock_joints
 from trundle.models.urdf.robot import jointed, triple, turned
-from trundle.models.urdf.tree import Place, UrdfTree, urdf_tree
+from trundle.models.urdf.tree import JointLimits, Place, UrdfTree, urdf_tree
 from trundle.numerics.expressions import HoldsExpressions
 from trundle.numerics.rotations import rotation_rpy
 from trundle.numerics.space import orientation_rate_body
@@ -116,7 +115,7 @@ class Arm:
         return self.tree.joints
 
     @property
-    def limits(self) -> Mapping[str, object]:
+    def limits(self) -> Mapping[str, JointLimits]:
         """Range, rate and torque of each joint, as the description has them."""
         return self.tree.limits
 
@@ -124,8 +123,22 @@ class Arm:
     def bounds(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Lower and upper end of the ranges, rates and torques, (n,) each; infinite where there is none."""
         found = [body.limits for body in self.tree.bodies[1:]]
-        rows = [[l.lower, l.upper, l.rate or np.inf, l.effort or np.inf] for l in found]
-        return tuple(np.array(rows).T)  # pyright: ignore[reportReturnType]
+        rows = np.array([[one.lower, one.upper, one.rate or np.inf, one.effort or np.inf] for one in found])
+        return rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3]
+
+    @property
+    def ranges(self) -> tuple[FloatArray, FloatArray]:
+        """Middles and half widths (n,) of the ranges; 0 and infinite where there is none."""
+        lower, upper, _, _ = self.bounds
+        bounded = np.isfinite(lower) & np.isfinite(upper)
+        ends = np.where(bounded, lower, 0.0), np.where(bounded, upper, 0.0)
+        return (ends[0] + ends[1]) / 2, np.where(bounded, (ends[1] - ends[0]) / 2, np.inf)
+
+    @property
+    def usable(self) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper ends (n,) of what a plan may use of the ranges."""
+        middle, half = self.ranges
+        return middle - self.margin * half, middle + self.margin * half
 
     @property
     def start(self) -> FloatArray:
@@ -193,7 +206,7 @@ class ArmModel(HoldsExpressions):
         self.twist_rate = ca.jtimes(self.twist, model.x, ca.vertcat(self.rate, self.acceleration))
 
     def torque(self, wrench: ca.SX) -> ca.SX:
-        """Return the joints' torques (n,) under a wrench (6,) on the hand at its frame's origin, world, moment first."""
+        """Return the joints' torques (n,) under a wrench (6,) on the hand's origin, world, moment first."""
         inertial = self._model.inverse_dynamics([], self.acceleration, ca.SX(0, 1))
         return inertial - ca.jtimes(self._spatial, self._model.nu, wrench, True)
 

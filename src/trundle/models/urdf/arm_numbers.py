@@ -73,9 +73,7 @@ class JointMotion:
         return f"{label} needs {abs(self.torque[when, joint]):.4g} N m, its limit is {torque:.4g} N m"
 
     def _shares(self) -> dict[str, FloatArray]:
-        lower, upper, rate, torque = self.arm.bounds
-        bounded = np.isfinite(upper - lower)
-        middle, half = np.where(bounded, (lower + upper) / 2, 0.0), np.where(bounded, (upper - lower) / 2, np.inf)
+        (middle, half), (_, _, rate, torque) = self.arm.ranges, self.arm.bounds
         return {
             "range": np.abs(self.position - middle) / half,
             "speed": np.abs(self.rate) / rate,
@@ -126,7 +124,7 @@ class ArmNumbers:
             If there are none within the arm's margin of the ranges; it names a joint where one is in the way.
         """
         wanted = self._wanted(R, p)
-        lower, upper = within(self.arm)
+        lower, upper = self.arm.usable
         found = self._newton(self._pink(wanted, lower, upper), wanted)
         # A joint at its end is held: what Newton's steps change beyond is round-off.
         if self._error(found, wanted) <= _REACHED and np.all((found >= lower - _REACHED) & (found <= upper + _REACHED)):
@@ -138,8 +136,8 @@ class ArmNumbers:
             beyond = np.maximum(lower - anywhere, anywhere - upper)
             i = int(np.argmax(beyond))
             if beyond[i] > _REACHED:
-                allowed = f"from {lower[i]:.4g} to {upper[i]:.4g} (rad), its range times arm.margin"
-                raise InputError(f"arm.posture.{self.arm.joints[i]}", float(anywhere[i]), f"{allowed}, where the hand starts")
+                allowed = f"from {lower[i]:.4g} to {upper[i]:.4g} (rad) where the hand starts: its range's margin"
+                raise InputError(f"arm.posture.{self.arm.joints[i]}", float(anywhere[i]), allowed)
         place = ", ".join(f"{c:.4g}" for c in p)
         allowed = f"such that the arm reaches the hand at ({place}) m, which it misses by {away:.3g} m"
         raise InputError("arm.position", list(self.arm.position), allowed)
@@ -194,7 +192,7 @@ class ArmNumbers:
         return self._pin.computeFrameJacobian(self._model, self._data, self._full(q), self._frame, local)
 
     def _least(self, J: FloatArray, twist: FloatArray) -> FloatArray:
-        return np.linalg.lstsq(J, twist, rcond=1e-6)[0]
+        return np.asarray(np.linalg.lstsq(J, twist, rcond=1e-6)[0], dtype=np.float64)
 
     def _newton(self, q: FloatArray, wanted: SE3, steps: int = 50) -> FloatArray:
         best, least = q, self._error(q, wanted)
@@ -233,14 +231,6 @@ class ArmNumbers:
                 if float(np.abs(step).max()) < 1e-7:
                     break
         return pin.difference(model, pin.neutral(model), configuration.q)
-
-
-def within(arm: Arm) -> tuple[FloatArray, FloatArray]:
-    """Return the lower and upper ends of the ranges (n,) that a plan may use: the arm's margin about their middles."""
-    lower, upper, _, _ = arm.bounds
-    bounded = np.isfinite(upper - lower)
-    cut = np.where(bounded, (1 - arm.margin) * np.where(bounded, upper - lower, 0.0) / 2, 0.0)
-    return lower + cut, upper - cut
 
 
 def _module(name: str) -> ModuleType:

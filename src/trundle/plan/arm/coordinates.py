@@ -11,7 +11,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.models.tree.conversion import to_matrix
 from trundle.models.urdf.arm import Arm, ArmModel
-from trundle.models.urdf.arm_numbers import ArmNumbers, JointMotion, within
+from trundle.models.urdf.arm_numbers import ArmNumbers, JointMotion
 from trundle.plan.arm.demands import planned_motion
 from trundle.problems import Condition, Phase, PhaseLinkage
 from trundle.records import Trajectory
@@ -126,8 +126,8 @@ class ArmCoordinates:
         orientations = np.array([to_matrix(row) for row in x[:, self._where["orientation"]]])
         q = self.numbers.follow(orientations, x[:, self._where["position"]], self.start[: self.n])
         rate = self.numbers.rates(q, x[:, self._where["twist"]])
-        limit = np.where(np.isfinite(self.arm.bounds[2]), self.arm.bounds[2], np.inf)
-        states = np.hstack([np.clip(q, *within(self.arm)), x[:, self._rest], np.clip(rate, -limit, limit)])
+        limit = self.arm.bounds[2]
+        states = np.hstack([np.clip(q, *self.arm.usable), x[:, self._rest], np.clip(rate, -limit, limit)])
         return states, np.gradient(rate, times, axis=0)
 
     def motion(self, run: Trajectory, times: FloatArray, x: FloatArray, u: FloatArray) -> JointMotion:
@@ -139,7 +139,7 @@ class ArmCoordinates:
         ends = [ca.SX.sym(name, self.phase.nx) for name in ("x_end", "x_start")]
         filled = [self._full(end, ca.SX(self.n, 1))[0] for end in ends]
         expression = ca.substitute([link.condition.expression], [link.x_end, link.x_start], filled)[0]
-        return PhaseLinkage(link.before, link.after, *ends, replace(link.condition, expression=expression))
+        return PhaseLinkage(link.before, link.after, ends[0], ends[1], replace(link.condition, expression=expression))
 
     def _at_start(self, start: FloatArray) -> FloatArray:
         R, p = to_matrix(start[self._where["orientation"]]), start[self._where["position"]]
@@ -148,7 +148,7 @@ class ArmCoordinates:
         return np.concatenate([q, start[self._rest], rate])
 
     def _bounds(self, phase: Phase) -> tuple[FloatArray, FloatArray]:
-        low, high = within(self.arm)
+        low, high = self.arm.usable
         rate = self.arm.margin * self.arm.bounds[2]
         ends = [bound[self._rest] for bound in phase.x_bounds]
         return np.concatenate([low, ends[0], -rate]), np.concatenate([high, ends[1], rate])

@@ -13,6 +13,7 @@ from trundle.models.urdf.arm_numbers import ArmNumbers, JointMotion
 from trundle.records import Trajectory
 
 _UNITS = {"position": "rad", "velocity": "rad/s", "torque": "N m"}
+_SAID = {"frame": "joint", "long_name": "of the joints of the arm that carries the hand"}
 
 
 def joint_demands(arm: Arm, run: Trajectory, start: FloatArray | None = None) -> JointMotion:
@@ -63,10 +64,7 @@ def planned_motion(
 def recorded(run: Trajectory, motion: JointMotion) -> Trajectory:
     """Return the run with ``joint_position``, ``joint_velocity`` and ``joint_torque`` (time, joint)."""
     values = {"position": motion.position, "velocity": motion.rate, "torque": motion.torque}
-    columns = {
-        f"joint_{name}": (("time", "joint"), value, {"units": _UNITS[name], "frame": "joint", "long_name": f"{name} of the arm's joints"})
-        for name, value in values.items()
-    }  # fmt: skip
+    columns = {f"joint_{k}": (("time", "joint"), value, {"units": _UNITS[k], **_SAID}) for k, value in values.items()}
     return replace(run, dataset=run.dataset.assign(columns).assign_coords(joint=list(motion.arm.joints)))
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.errors import SimulationError
 from trundle.models.tree.touching import touch_function
-from trundle.numerics.nlp.nlp import ProgramSolution
 from trundle.models.urdf.arm_numbers import JOINT_USE
+from trundle.numerics.nlp.nlp import ProgramSolution
 from trundle.plan.arm.demands import recorded
 from trundle.plan.transcription.transcription import NodeTrajectory
 from trundle.plan.transfer.formulation import Formulation
@@ -273,6 +273,7 @@ def _slip(formulation: Formulation) -> float:
 def _state_name(formulation: Formulation, number: int) -> str:
     full = int(formulation.reduction.states[number])
     if formulation.arm is not None and full < 0:
-        n, joints = formulation.arm.n, formulation.arm.arm.joints
-        return f"joint {joints[number]}" if number < n else f"the rate of joint {joints[number - len(formulation.arm.states)]}"
+        joints = formulation.arm.arm.joints
+        what = "joint" if number < len(joints) else "the rate of joint"
+        return f"{what} {joints[number if number < len(joints) else number - len(formulation.arm.states)]}"
     return next(f"{k}[{full - w.start}]" for k, w in formulation.model.layout.items() if w.start <= full < w.stop)

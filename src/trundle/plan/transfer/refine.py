@@ -11,7 +11,6 @@ import numpy as np
 
 from trundle.checks import FloatArray, array, choice, integer, non_negative
 from trundle.errors import InputError
-from trundle.models.urdf.arm import Arm
 from trundle.numerics.nlp.nlp import Iterate, ProgramSolution, solve
 from trundle.plan.arm.demands import joint_demands
 from trundle.plan.transcription.transcription import MOST_NODES, NodeTrajectory, Transcription
@@ -67,7 +66,7 @@ def plan(
     ----------
     task : Transfer
     guess : "stationary", "straight", "smooth", Plan, NodeTrajectory or file of `Plan.save`, optional
-        Default: smooth, from start to goal; with an arm the plan without it. A plan is gone on from where it ended, on its own mesh.
+        Default: smooth, start to goal; with an arm the plan without it. A plan is gone on from, on its own mesh.
     nodes, method : int; "hermite-simpson", "trapezoid" or "shooting"
         Intervals of the first mesh, and how they are made equations.
     position_tolerance, rotation_tolerance, velocity_tolerance, angular_velocity_tolerance : m, rad, m/s, rad/s
@@ -82,8 +81,7 @@ def plan(
     time_limit, compile, options : s, bool, mapping
         Wall time for all of it; compile large functions first, for later plans of the kind; IPOPT's options.
 
-    The status of what is returned says what was reached; the best attempt is in it whatever happened.
-    An argument out of range, or a goal on no chart of the start, raises `InputError`.
+    The status says what was reached; the best attempt is in it. What is out of range, or on no chart, is an `InputError`.
 
     Examples
     --------
@@ -97,24 +95,27 @@ def plan(
         None if save is None else Path(save), progress, time_limit, compile, dict(options or {}),
     )  # fmt: skip
     formulation, count = Formulation(task), integer("nodes", nodes, minimum=2, maximum=MOST_NODES)
-    if task.arm is None or guess is not None:
-        return Planner(formulation, settings).run(_guesses(formulation, guess, count, sigma, settings))
-    return _carried(formulation, count, sigma, settings, task.arm)
+    if task.arm is not None and guess is None:
+        return _carried(formulation, count, sigma, settings)
+    return Planner(formulation, settings).run(_guesses(formulation, guess, count, sigma, settings))
 
 
-def _carried(formulation: Formulation, nodes: int, sigma: float, settings: Settings, arm: Arm) -> Plan:
+def _carried(formulation: Formulation, nodes: int, sigma: float, settings: Settings) -> Plan:
     """Plan without the arm first: that is where the plan with it begins, and says what the arm cannot do."""
-    begin, fault = clock.perf_counter(), start_fault(formulation)
+    begin = clock.perf_counter()
+    if start_fault(formulation):
+        return Planner(formulation, settings).run(_guesses(formulation, "stationary", nodes, sigma, settings))
     hand = Formulation(replace(formulation.task, arm=None))
     free = Planner(hand, replace(settings, save=None)).run(_guesses(hand, None, nodes, sigma, settings))
-    if not fault and not free.success:
-        return free
+    if not free.success:
+        return replace(free, message=f"without the arm, too: {free.message}" if free.message else "")
     left = settings.time_limit and max(settings.time_limit - (clock.perf_counter() - begin), 1e-3)
     planner = Planner(formulation, replace(settings, time_limit=left))
     found = planner.run(_guesses(formulation, free, nodes, sigma, settings))
+    found = replace(found, history=[*free.history, *found.history])
     if found.status in (Status.SUCCESS, Status.INTERRUPTED) or free.trajectory is None or formulation.arm is None:
         return found
-    demands = joint_demands(arm, free.trajectory, formulation.reduction.start[: formulation.arm.n])
+    demands = joint_demands(formulation.arm.arm, free.trajectory, formulation.arm.start[: formulation.arm.n])
     return replace(found, message=f"{found.message}; moved as without the arm, {demands.worst()}")
 
 

@@ -126,7 +126,8 @@ class TransferExperiment:
             yield Part("", lambda share: self._judged(self._closed(plan.tracked, start, share), plan))
             yield Part("open-loop", lambda share: self._open(plan.tracked, start, share))
         elif self.trials:
-            yield Part("", lambda share: self._judged(self._trial(plan, self.trials[0], closed=True, share=share), plan))
+            first = self.trials[0]
+            yield Part("", lambda share: self._judged(self._trial(plan, first, closed=True, share=share), plan))
         else:
             start = self._planned_start(plan)
             yield Part("", lambda share: self._judged(self._closed(plan.tracked, start, share), plan))

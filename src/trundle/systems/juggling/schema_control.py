@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from trundle.models.urdf.arm import Arm
 from trundle.plan.throw.shooting import Shooting
 from trundle.plan.throw.throw import ThrowCatch
-from trundle.models.urdf.arm import Arm
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.robots import DescriptionTable, Numbers
 from trundle.scenarios.schema import Count, Duration, NonNegative, Place3, Positive, Table, Text, fault, table_of
@@ -82,8 +82,8 @@ class JugglingTransfer(JugglingTable):
         if self.plan.printed and (self.goal.moving or not posed or isinstance(self.plan.duration, tuple)):
             raise fault("plan.printed", "must be false, or in space to a given pose at rest in a fixed time")
         if self.arm is not None:
-            given = {"plan.printed": self.plan.printed, "controller.replan": self.controller.replan, "catch": self.catch}
-            for key in (key for key, value in given.items() if value):
+            given = (("plan.printed", self.plan.printed), ("controller.replan", self.controller.replan))
+            for key in (key for key, value in (*given, ("catch", self.catch)) if value):
                 raise fault(key, "must be left out where an arm carries the hand")
         if self.goal.moving and self.controller.hold and self.catch is None:
             raise fault("controller.hold", "must be 0: nothing is held where the goal is not at rest")

@@ -13,11 +13,9 @@ from trundle.scenarios.problems import Allowed
 from trundle.scenarios.robots import DescriptionTable, Numbers
 from trundle.scenarios.schema import (
     Array,
-    DataFile,
     Duration,
     NonNegative,
     Place3,
-    Real,
     ScenarioTable,
     Size,
     Sizes2,

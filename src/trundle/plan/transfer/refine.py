@@ -32,6 +32,7 @@ STALLED = 1e-5
 """Violation (as in `Iterate`) below which a solver is left alone."""
 _FAR = 5.0
 """Times SIGMA on belts: about a straight roll a hand that only tilts has no yaw to first order, and solvers crawl."""
+FirstGuess = str | Plan | NodeTrajectory | Path | None
 _REFUSALS = 2
 _FEWEST = 8
 _SHARE = 0.3
@@ -41,7 +42,7 @@ _SPLIT = 4
 def plan(
     task: Transfer,
     *,
-    guess: str | Plan | NodeTrajectory | Path | None = None,
+    guess: FirstGuess = None,
     nodes: int = 25,
     method: str = "hermite-simpson",
     position_tolerance: float = 1e-4,
@@ -66,7 +67,7 @@ def plan(
     ----------
     task : Transfer
     guess : "stationary", "straight", "smooth", Plan, NodeTrajectory or file of `Plan.save`, optional
-        Default: smooth, start to goal; with an arm the plan without it. A plan is gone on from, on its own mesh.
+        Default: smooth; with an arm the plan without it. A plan is gone on from where it ended, on its own mesh.
     nodes, method : int; "hermite-simpson", "trapezoid" or "shooting"
         Intervals of the first mesh, and how they are made equations.
     position_tolerance, rotation_tolerance, velocity_tolerance, angular_velocity_tolerance : m, rad, m/s, rad/s
@@ -81,7 +82,8 @@ def plan(
     time_limit, compile, options : s, bool, mapping
         Wall time for all of it; compile large functions first, for later plans of the kind; IPOPT's options.
 
-    The status says what was reached; the best attempt is in it. What is out of range, or on no chart, is an `InputError`.
+    The status of what is returned says what was reached; the best attempt is in it whatever happened.
+    An argument out of range, or a goal on no chart of the start, raises `InputError`.
 
     Examples
     --------
@@ -95,16 +97,14 @@ def plan(
         None if save is None else Path(save), progress, time_limit, compile, dict(options or {}),
     )  # fmt: skip
     formulation, count = Formulation(task), integer("nodes", nodes, minimum=2, maximum=MOST_NODES)
-    if task.arm is not None and guess is None:
-        return _carried(formulation, count, sigma, settings)
-    return Planner(formulation, settings).run(_guesses(formulation, guess, count, sigma, settings))
+    return _planned(formulation, guess, count, sigma, settings)
 
 
-def _carried(formulation: Formulation, nodes: int, sigma: float, settings: Settings) -> Plan:
-    """Plan without the arm first: that is where the plan with it begins, and says what the arm cannot do."""
+def _planned(formulation: Formulation, guess: FirstGuess, nodes: int, sigma: float, settings: Settings) -> Plan:
+    """Plan, with an arm first without it: there the plan with it begins, and that one says what the arm cannot do."""
+    if formulation.arm is None or guess is not None or start_fault(formulation):
+        return Planner(formulation, settings).run(_guesses(formulation, guess, nodes, sigma, settings))
     begin = clock.perf_counter()
-    if start_fault(formulation):
-        return Planner(formulation, settings).run(_guesses(formulation, "stationary", nodes, sigma, settings))
     hand = Formulation(replace(formulation.task, arm=None))
     free = Planner(hand, replace(settings, save=None)).run(_guesses(hand, None, nodes, sigma, settings))
     if not free.success:
@@ -113,7 +113,7 @@ def _carried(formulation: Formulation, nodes: int, sigma: float, settings: Setti
     planner = Planner(formulation, replace(settings, time_limit=left))
     found = planner.run(_guesses(formulation, free, nodes, sigma, settings))
     found = replace(found, history=[*free.history, *found.history])
-    if found.status in (Status.SUCCESS, Status.INTERRUPTED) or free.trajectory is None or formulation.arm is None:
+    if found.status in (Status.SUCCESS, Status.INTERRUPTED) or free.trajectory is None:
         return found
     demands = joint_demands(formulation.arm.arm, free.trajectory, formulation.arm.start[: formulation.arm.n])
     return replace(found, message=f"{found.message}; moved as without the arm, {demands.worst()}")
@@ -121,7 +121,7 @@ def _carried(formulation: Formulation, nodes: int, sigma: float, settings: Setti
 
 def _guesses(
     formulation: Formulation,
-    guess: str | Plan | NodeTrajectory | Path | None,
+    guess: FirstGuess,
     nodes: int,
     sigma: float,
     settings: Settings,

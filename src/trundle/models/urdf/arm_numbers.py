@@ -62,8 +62,16 @@ class JointMotion:
     def worst(self) -> str:
         """Return what joint comes nearest to a limit, or is farthest beyond it, with the number and the limit."""
         shares = self._shares()
-        name = max(shares, key=lambda n: float(np.max(shares[n])))
-        when, joint = np.unravel_index(int(np.argmax(shares[name])), shares[name].shape)
+        return self._said(max(shares, key=lambda n: float(np.max(shares[n]))))
+
+    def beyond(self) -> str:
+        """Return the same of each of range, rate and torque that is beyond the arm's margin, or of the nearest."""
+        names = [name for name, share in self._shares().items() if np.max(share) > self.arm.margin]
+        return ", and ".join(map(self._said, names)) or self.worst()
+
+    def _said(self, name: str) -> str:
+        share = self._shares()[name]
+        when, joint = np.unravel_index(int(np.argmax(share)), share.shape)
         lower, upper, rate, torque = (bound[joint] for bound in self.arm.bounds)
         label = self.arm.joints[joint]
         if name == "range":
@@ -137,7 +145,7 @@ class ArmNumbers:
             i = int(np.argmax(beyond))
             if beyond[i] > _REACHED:
                 allowed = f"from {lower[i]:.4g} to {upper[i]:.4g} (rad) where the hand starts: its range's margin"
-                raise InputError(f"arm.posture.{self.arm.joints[i]}", float(anywhere[i]), allowed)
+                raise InputError(f"arm.posture.{self.arm.joints[i]}", round(float(anywhere[i]), 6), allowed)
         place = ", ".join(f"{c:.4g}" for c in p)
         allowed = f"such that the arm reaches the hand at ({place}) m, which it misses by {away:.3g} m"
         raise InputError("arm.position", list(self.arm.position), allowed)

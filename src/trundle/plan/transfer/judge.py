@@ -259,9 +259,11 @@ def _no_input(formulation: Formulation, x0: FloatArray) -> str:
     worst = int(np.argmax(left))
     if left[worst] <= 1e-6:
         return ""
-    value = float(np.asarray(path(x0, found.ravel()[:-1])).ravel()[worst])
-    allowed = f"{value:.4g} is not from {lower[worst]:.4g} to {upper[worst]:.4g}"
-    return f"no input keeps the limit '{names[worst]}' at the start: {allowed}"
+    value = np.asarray(path(x0, found.ravel()[:-1])).ravel()
+    # Least is the largest of all: what is nearly as far outside stands in the way as well.
+    rows = {names[i]: i for i in np.flatnonzero(left > left[worst] / 2)} | {names[worst]: worst}
+    kept = [f"'{name}' ({value[i]:.4g}, from {lower[i]:.4g} to {upper[i]:.4g})" for name, i in rows.items()]
+    return f"no input keeps the limit {' and '.join(kept)} at the start"
 
 
 def _slip(formulation: Formulation) -> float:

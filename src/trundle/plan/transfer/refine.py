@@ -116,7 +116,7 @@ def _planned(formulation: Formulation, guess: FirstGuess, nodes: int, sigma: flo
     if found.status in (Status.SUCCESS, Status.INTERRUPTED) or free.trajectory is None:
         return found
     demands = joint_demands(formulation.arm.arm, free.trajectory, formulation.arm.start[: formulation.arm.n])
-    return replace(found, message=f"{found.message}; moved as without the arm, {demands.worst()}")
+    return replace(found, message=f"{found.message}; moved as without the arm, {demands.beyond()}")
 
 
 def _guesses(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import casadi as ca
 import numpy as np
@@ -93,6 +93,9 @@ class Arm:
             check_inertia(3, self.inertia)
         if not self.joints:
             raise InputError("link", self.link, "a link that a joint moves")
+
+    def __reduce__(self) -> tuple[type[Arm], tuple[object, ...]]:
+        return type(self), tuple(getattr(self, one.name) for one in fields(self))
 
     @cached_property
     def chain(self) -> CheckedUrdf:

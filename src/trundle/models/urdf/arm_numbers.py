@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 JOINT_USE = ("joint_range_use", "joint_speed_use", "joint_torque_use")
 """Of ranges (from their middles), rates and torques: 1 at a limit."""
 _DONE, _REACHED = 1e-12, 1e-8
-_STEPS, _POSTURES = 200, (1e-2, 1e-8)
+_STEPS, _TRIES, _POSTURES = 200, 15, (1e-2, 1e-8)
 
 
 @dataclass(frozen=True)
@@ -126,29 +126,39 @@ class ArmNumbers:
     def reach(self, R: FloatArray, p: FloatArray) -> FloatArray:
         """Return joint positions (n,) near the arm's posture with the hand at R (3, 3), p (3,), by Pink.
 
+        Where the way from the posture ends elsewhere, from others drawn in the ranges.
+
         Raises
         ------
         InputError
             If there are none within the arm's margin of the ranges; it names a joint where one is in the way.
         """
-        wanted = self._wanted(R, p)
-        lower, upper = self.arm.usable
-        found = self._newton(self._pink(wanted, lower, upper), wanted)
-        # A joint at its end is held: what Newton's steps change beyond is round-off.
-        if self._error(found, wanted) <= _REACHED and np.all((found >= lower - _REACHED) & (found <= upper + _REACHED)):
-            return np.clip(found, lower, upper)
+        wanted, (lower, upper) = self._wanted(R, p), self.arm.usable
+        near, draw = self.arm.start, np.random.default_rng(0)
+        tries = [near, *draw.uniform(np.maximum(lower, -np.pi), np.minimum(upper, np.pi), (_TRIES, near.size))]
+        found = [self._newton(self._pink(wanted, lower, upper, start), wanted) for start in tries[:1]]
+        if not self._reached(found[0], wanted, lower, upper):
+            found += [self._newton(self._pink(wanted, lower, upper, start), wanted) for start in tries[1:]]
+        reached = [q for q in found if self._reached(q, wanted, lower, upper)]
+        if reached:
+            return np.clip(min(reached, key=lambda q: float(np.linalg.norm(q - near))), lower, upper)
         far = np.full(lower.shape, np.inf)
-        anywhere = self._newton(self._pink(wanted, -far, far), wanted)
-        away = float(np.linalg.norm(self.pose(found)[1] - p))
-        if self._error(anywhere, wanted) <= _REACHED:
-            beyond = np.maximum(lower - anywhere, anywhere - upper)
-            i = int(np.argmax(beyond))
-            if beyond[i] > _REACHED:
-                allowed = f"from {lower[i]:.4g} to {upper[i]:.4g} (rad) where the hand starts: its range's margin"
-                raise InputError(f"arm.posture.{self.arm.joints[i]}", round(float(anywhere[i]), 6), allowed)
+        anywhere = self._newton(self._pink(wanted, -far, far, near), wanted)
+        beyond = np.maximum(lower - anywhere, anywhere - upper)
+        i = int(np.argmax(beyond))
+        if self._error(anywhere, wanted) <= _REACHED < beyond[i]:
+            allowed = f"from {lower[i]:.4g} to {upper[i]:.4g} (rad) where the hand starts: its range's margin"
+            raise InputError(f"arm.posture.{self.arm.joints[i]}", round(float(anywhere[i]), 6), allowed)
         place = ", ".join(f"{c:.4g}" for c in p)
-        allowed = f"such that the arm reaches the hand at ({place}) m, which it misses by {away:.3g} m"
+        turn, shift = np.split(np.roll(self._away(min(found, key=lambda q: self._error(q, wanted)), wanted), 3), 2)
+        missed = f"{np.linalg.norm(shift):.3g} m and {np.linalg.norm(turn):.3g} rad"
+        allowed = f"such that the arm reaches the hand at ({place}) m, which it misses by {missed}"
         raise InputError("arm.position", list(self.arm.position), allowed)
+
+    def _reached(self, q: FloatArray, wanted: SE3, lower: FloatArray, upper: FloatArray) -> bool:
+        """Whether the hand is there within the ranges; what Newton's steps change beyond an end is round-off."""
+        inside = np.all((q >= lower - _REACHED) & (q <= upper + _REACHED))
+        return bool(inside) and self._error(q, wanted) <= _REACHED
 
     def follow(self, R: FloatArray, p: FloatArray, q: FloatArray) -> FloatArray:
         """Return joint positions (N, n) along poses of the hand (N, 3, 3), (N, 3), each near the one before."""
@@ -192,8 +202,11 @@ class ArmNumbers:
     def _wanted(self, R: FloatArray, p: FloatArray) -> SE3:
         return self._base.inverse() * self._pin.SE3(np.array(R), np.array(p))
 
+    def _away(self, q: FloatArray, wanted: SE3) -> FloatArray:
+        return self._pin.log6(self._place(q).actInv(wanted)).vector
+
     def _error(self, q: FloatArray, wanted: SE3) -> float:
-        return float(np.linalg.norm(self._pin.log6(self._place(q).actInv(wanted)).vector))
+        return float(np.linalg.norm(self._away(q, wanted)))
 
     def _jacobian(self, q: FloatArray) -> FloatArray:
         local = self._pin.ReferenceFrame.LOCAL
@@ -205,7 +218,7 @@ class ArmNumbers:
     def _newton(self, q: FloatArray, wanted: SE3, steps: int = 50) -> FloatArray:
         best, least = q, self._error(q, wanted)
         for _ in range(steps):
-            step = self._pin.log6(self._place(q).actInv(wanted)).vector
+            step = self._away(q, wanted)
             if least <= _DONE:
                 break
             q = q + self._least(self._jacobian(q), step)
@@ -216,8 +229,8 @@ class ArmNumbers:
                 break
         return best
 
-    def _pink(self, wanted: SE3, lower: FloatArray, upper: FloatArray) -> FloatArray:
-        """Return joint positions near the posture, within bounds, with the hand as near as possible to `wanted`."""
+    def _pink(self, wanted: SE3, lower: FloatArray, upper: FloatArray, near: FloatArray) -> FloatArray:
+        """Return joint positions near others, within bounds, with the hand as near as possible to `wanted`."""
         pin, pink, tasks = self._pin, _module("pink"), _module("pink.tasks")
         model = self._model.copy()
         for i, joint in enumerate(model.joints[1:]):
@@ -226,7 +239,7 @@ class ArmNumbers:
                 model.upperPositionLimit[joint.idx_q] = upper[i]
             elif joint.nq == 1:
                 model.lowerPositionLimit[joint.idx_q], model.upperPositionLimit[joint.idx_q] = -1e3, 1e3
-        start = self._full(np.clip(self.arm.start, lower, upper))
+        start = self._full(np.clip(near, lower, upper))
         configuration = pink.Configuration(model, model.createData(), start)
         task = tasks.FrameTask("carried hand", 1.0, 1.0, lm_damping=1e-6)
         task.set_target(wanted)

@@ -63,7 +63,13 @@ class Resting:
         return np.zeros(6)
 
 
+def arm() -> Arguments:
+    pytest.importorskip("pinocchio")
+    return {"urdf": tr.load_example_robot("ur5_robot"), "link": "tool0"}
+
+
 MAKERS: dict[type, Callable[[], Arguments]] = {
+    tr.Arm: arm,
     signals.Ramp: lambda: {"rate": 1.0},
     signals.SecondOrder: lambda: {"start": 1.0},
     signals.Sine: lambda: {"amplitude": 1.0, "frequency": 1.0},

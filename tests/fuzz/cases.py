@@ -390,7 +390,7 @@ CONTROLLED: dict[str, dict[str, Any]] = {
         "freedoms": "all", "angular_acceleration": 50, "linear_acceleration": 20, "normal_force": 0.05,
         "friction_margin": 0.95,
     },
-    "cost": {"acceleration": 1, "contact_speed": 0, "hand_rate": 0, "tilt": 0},
+    "cost": {"acceleration": 1, "contact_speed": 0, "hand_rate": 0, "tilt": 0, "joint_acceleration": 1e-3},
     "plan": {
         "duration": 2, "nodes": 50, "method": "hermite-simpson", "coarse_nodes": 0, "position_tolerance": 1e-4,
         "rotation_tolerance": 1e-3, "refinements": 5, "starts": 0, "start_sigma": 0.1,
@@ -406,6 +406,10 @@ CONTROLLED: dict[str, dict[str, Any]] = {
     ),
     "controller.integral": {"hand_rotation": 0, "hand_position": 0, "contact": 0},
     "controller.input": {"hand_angular_acceleration": 1e-3, "hand_acceleration": 1e-3},
+    "arm": {
+        "posture": {}, "position": [0, 0, 0], "rpy": [0, 0, 0], "hand_position": [0, 0, 0], "hand_rpy": [0, 0, 0],
+        "mass": 0, "center_of_mass": [0, 0, 0], "inertia": [0, 0, 0], "margin": 0.95,
+    },
     "offset": {"contact": [0, 0, 0], "rotation": [0, 0, 0], "angle": 0},
     "noise": {"camera_period": 4e-3, "camera_delay": 4e-3, "position_sigma": 0, "angle_sigma": 0},
     "trials": {

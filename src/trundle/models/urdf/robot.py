@@ -112,7 +112,7 @@ def _add_ground(tree: Tree, surface: Shape | Ground | Hand) -> Hand | None:
     if any(surface.twist) or not surface.motion.is_still(0.0):
         tree.prescribed(TERRAIN)
         return surface
-    tree.add(BodySpec(Fixed(3), TERRAIN, parent=world, at=surface.position, orientation=_turn(surface.R_world_hand)))
+    tree.add(BodySpec(Fixed(3), TERRAIN, parent=world, at=surface.position, orientation=turned(surface.R_world_hand)))
     return None
 
 
@@ -121,7 +121,7 @@ def _grown(tree: Tree, description: UrdfTree, feet: Mapping[str, Foot], base: st
     names = _names(description)
     offset = _add_base(tree, description.bodies[0], names[0], base)
     for body, name in zip(description.bodies[1:], names[1:], strict=True):
-        tree.add(_jointed(body, name, body.parent + offset))
+        tree.add(jointed(body, name, body.parent + offset))
     parts = []
     for name, foot in feet.items():
         patch = name if isinstance(foot.shape, FlatPatch) else None
@@ -140,7 +140,8 @@ def _names(description: UrdfTree) -> list[str]:
     return names
 
 
-def _with_mass(spec: BodySpec, inertia: LinkInertia | None) -> BodySpec:
+def with_mass(spec: BodySpec, inertia: LinkInertia | None) -> BodySpec:
+    """Return a body with its mass, centre of mass and inertia, none where there is no mass."""
     if inertia is None:
         return replace(spec, com=(0.0, 0.0, 0.0))
     tensor = np.asarray(inertia.tensor)
@@ -152,27 +153,28 @@ def _with_mass(spec: BodySpec, inertia: LinkInertia | None) -> BodySpec:
 def _add_base(tree: Tree, body: MovingBody, name: str, base: str) -> int:
     """Add the base; return the number in the tree of the description's first body."""
     if base == "pose":
-        return tree.add(_with_mass(BodySpec(Free(3), name), body.inertia)).index
+        return tree.add(with_mass(BodySpec(Free(3), name), body.inertia)).index
     at = 0
     for i, (label, joint) in enumerate(_BASE_JOINTS):
         last = i == len(_BASE_JOINTS) - 1
         label_of = name if last else f"{name}-{label}"
         spec = BodySpec(joint, label_of, parent=at, at=(0.0, 0.0, 0.0), joint_name=f"base_{label}")
-        at = tree.add(_with_mass(spec, body.inertia if last else None)).index
+        at = tree.add(with_mass(spec, body.inertia if last else None)).index
     return at
 
 
-def _jointed(body: MovingBody, name: str, parent: int) -> BodySpec:
+def jointed(body: MovingBody, name: str, parent: int) -> BodySpec:
+    """Return the body of a tree, driven by its joint, on the body `parent`."""
     spec = BodySpec(
         body.motion,
         name,
         parent=parent,
-        at=_vector(body.place.p),
+        at=triple(body.place.p),
         actuated=True,
-        orientation=_turn(body.place.R),
+        orientation=turned(body.place.R),
         joint_name=body.joint,
     )
-    return _with_mass(spec, body.inertia)
+    return with_mass(spec, body.inertia)
 
 
 def _part(tree: Tree, description: UrdfTree, name: str, foot: Foot, offset: int) -> Part:
@@ -182,21 +184,23 @@ def _part(tree: Tree, description: UrdfTree, name: str, foot: Foot, offset: int)
         raise InputError(f"feet.{name}.frame", frame, "one of the links " + ", ".join(description.links))
     number, held = description.links[frame]
     place, body = held.then(foot.place), tree.specs[number + offset]
-    orientation = None if isinstance(foot.shape, Sphere | Point) else _turn(place.R)
+    orientation = None if isinstance(foot.shape, Sphere | Point) else turned(place.R)
     if isinstance(foot.shape, FlatPatch):
         raise InputError(f"feet.{name}.shape", foot.shape, "a Shape: a patch touches with its corners")
     if orientation is None:
-        return Part(name, body.name, foot.shape, _vector(place.p), friction=foot.friction, law=foot.law, whole=True)
-    spec = BodySpec(Fixed(3), f"{name}-frame", parent=number + offset, at=_vector(place.p), orientation=orientation)
+        return Part(name, body.name, foot.shape, triple(place.p), friction=foot.friction, law=foot.law, whole=True)
+    spec = BodySpec(Fixed(3), f"{name}-frame", parent=number + offset, at=triple(place.p), orientation=orientation)
     return Part(
         name, tree.add(spec).name, foot.shape, (0.0, 0.0, 0.0), friction=foot.friction, law=foot.law, whole=True
     )
 
 
-def _vector(values: FloatArray) -> tuple[float, float, float]:
+def triple(values: FloatArray) -> tuple[float, float, float]:
+    """Return three numbers as a body of a tree keeps them."""
     x, y, z = (float(v) for v in values)
     return x, y, z
 
 
-def _turn(R: FloatArray) -> tuple[tuple[float, ...], ...] | None:
-    return None if np.array_equal(R, np.eye(3)) else tuple(_vector(row) for row in R)
+def turned(R: FloatArray) -> tuple[tuple[float, ...], ...] | None:
+    """Return a rotation (3, 3) as a body of a tree keeps it: None for none."""
+    return None if np.array_equal(R, np.eye(3)) else tuple(triple(row) for row in R)

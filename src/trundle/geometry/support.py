@@ -6,9 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import casadi as ca
-import numpy as np
 
-from trundle.checks import array, positive
 from trundle.geometry.patch import Patch
 from trundle.threads import cached_property
 
@@ -119,11 +117,3 @@ class EllipsoidSupport:
 
     def _squares(self) -> ca.SX:
         return ca.SX(ca.DM([a * a for a in self.semi_axes]))
-
-
-def ellipsoid_support(semi_axes: object, rounding: float = 0.0) -> EllipsoidSupport:
-    """Return an `EllipsoidSupport` after checking `semi_axes` (2 or 3 positive numbers, m) and `rounding`."""
-    n = 2 if np.size(np.asarray(semi_axes, dtype=object)) == 2 else 3
-    axes = array("semi_axes", semi_axes, (n,), above=0.0, unit="m")
-    rho = positive("rounding", rounding, unit="m") if rounding else 0.0
-    return EllipsoidSupport(tuple(float(a) for a in axes), rho)

@@ -17,8 +17,9 @@ from trundle.geometry.level import ExpressionLevel
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build
 from trundle.geometry.shapes.corners import corners as corner_pieces
-from trundle.geometry.shapes.sizes import coordinates, length
+from trundle.geometry.shapes.sizes import Size, coordinates
 from trundle.geometry.support import EllipsoidSupport
+from trundle.parameters import checked
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Rounded(Shape):
     radius: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", length("radius", self.radius))
+        object.__setattr__(self, "radius", checked("radius", self.radius, Size))
         if not isinstance(self.shape, Shape):
             raise InputError("shape", self.shape, "a shape")
         bundle = self.shape.representations

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.geometry.boundary import Boundary
 from trundle.geometry.queries.marching import level_mesh
 from trundle.geometry.queries.sampling import NumericChart, numeric_charts, numeric_support, window
 
-FloatArray = NDArray[np.float64]
 Mesh = tuple[FloatArray, NDArray[np.intp]]
 
 

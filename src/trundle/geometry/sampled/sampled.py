@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from trundle.checks import FloatArray
 from trundle.errors import InputError, ShapeError
 from trundle.geometry.boundary import Representations
 from trundle.geometry.chart import Range
@@ -26,7 +26,6 @@ from trundle.geometry.shapes.star import harmonics
 from trundle.parameters import Range as Numbers
 from trundle.parameters import check_parameters, parameter
 
-FloatArray = NDArray[np.float64]
 if TYPE_CHECKING:
     from scipy.interpolate import BSpline
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from pathlib import Path
+from types import UnionType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -156,6 +157,13 @@ def choice(key: str, value: Any, options: Iterable[Word]) -> Word:
         if isinstance(value, str) and value == name:
             return name
     raise InputError(key, value, "one of " + ", ".join(repr(n) for n in names))
+
+
+def instance(key: str, value: object, kind: type[Kept] | UnionType, allowed: str) -> Kept:
+    """Return `value` if it is an instance of `kind`; `allowed` says in words what is."""
+    if not isinstance(value, kind):
+        raise InputError(key, value, allowed)
+    return value  # pyright: ignore[reportReturnType]
 
 
 def rotation(key: str, value: Any, tolerance: float = 1e-8) -> FloatArray:

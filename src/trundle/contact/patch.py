@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import FloatArray, array, positive, rotation
+from trundle.checks import FloatArray, array, instance, positive, rotation
 from trundle.errors import InputError
 from trundle.threads import cached_property
 
@@ -198,8 +198,7 @@ class PlacedPatch:
     def __init__(
         self, name: str, patch: FlatPatch, position: ArrayLike, R_world_patch: ArrayLike | None = None
     ) -> None:
-        if not isinstance(patch, FlatPatch):
-            raise InputError("patch", patch, "a FlatPatch")
+        instance("patch", patch, FlatPatch, "a FlatPatch")
         R = np.eye(3) if R_world_patch is None else R_world_patch
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "patch", patch)

@@ -9,7 +9,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from trundle.errors import InputError, ShapeError
+from trundle.checks import instance
+from trundle.errors import ShapeError
 from trundle.geometry.boundary import Piece, Representations, SupportLike
 from trundle.geometry.chart import Chart, ExpressionChart
 from trundle.geometry.features import features
@@ -45,8 +46,7 @@ class Rounded(Shape):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "radius", checked("radius", self.radius, Size))
-        if not isinstance(self.shape, Shape):
-            raise InputError("shape", self.shape, "a shape")
+        instance("shape", self.shape, Shape, "a shape")
         bundle = self.shape.representations
         if bundle.support is None or bundle.hull:
             raise ShapeError("shape", self.shape, "convex: only a body with a support function can be rounded")

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trundle.checks import ArrayField, Converted, FloatArray, array, number, positive
+from trundle.checks import ArrayField, Converted, FloatArray, array, instance, number, positive
 from trundle.contact.patch import PlacedPatch
 from trundle.errors import InputError
 from trundle.models.centroidal.centroidal import Push, projection_frame
@@ -33,8 +33,7 @@ class Held:
     end: float = np.inf
 
     def __post_init__(self) -> None:
-        if not isinstance(self.contact, PlacedPatch):
-            raise InputError("contact", self.contact, "a PlacedPatch")
+        instance("contact", self.contact, PlacedPatch, "a PlacedPatch")
         _interval(self.start, self.end)
 
 
@@ -54,8 +53,7 @@ class Pushed:
     end: float = np.inf
 
     def __post_init__(self) -> None:
-        if not isinstance(self.push, Push):
-            raise InputError("push", self.push, "a Push")
+        instance("push", self.push, Push, "a Push")
         _interval(self.start, self.end)
 
 
@@ -152,8 +150,7 @@ class Forecast:
         for name, kind in kinds.items():
             items = tuple(getattr(self, name))
             for i, item in enumerate(items):
-                if not isinstance(item, kind):
-                    raise InputError(f"{name}[{i}]", item, f"a {kind.__name__}")
+                instance(f"{name}[{i}]", item, kind, f"a {kind.__name__}")
             object.__setattr__(self, name, items)
         for name in ("masses", "axes"):
             times = [item.time for item in getattr(self, name)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trundle.checks import ArrayField, Converted, FloatArray, array, non_negative, positive
+from trundle.checks import ArrayField, Converted, FloatArray, array, instance, non_negative, positive
 from trundle.errors import InputError
 
 
@@ -29,8 +29,7 @@ class Capsule:
     radius: Converted[float, float] = Converted()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.link, str):
-            raise InputError("link", self.link, "the name of a link")
+        instance("link", self.link, str, "the name of a link")
         for name in ("start", "end"):
             object.__setattr__(self, name, array(name, getattr(self, name), (3,), unit="m"))
         positive("radius", self.radius, "m")
@@ -102,10 +101,8 @@ def read_clearance(given: Mapping[str, object]) -> Clearance:
     for key in given:
         if key not in fields:
             raise InputError(key, given[key], "one of the keys " + ", ".join(fields))
-    table, capsules = given.get("capsules", {}), {}
-    if not isinstance(table, Mapping):
-        raise InputError("capsules", table, "a table")
-    for name, one in table.items():
+    capsules = {}
+    for name, one in instance("capsules", given.get("capsules", {}), Mapping, "a table").items():
         try:
             capsules[name] = Capsule(**one)
         except TypeError:

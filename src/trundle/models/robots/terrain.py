@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import ArrayField, FloatArray, array
+from trundle.checks import ArrayField, FloatArray, array, instance
 from trundle.errors import InputError
 from trundle.numerics.rotations import rotation_rpy, rotation_z
 from trundle.threads import cached_property
@@ -83,8 +83,7 @@ class Terrain:
 
     def __post_init__(self) -> None:
         for i, block in enumerate(self.blocks):
-            if not isinstance(block, Block):
-                raise InputError(f"blocks[{i}]", block, "a Block")
+            instance(f"blocks[{i}]", block, Block, "a Block")
         object.__setattr__(self, "blocks", tuple(self.blocks))
 
     @property

@@ -10,7 +10,7 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import FloatArray, array, non_negative, quaternion
+from trundle.checks import FloatArray, array, choice, instance, non_negative, quaternion
 from trundle.contact.packed import ContactRows, FrameMotion
 from trundle.errors import InputError, MissingExtraError
 from trundle.models.urdf.checks import CheckedUrdf
@@ -140,8 +140,7 @@ class Articulated:
         gravity: Sequence[float] = (0.0, 0.0, -9.81),
         armature: ArrayLike | None = None,
     ) -> None:
-        if not isinstance(urdf, CheckedUrdf):
-            raise InputError("urdf", urdf, "a CheckedUrdf, as load_urdf and check_urdf return it")
+        instance("urdf", urdf, CheckedUrdf, "a CheckedUrdf, as load_urdf and check_urdf return it")
         self._pin = _pinocchio()
         for name, joint_type in urdf.joints.items():
             if joint_type in ("planar", "floating"):
@@ -307,9 +306,8 @@ class Articulated:
 
     def _frame(self, name: str) -> int:
         if name not in self._frames:
-            if name not in self.urdf.links:
-                raise InputError("frame", name, "one of the links " + ", ".join(self.urdf.links))
-            self._frames[name] = int(self._model.getFrameId(name, self._pin.FrameType.BODY))
+            link = choice("frame", name, self.urdf.links)
+            self._frames[name] = int(self._model.getFrameId(link, self._pin.FrameType.BODY))
         return self._frames[name]
 
     def _motion(self, name: str, T: FloatArray) -> FrameMotion:

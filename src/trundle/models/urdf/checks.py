@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from trundle.checks import FloatArray
+from trundle.checks import FloatArray, instance
 from trundle.errors import InputError
 from trundle.models.urdf.joints import check_joint, check_structure
 from trundle.models.urdf.xml import MAX_BYTES, number_of, numbers_of, parse_xml
@@ -117,8 +117,7 @@ def check_urdf(text: str, *, repair: bool = False) -> CheckedUrdf:
     InputError
         Naming the element, as in ``link[foot].inertial.mass.value``, and the rule.
     """
-    if not isinstance(text, str):
-        raise InputError("urdf", text, "a text")
+    instance("urdf", text, str, "a text")
     try:
         data = text.encode()
     except UnicodeEncodeError:

@@ -178,9 +178,7 @@ def _jointed(body: MovingBody, name: str, parent: int) -> BodySpec:
 def _part(tree: Tree, description: UrdfTree, name: str, foot: Foot, offset: int) -> Part:
     """The foot's shape on its body, or on a frame fixed there if its axes are turned."""
     frame = name if foot.frame is None else foot.frame
-    if frame not in description.links:
-        raise InputError(f"feet.{name}.frame", frame, "one of the links " + ", ".join(description.links))
-    number, held = description.links[frame]
+    number, held = description.links[choice(f"feet.{name}.frame", frame, description.links)]
     place, body = held.then(foot.place), tree.specs[number + offset]
     orientation = None if isinstance(foot.shape, Sphere | Point) else _turn(place.R)
     if isinstance(foot.shape, FlatPatch):

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trundle.checks import FloatArray, array, non_negative, positive
-from trundle.errors import InputError
+from trundle.checks import FloatArray, array, choice, non_negative, positive
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -57,11 +56,9 @@ class AppliedPulses:
 
     def __init__(self, view: PlantView, pulses: Sequence[ForcePulse]) -> None:
         names = {view.model.body(i).name: i for i in range(view.model.nbody)}
-        for pulse in pulses:
-            if pulse.body not in names:
-                raise InputError("push.body", pulse.body, "one of " + ", ".join(repr(name) for name in names))
         self._pulses = [
-            (names[pulse.body], pulse, np.asarray(pulse.point), np.asarray(pulse.force)) for pulse in pulses
+            (names[choice("push.body", one.body, names)], one, np.asarray(one.point), np.asarray(one.force))
+            for one in pulses
         ]
 
     def apply(self, view: PlantView, time: float) -> None:

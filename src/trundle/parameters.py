@@ -16,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import UnionType
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, Un
 
 import numpy as np
 
-from trundle.checks import array, choice, integer, number
+from trundle.checks import Converted, array, choice, integer, number
 from trundle.errors import InputError
 
 if TYPE_CHECKING:
@@ -122,6 +122,8 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 def check_parameters(owner: DataclassInstance, prefix: str = "") -> None:
     """Check every parameter of a dataclass against its range; numbers become floats, sequences of them tuples.
 
+    Fields made by `trundle.checks.vector` and the like become what they keep.
+
     A union of several types, such as ``float | Sequence[float]``, is left to the class.
 
     Raises
@@ -132,6 +134,15 @@ def check_parameters(owner: DataclassInstance, prefix: str = "") -> None:
     for one in parameters_of(type(owner)):
         clean = checked(prefix + one.name, getattr(owner, one.name), one.type)
         object.__setattr__(owner, one.name, clean)
+    for name, keep in _kept(type(owner)):
+        object.__setattr__(owner, name, keep(prefix + name, getattr(owner, name)))
+
+
+@cache
+def _kept(owner: type) -> tuple[tuple[str, Callable[[str, Any], Any]], ...]:
+    """Return the fields of a dataclass that say themselves what is kept of them."""
+    fields = ((name, field) for name, field in vars(owner).items() if isinstance(field, Converted))
+    return tuple((name, field.keep) for name, field in fields if field.keep is not None)
 
 
 class Checked:

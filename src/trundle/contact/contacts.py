@@ -10,10 +10,10 @@ import casadi as ca
 from trundle.contact.contact import Contact, Touch, given, side
 from trundle.contact.motion import Motion
 from trundle.errors import InputError
-from trundle.geometry.boundary import SupportLike
 from trundle.geometry.chart import Chart
 from trundle.geometry.level import Level
 from trundle.geometry.patch import Patch
+from trundle.geometry.support import SupportLike
 from trundle.numerics.space import dot, inverse, tangents
 
 

@@ -13,7 +13,27 @@ from trundle.threads import cached_property
 _NOTHING = 1e-300
 
 
-class Support(ABC):
+class SupportLike(ABC):
+    """What a contact asks of a convex body: `Support` and `EllipsoidSupport` give it."""
+
+    d: int
+    """Dimension, 2 or 3."""
+
+    @abstractmethod
+    def support(self, u: ca.SX) -> ca.SX:
+        """Return h(u), a scalar in m, for a direction `u` (d,) of any positive length."""
+
+    @abstractmethod
+    def point_and_radii(self, n: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Return the point (d,) and the tensor of radii (d, d), m, at the outward unit normal `n` (d,)."""
+
+    def patch(self, n: ca.SX, T: ca.SX) -> Patch:
+        """Return the `Patch` whose outward unit normal is `n` (d,), with the tangents `T` (d, d-1)."""
+        x, radii = self.point_and_radii(n)
+        return Patch(x=x, n=n, T=T, radii=radii)
+
+
+class Support(SupportLike):
     """A convex body by its support function h(n) = max over the body of n.x (theory, "Surfaces").
 
     Contract for a subclass:
@@ -25,17 +45,6 @@ class Support(ABC):
     Derived: the point with outward normal n is grad h(n); the tensor of radii dx/dn is hess h(n),
     zero along n; on the tangent plane it is the inverse of the shape operator.
     """
-
-    d: int
-
-    @abstractmethod
-    def support(self, u: ca.SX) -> ca.SX:
-        """Return h(u), a scalar in m, for a direction `u` (d,) of any positive length."""
-
-    def patch(self, n: ca.SX, T: ca.SX) -> Patch:
-        """Return the `Patch` whose outward unit normal is `n` (d,), with the tangents `T` (d, d-1)."""
-        x, radii = self.point_and_radii(n)
-        return Patch(x=x, n=n, T=T, radii=radii)
 
     def point_and_radii(self, n: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Return grad h (d,) and hess h (d, d), m, at the unit normal `n` (d,)."""
@@ -66,7 +75,7 @@ class ExpressionSupport(Support):
 
 
 @dataclass(frozen=True)
-class EllipsoidSupport:
+class EllipsoidSupport(SupportLike):
     """Ellipse (d = 2) or ellipsoid (d = 3) in closed form, with an optional rounding.
 
     h(u) = sqrt(u'Bu) + rho |u|, B = diag(a_i^2): point B n / s + rho n, radii
@@ -84,7 +93,7 @@ class EllipsoidSupport:
     rounding: float = 0.0
 
     @property
-    def d(self) -> int:
+    def d(self) -> int:  # type: ignore[override]
         """Dimension."""
         return len(self.semi_axes)
 
@@ -92,11 +101,6 @@ class EllipsoidSupport:
         """Return h(u) in m."""
         B = self._squares()
         return ca.sqrt(ca.dot(B * u, u)) + (self.rounding * ca.norm_2(u) if self.rounding else 0)
-
-    def patch(self, n: ca.SX, T: ca.SX) -> Patch:
-        """Return the `Patch` whose outward unit normal is `n`, with the tangents `T`."""
-        x, radii = self.point_and_radii(n)
-        return Patch(x=x, n=n, T=T, radii=radii)
 
     def point_and_radii(self, n: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Return the point (d,) and the tensor of radii (d, d), m, at the unit normal `n`."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from trundle.checks import instance
 from trundle.errors import ShapeError
-from trundle.geometry.boundary import Piece, Representations, SupportLike
+from trundle.geometry.boundary import Piece, Representations
 from trundle.geometry.chart import Chart, ExpressionChart
 from trundle.geometry.features import features
 from trundle.geometry.level import ExpressionLevel
@@ -19,7 +19,7 @@ from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build
 from trundle.geometry.shapes.corners import corners as corner_pieces
 from trundle.geometry.shapes.sizes import Size, coordinates
-from trundle.geometry.support import EllipsoidSupport
+from trundle.geometry.support import EllipsoidSupport, SupportLike
 from trundle.parameters import checked
 
 

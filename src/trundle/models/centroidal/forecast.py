@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trundle.checks import ArrayField, Converted, FloatArray, array, instance, number, positive
+from trundle.checks import (
+    ArrayField,
+    Converted,
+    FloatArray,
+    array,
+    instance,
+    number,
+    size,
+    vector,
+    vector_or_none,
+)
 from trundle.contact.patch import PlacedPatch
 from trundle.errors import InputError
 from trundle.models.centroidal.centroidal import Push, projection_frame
+from trundle.parameters import Checked
 
 
 @dataclass(frozen=True)
@@ -58,7 +70,7 @@ class Pushed:
 
 
 @dataclass(frozen=True)
-class MassChange:
+class MassChange(Checked):
     """The mass (kg) of what moves is `mass` from `time` (s) on.
 
     With a `position` (3,) m, world, of the body that joins or leaves, its `velocity` and its `angular_momentum`
@@ -72,20 +84,11 @@ class MassChange:
     True
     """
 
-    time: float
-    mass: float
-    position: Converted[ArrayLike | None, FloatArray | None] = Converted(None)
-    velocity: ArrayField = ArrayField((0.0, 0.0, 0.0))
-    angular_momentum: ArrayField = ArrayField((0.0, 0.0, 0.0))
-
-    def __post_init__(self) -> None:
-        number("time", self.time, unit="s")
-        positive("mass", self.mass, "kg")
-        if self.position is not None:
-            object.__setattr__(self, "position", array("position", self.position, (3,), unit="m"))
-        object.__setattr__(self, "velocity", array("velocity", self.velocity, (3,), unit="m/s"))
-        spin = array("angular_momentum", self.angular_momentum, (3,), unit="kg m2/s")
-        object.__setattr__(self, "angular_momentum", spin)
+    time: Converted[float, float] = Converted(keep=partial(number, unit="s"))
+    mass: Converted[float, float] = size("kg")
+    position: Converted[ArrayLike | None, FloatArray | None] = vector_or_none("m")
+    velocity: ArrayField = vector("m/s", (0.0, 0.0, 0.0))
+    angular_momentum: ArrayField = vector("kg m2/s", (0.0, 0.0, 0.0))
 
 
 @dataclass(frozen=True)

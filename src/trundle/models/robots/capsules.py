@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trundle.checks import ArrayField, Converted, FloatArray, array, instance, non_negative, positive
+from trundle.checks import ArrayField, Converted, FloatArray, instance, non_negative, positive, size, vector
 from trundle.errors import InputError
+from trundle.parameters import check_parameters
 
 
 @dataclass(frozen=True)
@@ -24,15 +25,13 @@ class Capsule:
     """
 
     link: str
-    start: ArrayField = ArrayField()
-    end: ArrayField = ArrayField()
-    radius: Converted[float, float] = Converted()
+    start: ArrayField = vector("m")
+    end: ArrayField = vector("m")
+    radius: Converted[float, float] = size("m")
 
     def __post_init__(self) -> None:
         instance("link", self.link, str, "the name of a link")
-        for name in ("start", "end"):
-            object.__setattr__(self, name, array(name, getattr(self, name), (3,), unit="m"))
-        positive("radius", self.radius, "m")
+        check_parameters(self)
 
     @property
     def middle(self) -> FloatArray:

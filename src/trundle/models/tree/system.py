@@ -214,6 +214,10 @@ class ContactSystem:
         """Whether a record has to say which contact it means: shapes touch in several pairs, or joints have stops."""
         return len(self.pairs) > 1 or len(self.shape_pairs) < len(self.contact_pairs)
 
+    def number(self, name: str) -> int:
+        """Return the number of the contact called `name`, or of that whose margin ``<contact>.<margin>`` is meant."""
+        return [pair.contact for pair in self.contact_pairs].index(name.split(".", 1)[0])
+
     def on_separation(self, contact: int) -> OnSeparation:
         """Return what to do when a contact comes apart; joints leave their stops."""
         return self.rules.on_separation if self.contact_pairs[contact].stop is None else "fly"

@@ -11,6 +11,7 @@ import numpy as np
 from trundle.checks import ArrayField, Converted, FloatArray, array, non_negative, number, size, vector
 from trundle.errors import InputError
 from trundle.models.inertia import check_inertia
+from trundle.models.urdf.xml import TENSOR
 from trundle.parameters import Checked
 
 Vector = tuple[float, float, float]
@@ -194,8 +195,7 @@ def _add_inertia(link: ET.Element, inertia: LinkInertia) -> None:
     element = ET.SubElement(link, "inertial")
     ET.SubElement(element, "origin", xyz=_text(inertia.com), rpy="0 0 0")
     ET.SubElement(element, "mass", value=_text([inertia.mass]))
-    entries = [("ixx", 0, 0), ("ixy", 0, 1), ("ixz", 0, 2), ("iyy", 1, 1), ("iyz", 1, 2), ("izz", 2, 2)]
-    ET.SubElement(element, "inertia", {key: _text([inertia.tensor[i, j]]) for key, i, j in entries})
+    ET.SubElement(element, "inertia", {key: _text([inertia.tensor[i, j]]) for key, i, j in TENSOR})
 
 
 def _text(values: object) -> str:

@@ -279,20 +279,16 @@ class CompiledMode:
         return LOCKED / contact_pair.shape_A.reference_length if per_meter else LOCKED
 
     def _watched(self, name: str) -> bool:
-        contact, margin = name.split(".", 1)
-        rules = self.system.rules
+        contact, margin, rules = self.system.number(name), name.split(".", 1)[1], self.system.rules
         if self.mode.rest:
             return False
-        if margin == "normal_force" and (
-            self._held_twice(contact) or self.system.on_separation(self.system.number(contact)) == "fly"
-        ):
-            return True  # even where pulling is ignored, a body lets go of one contact as long as another holds it
+        if (
+            margin == "normal_force"
+        ):  # even where pulling is ignored, a body lets go as long as another contact holds it
+            holding = sum(LAWS[self.mode.laws[i]].touching for i in self.system.pair_of(contact))
+            if holding > 1 or self.system.on_separation(contact) == "fly":
+                return True
         return not any(getattr(rules, rule) == "ignore" and margin in margins for rule, margins in IGNORED.items())
-
-    def _held_twice(self, name: str) -> bool:
-        """Whether another contact of the same two bodies touches."""
-        contacts = self.system.pair_of(self.system.number(name))
-        return sum(LAWS[self.mode.laws[i]].touching for i in contacts) > 1
 
     def function(self, name: str, *expressions: ca.SX) -> ca.Function:
         """Return (t, x, p) -> expressions of the model's x and u."""

@@ -21,6 +21,7 @@ from trundle.geometry.boundary import without_caches
 from trundle.geometry.shape import Shape
 from trundle.models.rigid_body import HandMotion
 from trundle.models.tree.tree import TreeModel
+from trundle.parameters import Checked, parameter
 from trundle.threads import cached_property, made_once
 
 Atlas = tuple[tuple[int, int], ...]
@@ -51,7 +52,7 @@ OnSeparation = Literal["stop", "fly", "ignore"]
 
 
 @dataclass(frozen=True)
-class Rules:
+class Rules(Checked):
     """What to do at the end of a mode.
 
     Attributes
@@ -60,8 +61,8 @@ class Rules:
     on_separation : "stop", "fly" or "ignore"
     """
 
-    on_slip: OnSlip = "stop"
-    on_separation: OnSeparation = "stop"
+    on_slip: OnSlip = parameter("stop", "when the friction cone is left")
+    on_separation: OnSeparation = parameter("stop", "when the force reaches zero")
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 import casadi as ca
 import numpy as np
 
-from trundle.checks import FloatArray, integer
+from trundle.checks import FloatArray, choice, integer
 from trundle.contact.choice import features_on
 from trundle.contact.laws import LAWS, ROLLING, SEPARATED, STOPPED, Law
 from trundle.contact.proximity import Proximity
@@ -217,7 +217,8 @@ class ContactSystem:
 
     def number(self, name: str) -> int:
         """Return the number of the contact called `name`, or of that whose margin ``<contact>.<margin>`` is meant."""
-        return [pair.contact for pair in self.contact_pairs].index(name.split(".", 1)[0])
+        numbers = {pair.contact: i for i, pair in enumerate(self.contact_pairs)}
+        return numbers[choice("name", name.split(".", 1)[0], numbers)]
 
     def on_separation(self, contact: int) -> OnSeparation:
         """Return what to do when a contact comes apart; joints leave their stops."""

@@ -139,7 +139,7 @@ def check_parameters(owner: DataclassInstance, prefix: str = "") -> None:
 
 
 @cache
-def _kept(owner: type) -> tuple[tuple[str, Callable[[str, Any], Any]], ...]:
+def _kept(owner: type) -> tuple[tuple[str, Callable[[str, object], object]], ...]:
     """Return the fields of a dataclass that say themselves what is kept of them."""
     fields = ((name, field) for name, field in vars(owner).items() if isinstance(field, Converted))
     return tuple((name, field.keep) for name, field in fields if field.keep is not None)

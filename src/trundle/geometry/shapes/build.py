@@ -7,10 +7,9 @@ from collections.abc import Callable
 
 import casadi as ca
 
-from trundle.geometry.boundary import SupportLike
 from trundle.geometry.chart import TURN, ExpressionChart, Range
 from trundle.geometry.level import ExpressionLevel
-from trundle.geometry.support import ExpressionSupport
+from trundle.geometry.support import ExpressionSupport, SupportLike
 
 Expression = Callable[[ca.SX], ca.SX]
 _BELT = 2.0

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trundle.checks import ArrayField, Converted, FloatArray, array, number, positive
+from trundle.checks import (
+    ArrayField,
+    Converted,
+    FloatArray,
+    array,
+    instance,
+    number,
+    size,
+    vector,
+    vector_or_none,
+)
 from trundle.contact.patch import PlacedPatch
 from trundle.errors import InputError
 from trundle.models.centroidal.centroidal import Push, projection_frame
+from trundle.parameters import Checked
 
 
 @dataclass(frozen=True)
@@ -33,8 +45,7 @@ class Held:
     end: float = np.inf
 
     def __post_init__(self) -> None:
-        if not isinstance(self.contact, PlacedPatch):
-            raise InputError("contact", self.contact, "a PlacedPatch")
+        instance("contact", self.contact, PlacedPatch, "a PlacedPatch")
         _interval(self.start, self.end)
 
 
@@ -54,13 +65,12 @@ class Pushed:
     end: float = np.inf
 
     def __post_init__(self) -> None:
-        if not isinstance(self.push, Push):
-            raise InputError("push", self.push, "a Push")
+        instance("push", self.push, Push, "a Push")
         _interval(self.start, self.end)
 
 
 @dataclass(frozen=True)
-class MassChange:
+class MassChange(Checked):
     """The mass (kg) of what moves is `mass` from `time` (s) on.
 
     With a `position` (3,) m, world, of the body that joins or leaves, its `velocity` and its `angular_momentum`
@@ -74,20 +84,11 @@ class MassChange:
     True
     """
 
-    time: float
-    mass: float
-    position: Converted[ArrayLike | None, FloatArray | None] = Converted(None)
-    velocity: ArrayField = ArrayField((0.0, 0.0, 0.0))
-    angular_momentum: ArrayField = ArrayField((0.0, 0.0, 0.0))
-
-    def __post_init__(self) -> None:
-        number("time", self.time, unit="s")
-        positive("mass", self.mass, "kg")
-        if self.position is not None:
-            object.__setattr__(self, "position", array("position", self.position, (3,), unit="m"))
-        object.__setattr__(self, "velocity", array("velocity", self.velocity, (3,), unit="m/s"))
-        spin = array("angular_momentum", self.angular_momentum, (3,), unit="kg m2/s")
-        object.__setattr__(self, "angular_momentum", spin)
+    time: Converted[float, float] = Converted(keep=partial(number, unit="s"))
+    mass: Converted[float, float] = size("kg")
+    position: Converted[ArrayLike | None, FloatArray | None] = vector_or_none("m")
+    velocity: ArrayField = vector("m/s", (0.0, 0.0, 0.0))
+    angular_momentum: ArrayField = vector("kg m2/s", (0.0, 0.0, 0.0))
 
 
 @dataclass(frozen=True)
@@ -152,8 +153,7 @@ class Forecast:
         for name, kind in kinds.items():
             items = tuple(getattr(self, name))
             for i, item in enumerate(items):
-                if not isinstance(item, kind):
-                    raise InputError(f"{name}[{i}]", item, f"a {kind.__name__}")
+                instance(f"{name}[{i}]", item, kind, f"a {kind.__name__}")
             object.__setattr__(self, name, items)
         for name in ("masses", "axes"):
             times = [item.time for item in getattr(self, name)]

@@ -86,7 +86,7 @@ def robot_from_urdf(
     (23, 1)
     """
     choice("base", base, ("pose", "joints"))
-    rules, surface = _rules(on_slip, on_separation), Plane() if ground is None else ground
+    rules, surface = Rules(on_slip, on_separation), Plane() if ground is None else ground
     tree = Tree(3, array("gravity", gravity, (3,), unit="m/s2").tolist())
     moving = _add_ground(tree, surface)
     parts = _grown(tree, urdf_tree(urdf), feet or {}, base)
@@ -94,11 +94,6 @@ def robot_from_urdf(
     origins = {spec.name: (0.0,) * 3 for spec in tree.specs if spec.joint.size}
     mu = non_negative("friction", friction)
     return RollingTree(tree, parts, terrain, mu, ROLLING.name, rules, origins=origins, base=TERRAIN, moving=moving)
-
-
-def _rules(on_slip: OnSlip, on_separation: OnSeparation) -> Rules:
-    after = choice("on_separation", on_separation, ("stop", "fly", "ignore"))
-    return Rules(choice("on_slip", on_slip, ("stop", "slide", "ignore")), after)
 
 
 def _add_ground(tree: Tree, surface: Shape | Ground | Hand) -> Hand | None:
@@ -180,9 +175,7 @@ def jointed(body: MovingBody, name: str, parent: int) -> BodySpec:
 def _part(tree: Tree, description: UrdfTree, name: str, foot: Foot, offset: int) -> Part:
     """The foot's shape on its body, or on a frame fixed there if its axes are turned."""
     frame = name if foot.frame is None else foot.frame
-    if frame not in description.links:
-        raise InputError(f"feet.{name}.frame", frame, "one of the links " + ", ".join(description.links))
-    number, held = description.links[frame]
+    number, held = description.links[choice(f"feet.{name}.frame", frame, description.links)]
     place, body = held.then(foot.place), tree.specs[number + offset]
     orientation = None if isinstance(foot.shape, Sphere | Point) else turned(place.R)
     if isinstance(foot.shape, FlatPatch):

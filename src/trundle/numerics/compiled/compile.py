@@ -35,7 +35,6 @@ __all__ = [
     "find_compiler",
     "function_source",
     "library_source",
-    "native_function",
 ]
 
 # Generated code is one straight line: -O2, -O3 and -march=native were measured to be no faster, but slower to compile.
@@ -43,8 +42,6 @@ FLAGS: tuple[str, ...] = ("-O1", "-fno-math-errno")
 LINK_FLAGS: tuple[str, ...] = ("-fPIC", "-shared")
 _PROBE = "#include <math.h>\ndouble trundle_probe(double x) { return sin(x); }\n"
 _ADVICE = "runs take 10 to 100 times longer; install gcc (Debian, Ubuntu: apt install gcc libc6-dev) or set CC"
-
-_libraries: dict[str, Path] = {}
 
 
 @dataclass(frozen=True)
@@ -95,11 +92,9 @@ def compile_function(function: ca.Function, *, flags: Sequence[str] = FLAGS, der
     if path is None:
         return function
     try:
-        compiled = ca.external(name, str(path))
+        return ca.external(name, str(path))
     except RuntimeError as error:
         raise CompileError(f"the compiled function {name} cannot be loaded: {error}") from error
-    _libraries[name] = path
-    return compiled
 
 
 def compile_library(
@@ -233,16 +228,6 @@ class NativeFunction:
         self.work_sizes = tuple(max(size.value, least) for size, least in zip(sizes, (3, 1, 1, 1), strict=True))
         library[f"{name}_incref"]()
         self.memory = int(library[f"{name}_checkout"]())
-
-
-def native_function(function: ca.Function) -> NativeFunction | None:
-    """Return the C function behind one of `compile_function`, or of the VM (compiled here); None without a compiler."""
-    name = function.name()
-    path = _libraries.get(name)
-    if path is None:
-        name, source = function_source(function)
-        path = compile_library(name, source)
-    return None if path is None else NativeFunction(path, name)
 
 
 def renamed(function: ca.Function, name: str, *, dense: bool = False) -> ca.Function:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trundle.checks import FloatArray, integer, positive
+from trundle.checks import FloatArray, choice, integer, positive
 from trundle.errors import InputError
 from trundle.numerics.qp.qp import TOLERANCE, QpSolution, QpSolver, unsolved
 from trundle.status import Status
@@ -91,9 +91,7 @@ class PersistentQp:
         self._ready = False
         self._solver = piqp.SparseSolver()
         settings = self._solver.settings
-        if layout not in LAYOUTS:
-            raise InputError("layout", layout, "one of " + ", ".join(map(repr, LAYOUTS)))
-        settings.kkt_solver = getattr(piqp, layout)
+        settings.kkt_solver = getattr(piqp, choice("layout", layout, LAYOUTS))
         settings.eps_abs = settings.eps_duality_gap_abs = positive("accuracy", accuracy)
         settings.eps_rel = settings.eps_duality_gap_rel = 0.0
         settings.tau = 0.999  # of the way to a bound, 0.99 else: up to half a step less

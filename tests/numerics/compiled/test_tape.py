@@ -34,7 +34,11 @@ def test_every_operation_bitwise_as_the_virtual_machine():
     f = ca.Function("operations", [X, Y], [ca.vertcat(*parts), ca.SX(0, 3)])
     special = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 0.3]
     rng = np.random.default_rng(0)
-    batches = [np.tile(special, (2, 1)), rng.permutation(np.tile(special, (2, 1)), axis=1), rng.normal(size=(2, POINTS))]
+    batches = [
+        np.tile(special, (2, 1)),
+        rng.permutation(np.tile(special, (2, 1)), axis=1),
+        rng.normal(size=(2, POINTS)),
+    ]
     tape, plain = at_points(f), f.map(POINTS)
     for values in batches:
         got, empty = tape(*values[:, None])

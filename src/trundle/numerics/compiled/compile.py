@@ -182,8 +182,8 @@ def library_source(
     """Return the C names and the C source of named functions.
 
     A C name is ``trundle_<name>_<digest of the source>``, or with the `digest` of what the source follows from: never
-    the name of a function of the C library, and another one for each other source. With `derivatives` the Jacobians are there too. With `dense` all outputs are written in
-    full, column by column.
+    the name of a function of the C library, and another one for each other source. With `derivatives` the Jacobians are
+    there too. With `dense` all outputs are written in full, column by column.
     """
     generator = ca.CodeGenerator("generated", {"with_header": False, "cpp": False, "verbose": False})
     marks = []

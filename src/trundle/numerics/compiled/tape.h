@@ -1,13 +1,14 @@
 /* Runs the instructions of a CasADi function, each at POINTS points at once: bitwise as CasADi's virtual machine. */
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef double points __attribute__((vector_size(8 * POINTS)));
 
 typedef struct {
     const int *in_size, *out_size; /* nonzeros of one point */
     const double *constants;
-    const uint64_t *begin, *end; /* operation: 7 bits; result, first and second operand: 19 bits each */
+    const char *begin, *end; /* words of 8 bytes; operation: 7 bits; result, first and second operand: 19 bits each */
 } tape;
 
 #define EACH(F) for (int p = 0; p < POINTS; p++) { F; }
@@ -16,9 +17,11 @@ typedef struct {
 
 static int run(const tape *f, const double **arg, double **res, double *memory) {
     points *w = (points *)(((uintptr_t)memory + sizeof(points) - 1) & ~(uintptr_t)(sizeof(points) - 1));
-    for (const uint64_t *t = f->begin; t < f->end; t++) {
-        unsigned o = *t >> 7 & 0x7ffff, a = *t >> 26 & 0x7ffff, b = *t >> 45;
-        switch (*t & 127) {
+    for (const char *t = f->begin; t < f->end; t += 8) {
+        uint64_t word;
+        memcpy(&word, t, 8);
+        unsigned o = word >> 7 & 0x7ffff, a = word >> 26 & 0x7ffff, b = word >> 45;
+        switch (word & 127) {
             case INPUT: { points r; EACH(r[p] = arg[a] ? arg[a][p * f->in_size[a] + b] : 0.0) w[o] = r; } break;
             case OUTPUT: if (res[b]) EACH(res[b][p * f->out_size[b] + o] = w[a][p]) break;
             case CONSTANT: { points r; EACH(r[p] = f->constants[a]) w[o] = r; } break;

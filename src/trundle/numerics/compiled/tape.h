@@ -13,7 +13,8 @@ typedef struct {
 
 #define EACH(F) for (int p = 0; p < POINTS; p++) { F; }
 #define TOGETHER(CODE, F) case CODE: w[o] = F; break;
-#define APART(CODE, F) case CODE: { points r; EACH(double x = w[a][p]; double y = w[b][p]; (void)y; r[p] = F) w[o] = r; } break;
+#define APART(CODE, F) \
+    case CODE: { points r; EACH(double x = w[a][p]; double y = w[b][p]; (void)y; r[p] = F) w[o] = r; } break;
 
 static int run(const tape *f, const double **arg, double **res, double *memory) {
     points *w = (points *)(((uintptr_t)memory + sizeof(points) - 1) & ~(uintptr_t)(sizeof(points) - 1));

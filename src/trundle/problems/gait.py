@@ -24,6 +24,7 @@ TORQUES: Mapping[str, float] = {
     "knee": 40.0,
     "ankle_pitch": 110.0,
     "ankle_roll": 15.0,
+    "toe": 15.0,
     "shoulder_pitch": 6.0,
     "shoulder_roll": 5.0,
     "shoulder_yaw": 3.0,
@@ -176,6 +177,8 @@ class Gait:
         if avatar.right is not None and (self.periodicity == "mirrored" or self.sole == "flat" or self.stretch):
             allowed = "'full', sole 'rolling' and no stretch, where the right foot is not the left one's image"
             raise InputError("periodicity", self.periodicity, allowed)
+        if avatar.toes is not None and (self.impacts or self.sole == "flat" or self.stretch):
+            raise InputError("toes", "feet of two segments", "left out for flat soles, impacts and stretch")
         if self.stretch is not None:
             avatar.stretched([1.0] * 3)
         length = float(avatar.foot.sole.points_with_normal([1.0, 0.0, 0.0])[0][0])

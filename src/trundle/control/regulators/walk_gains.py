@@ -25,7 +25,7 @@ class WalkReference(Protocol):
     """What is read of a planned walk, such as `trundle.plan.walk.plan.WalkPlan`.
 
     q (base x, y, z, yaw, pitch, roll, then joints) and nu at the N + 1 times; torques (N, n_u) and which of the two
-    feet stand (N, 2) in the intervals; the mirror (n, n) that makes the next step, or None of a full cycle. An
+    feet stand (N, 2), or the four contacts of feet with toes, in the intervals; the mirror (n, n) that makes the next step, or None of a full cycle. An
     interval of no length lies between the rates before and after an impact.
     """
 
@@ -46,12 +46,12 @@ class WalkReference(Protocol):
 
     @property
     def torque(self) -> FloatArray:
-        """Of the joints (N, n - 6), N m."""
+        """Of the joints' motors (N, n - 6), N m; a joint whose torques are all zero has none."""
         ...
 
     @property
     def standing(self) -> FloatArray:
-        """Whether each foot stands (N, 2)."""
+        """Whether each contact bears (N, C); the left foot's first, mirrored the right one's."""
         ...
 
     @property
@@ -135,7 +135,7 @@ def walk_gains(
     Parameters
     ----------
     robot : RollingTree
-        ``robot_from_urdf(..., base="joints")`` with two feet, the left one first.
+        ``robot_from_urdf(..., base="joints")`` with the walk's contacts, in its order.
     walk : WalkReference
     weights : WalkWeights, optional
     references : (n_u,) N m, optional
@@ -148,12 +148,16 @@ def walk_gains(
     """
     model = robot.system.model()
     n = model.nv
-    if model.x.shape[0] != 2 * n or len(model.constraints) != 2:
-        raise InputError("robot", len(model.constraints), 'a robot with base="joints" and two feet without coordinates')
+    contacts = np.shape(walk.standing)[1]
+    if model.x.shape[0] != 2 * n or len(model.constraints) != contacts:
+        allowed = f'a robot with base="joints" and {contacts} contacts without coordinates'
+        raise InputError("robot", len(model.constraints), allowed)
     array("walk.q", walk.q, (len(walk.times), n))
     sizes = _references(walk) if references is None else array("references", references, (n - 6,), above=0.0)
     chosen = WalkWeights() if weights is None else weights
-    maps = _Maps(robot)
+    maps, driven = _Maps(robot), np.any(walk.torque, axis=0)
+    if walk.mirror is not None:
+        driven |= np.abs(walk.mirror[6:, 6:]) @ driven > 0
     times, A, B = [], [], []
     for k, h in enumerate(np.diff(walk.times)):
         if h == 0.0:  # an impact
@@ -166,7 +170,7 @@ def walk_gains(
             q, nu, _, _ = walk.at(times[-1])
             a, b = maps.differences(walk.standing[k], np.concatenate([q, nu]), walk.torque[k], h / parts)
             A.append(a)
-            B.append(b)
+            B.append(b * driven)
     steps = np.diff([*times, walk.times[-1]])
     S = image(walk, 2 * n)
     Q, R = np.diag(chosen.state(n, ankles_of(robot))), np.diag(1.0 / (chosen.torque * sizes) ** 2)

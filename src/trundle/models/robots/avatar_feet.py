@@ -68,7 +68,8 @@ class Toes:
 
     Examples
     --------
-    >>> toes = tr.Toes(tr.Ellipsoid([0.045, 0.045, 0.02]), (0.145, 0.0, -0.065), (0.12, 0.0, -0.06))
+    >>> from trundle.models.robots.avatar_feet import Toes
+    >>> toes = Toes(tr.Ellipsoid([0.045, 0.045, 0.02]), (0.145, 0.0, -0.065), (0.12, 0.0, -0.06))
     >>> [joint.name for joint in tr.build_avatar().with_toes(toes).robot.joints][-2:]
     ['left_toe', 'right_toe']
     """

@@ -75,11 +75,11 @@ class Walk:
         self.data = self.model.createData()
         names = [str(name) for name in self.model.names][2:]
         self.order = [[str(name) for name in run["joint"]].index(name) for name in names]
-        self.contacts = [str(name) for name in run["contact"]]
-        self.frames = [self.model.getFrameId(f"{contact}_foot") for contact in self.contacts]
+        self.names = [str(name) for name in run["contact"]]
+        self.frames = [self.model.getFrameId(f"{contact}_foot") for contact in self.names]
         self.sole = Sole(self.walk["sole"])
         right = Sole(self.walk.get("right_sole", self.walk["sole"]))
-        toes = [Sole(self.walk["toe_sole"])] * (len(self.contacts) - 2)
+        toes = [Sole(self.walk["toe_sole"])] * 2 if "toe_sole" in self.walk else []
         self.soles = (self.sole, *toes, right)
 
     @cached_property
@@ -115,14 +115,14 @@ class Walk:
     def standing(self) -> NDArray[np.bool_]:
         """Which contacts bear in each interval (n - 1, C); the first ones are on the left, mirrored in the last."""
         names = self.walk["standing"]
-        sides = {name: [contact in stands for contact in self.contacts] for name, stands in names.items()}
+        sides = {name: [contact in stands for contact in self.names] for name, stands in names.items()}
         flipped = {_other(name): stands[::-1] for name, stands in sides.items()}
         return np.array([(flipped | sides)[str(name)] for name in self.run["phase"][:-1]])
 
     @cached_property
     def bearing(self) -> NDArray[np.bool_]:
         """Of each contact, whether its foot bears anywhere (n - 1, C)."""
-        half = len(self.contacts) // 2
+        half = len(self.names) // 2
         sides = [np.any(part, axis=1, keepdims=True) for part in (self.standing[:, :half], self.standing[:, half:])]
         return np.repeat(np.hstack(sides), half, axis=1)
 
@@ -209,7 +209,7 @@ class Walk:
     def _mid_swings(self) -> list[tuple[float, int]]:
         """Return time and contact of the middle of every swing."""
         found = []
-        for i in range(len(self.contacts)):
+        for i in range(len(self.names)):
             for first, last in _runs(~self.bearing[:, i]):
                 found.append((float(self.run.time[first] + self.run.time[last + 1]) / 2, i))
         if not found:
@@ -272,7 +272,7 @@ class Walk:
     def looks(self) -> dict[str, float]:
         """Return gait parameters: contact and ankle at touch-down and lift-off, arm swing, phases, step size."""
         behind, ahead = [], []
-        for i, last_one in ((0, len(self.contacts) // 2 - 1), (-1, len(self.contacts) // 2)):
+        for i, last_one in ((0, len(self.names) // 2 - 1), (-1, len(self.names) // 2)):
             for first, last in _runs(~self.bearing[:, i]):
                 for k, j, values, sign in ((last + 1, i, behind, -1.0), (first, last_one, ahead, 1.0)):
                     if 0 < k < len(self.run) - 1:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from trundle.models.robots.avatar_feet import Toes
 from trundle.problems.gait import Gait
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import Array, DataFile, Mass, ScenarioTable, Table, Text, fault, table_of
@@ -26,6 +27,7 @@ _Joint = Literal[
     "knee",
     "ankle_pitch",
     "ankle_roll",
+    "toe",
     "shoulder_pitch",
     "shoulder_roll",
     "shoulder_yaw",
@@ -53,6 +55,20 @@ class RollingFootTable(Table):
     center: Annotated[tuple[_Place, _Place, _Place], Array, Allowed("3 lengths, each from -1 to 1 (m)")] = Field(
         description="m, of the shape, from the ankle; its lowest point is below the ankle"
     )
+
+
+class ToeTable(table_of(Toes, ["center", "joint", "mass", "stiffness", "damping", "torque"])):
+    """Toes on a hinge across the foot, with a rolling sole of their own; the foot's is then that behind them."""
+
+    shape: Annotated[EllipsoidTable | SuperellipsoidTable | SphereTable, Field(discriminator="type")] = Field(
+        description="of the toes' sole, axes as the foot's"
+    )
+
+
+class FootTable(RollingFootTable):
+    """The rolling soles of a foot of one segment or two."""
+
+    toe: ToeTable | None = Field(default=None, description="of both feet; left out: a foot of one piece")
 
 
 WALK = ("speed", "friction", "clearance", "clearance_ends", "landing", "rolling_on")
@@ -132,7 +148,7 @@ class WalkingWalk(ScenarioTable):
     kind: Literal["walking"]
     task: Literal["walk"]
     avatar: AvatarTable = AvatarTable()
-    foot: RollingFootTable | None = None
+    foot: FootTable | None = None
     right_foot: RollingFootTable | None = None
     walk: WalkTable = WalkTable()
     phases: WalkPhasesTable = WalkPhasesTable()

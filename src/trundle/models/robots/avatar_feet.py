@@ -79,7 +79,7 @@ class Toes:
     joint: tuple[float, float, float] = field(metadata={"text": "m, of the hinge across the foot, from the ankle"})
     mass: Mass = parameter(0.15, "kg, of the toes, a part of the foot's")
     stiffness: Spring = parameter(20.0, "N m/rad, of the hinge's spring, at rest in line with the foot")
-    damping: Spring = parameter(0.2, "N m s/rad")
+    damping: Spring = parameter(0.05, "N m s/rad")
     torque: Torque = parameter(0.0, "N m, largest of a motor at the hinge; 0: passive")
 
     def __post_init__(self) -> None:

@@ -55,7 +55,7 @@ def other(name: str) -> str:
 
 
 def supports(gait: Gait, sole: Sole, toes: bool) -> tuple[Support, ...]:
-    """Return the phases of the cycle; a foot with toes lands on its heel, stands on both segments, leaves on its toes."""
+    """Return the phases of the cycle; a foot with toes lands on its heel, stands on both segments, then on its toes."""
     first = sole.modes[0]
     trailing, leading = gait.trailing or first, gait.leading or first
     behind = f"left_{TOE}" if toes else "left"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from trundle.control.regulators.walk_gains import WalkWeights, ankles_of, walk_gains
-from trundle.control.regulators.walk_replay import WalkTracking, replay_walk, walking_robot
+from trundle.control.regulators.walk_replay import WalkTracking, _landings, replay_walk, walking_robot
 from trundle.errors import InputError
 from trundle.models.robots.avatar import build_avatar
 from trundle.models.urdf.robot import robot_from_urdf
@@ -141,3 +141,12 @@ def test_the_plan_goes_by_touch_downs_and_mirrors_every_other_step(plan: Plan, r
     assert x[0] == pytest.approx(plan.q[-1, 0], abs=0.01)
     policy.reset()
     assert policy.steps == 0
+
+
+def test_a_foot_lands_once_however_many_of_its_contacts_do(plan: Plan) -> None:
+    """Both feet of two segments: on both, on the toes, on the toes and the other heel; the toes land after the heel."""
+    left, right = [1, 1, 0, 0], [0, 0, 1, 1]
+    standing = np.array([left, [0, 1, 0, 0], [0, 1, 0, 1], right, [0, 0, 1, 0], [1, 0, 1, 0], left], dtype=bool)
+    times = np.arange(len(standing) + 1.0)
+    walk = replace(plan, times=times, standing=standing)
+    assert _landings(walk) == [(0.0, 2.0, 3), (3.0, 5.0, 0)]

@@ -17,10 +17,15 @@ from trundle.systems.walking.metrics import general
 
 pytest.importorskip("pinocchio")
 EXAMPLE = Path(__file__).parents[3] / "examples" / "flat_feet_walk.toml"
+TOES = EXAMPLE.with_name("toe_walk.toml")
 COARSE = ("plan.intervals=[8, 3]", "plan.steps=2", "replay.steps=0")
 
 
 FOOT = 'foot={shape={type="ellipsoid", semi_axes=[0.121, 0.055, 0.045]}, center=[-0.003, 0.0, -0.05]}'
+
+
+TOE = '{shape={type="ellipsoid", semi_axes=[0.06, 0.045, 0.03]}, center=[0.12, 0, 0], joint=[0.1, 0, 0], mass=0.1}'
+TOE_FOOT = FOOT[:-1] + f", toe={TOE}}}"
 
 
 @pytest.fixture(scope="module")
@@ -150,6 +155,26 @@ def test_a_blunt_sole_is_walked_on(tmp_path):
 
 
 @pytest.mark.slow
+def test_the_example_of_toes_holds_what_pinocchio_finds(tmp_path):
+    """Forces at four contacts and springs at two hinges, recomputed from the file."""
+    done = run(load_scenario(TOES, ("plan.intervals=[10, 3]", "plan.steps=2")), tmp_path / "run", plots=False)
+    record = load_trajectory(done.directory / "trajectory-toes.nc")
+    assert (record.status, record.feasible) == (Status.SUCCESS, True)
+    assert [str(name) for name in record["contact"]] == ["left", "left_toe", "right_toe", "right"]
+    assert {str(name) for name in record["phase"]} == {
+        f"{kind} {side}" for kind in ("single", "toe", "double") for side in ("left", "right")
+    }
+    values = general(record)
+    assert max(values["base_residual"], values["torque_residual"]) <= 1e-6
+    assert max(values["stance_gap_nodes"], values["slip_nodes"]) <= 1e-6
+    assert values["energy_balance"] <= 0.02
+    assert values["friction_use"] <= 1.0
+    assert values["swing_clearance"] >= 0.01
+    assert values["touch_down_behind"] > 0
+    assert values["cost"] > general(load_trajectory(done.directory / "trajectory.nc"))["cost"]
+
+
+@pytest.mark.slow
 def test_a_walk_of_ones_own_is_set_beside_its_part_on_rolling_feet(walked):
     record = load_trajectory(walked.directory / "trajectory.nc")
     values = compute("my-walk", record, {"rolling": record})
@@ -190,6 +215,11 @@ def test_the_example_of_flat_feet_stands_on_face_line_and_point():
         (FOOT.replace("-0.05]", "0.05]"), "foot.center"),
         ("right_" + FOOT.replace("-0.05]", "0.05]"), "right_foot.center"),
         ("right_" + FOOT, "phases.periodicity"),
+        (TOE_FOOT.replace("mass=0.1", "mass=5.0"), "foot.toe.mass"),
+        (TOE_FOOT.replace("0.06, 0.045", "0.0, 0.045"), "foot.toe.shape.semi_axes"),
+        (TOE_FOOT.replace("mass=0.1", "damping=-1.0"), "foot.toe.damping"),
+        (TOE_FOOT.replace("toe=", "tow="), "foot.tow"),
+        ("right_" + TOE_FOOT, "right_foot.toe"),
         ("avatar.stretch=[1.2, 0.8]", "avatar.stretch"),
         ('avatar={sole="flat", stretch=[0.8, 1.2]}', "avatar.stretch"),
     ],
@@ -197,3 +227,9 @@ def test_the_example_of_flat_feet_stands_on_face_line_and_point():
 def test_bad_input_is_refused(change, message):
     with pytest.raises(InputError, match=message):
         build(load_scenario("walk-flat", [change]))
+
+
+@pytest.mark.parametrize("change", ["phases.impacts=true", 'avatar.sole="flat"', "avatar.stretch=[0.8, 1.2]"])
+def test_toes_are_refused_where_feet_are_of_one_piece(change):
+    with pytest.raises(InputError, match=r"foot\.toe"):
+        build(load_scenario("walk-flat", [TOE_FOOT, change]))

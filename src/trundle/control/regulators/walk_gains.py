@@ -27,9 +27,9 @@ _DISTANCE = 1e-5
 class WalkReference(Protocol):
     """What is read of a planned walk, such as `trundle.plan.walk.plan.WalkPlan`.
 
-    q (base x, y, z, yaw, pitch, roll, then joints) and nu at the N + 1 times; torques (N, n_u) and which of the two
-    feet stand (N, 2), or the four contacts of feet with toes, in the intervals; the mirror (n, n) that makes the next step, or None of a full cycle. An
-    interval of no length lies between the rates before and after an impact.
+    q (base x, y, z, yaw, pitch, roll, then joints) and nu at the N + 1 times; torques (N, n_u) and which
+    contacts bear (N, C) in the intervals, two, or four of feet with toes; the mirror (n, n) that makes the next step,
+    or None of a full cycle. An interval of no length lies between the rates before and after an impact.
     """
 
     @property

@@ -29,9 +29,9 @@ _UPRIGHT = np.array([np.inf, 0.2, 0.1, 0.3, 0.3, 0.3])
 
 
 def walking_robot(avatar: Avatar, gravity: FloatArray | None = None, friction: float = 1.0) -> RollingTree:
-    """Return the avatar on its rolling feet (and toes, with their springs) on a plane, which may slip, leave and land, as `simulate` takes it.
+    """Return the avatar on its rolling feet on a plane, which may slip, leave and land, as `simulate` takes it.
 
-    Its base hangs on six joints: x = (q, nu) of a `trundle.plan.walk.plan.WalkPlan`.
+    Toes have their springs. Its base hangs on six joints: x = (q, nu) of a `trundle.plan.walk.plan.WalkPlan`.
     """
     foot = {f"{side}_foot": Foot(foot.sole, position=foot.center.tolist()) for side, foot in avatar.feet.items()}
     robot = robot_from_urdf(

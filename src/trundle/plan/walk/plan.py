@@ -37,8 +37,8 @@ class WalkPlan:
     torque : (N, n - 6) N m
         Of the joints' motors; `springs` come on top.
     force, moment, point : (N, C, 3) N, N m, m
-        On the left and the right foot, C = 2 (between them on the left and the right toes, C = 4), world, at the middle of the interval: the force at ``point`` and the moment
-        about it (zero of a rolling sole).
+        On the left and the right foot (C = 2; of feet with toes C = 4, those between them), world, at the middle of
+        the interval: the force at ``point`` and the moment about it (zero of a rolling sole).
     standing : (N, C) bool
         Whether the left, the right foot stands.
     phase : (N,) int

@@ -65,7 +65,9 @@ def record_walk(walking: Walking, plan: WalkPlan, steps: int) -> Trajectory:
         "body_position": places.reshape(len(places), -1, 3),
         "body_quaternion": _quaternions(turns.reshape(len(turns), -1, 3, 3)),
     }
-    dataset = make_dataset(ROBOT, whole.times, arrays, bodies=names, contacts=list(walking.soles), joints=walking.joints)
+    dataset = make_dataset(
+        ROBOT, whole.times, arrays, bodies=names, contacts=list(walking.soles), joints=walking.joints
+    )
     return Trajectory(dataset, plan.status, feasible(plan), _metadata(walking, plan, steps), scene)
 
 

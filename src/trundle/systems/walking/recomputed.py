@@ -15,9 +15,11 @@ from scipy.spatial.transform import Rotation
 from trundle.errors import InputError, MissingExtraError
 from trundle.numerics.rotations import skew
 from trundle.records import Trajectory
+from trundle.scenarios.shapes import registered
 from trundle.threads import cached_property
 
 Array = NDArray[np.float64]
+_NORMS = ("sphere", "ellipsoid", "superellipsoid")
 _STEP = 1e-30
 _STEPS = 1j * _STEP * np.eye(3)
 _BETWEEN = (0.2, 0.4, 0.5, 0.6, 0.8)
@@ -33,6 +35,8 @@ class Sole:
         """Return the lowest point (3,) of a foot with the orientation R, or the middle of a flat sole."""
         if self.shape["type"] == "flat":
             return np.mean(self.shape["corners"], axis=0)
+        if self.shape.get("shape", "ellipsoid") not in _NORMS:
+            return np.array(self.shape["center"]) + registered(self.shape["shape"]).points_with_normal(-R[2])[0]
         # The gradient of the support function at -R'e_z, by complex steps.
         return np.array(self.shape["center"]) + [_support(self.shape, -R[2] + step).imag / _STEP for step in _STEPS]
 
@@ -44,10 +48,7 @@ class Sole:
 
 def _support(shape: Mapping[str, Any], u: NDArray[np.complex128]) -> np.complex128:
     """Return h(u) of a sphere, an ellipsoid or a superellipsoid: the dual norm of its exponents."""
-    kind = shape.get("shape", "ellipsoid")
-    if kind not in ("sphere", "ellipsoid", "superellipsoid"):
-        raise InputError("walk.sole.shape", kind, "sphere, ellipsoid or superellipsoid")
-    axes = np.full(3, shape["radius"]) if kind == "sphere" else np.array(shape["semi_axes"])
+    axes = np.full(3, shape["radius"]) if shape.get("shape") == "sphere" else np.array(shape["semi_axes"])
     p, q = np.broadcast_to(shape.get("exponents", 2.0), 2)
     rounding, length = float(shape.get("rounding", 0.0)), np.sqrt(u @ u)
     blunt = rounding if max(p, q) > 2.0 else 0.0

@@ -155,7 +155,7 @@ def test_a_foot_of_two_segments_stands_on_both_and_leaves_over_its_toes(tmp_path
 
 
 def test_toes_need_rolling_soles_that_land_at_rest():
-    for wrong in ({"sole": "flat"}, {"impacts": True}, {"stretch": (0.8, 1.2)}):
+    for wrong in ({"sole": "flat"}, {"impacts": True}, {"stretch": (0.8, 1.2)}, {"rolling_on": 0.0}):
         with pytest.raises(InputError, match="toes"):
             Gait(**wrong).check(on_toes())
 

@@ -158,9 +158,7 @@ def walk_gains(
     array("walk.q", walk.q, (len(walk.times), n))
     sizes = _references(walk) if references is None else array("references", references, (n - 6,), above=0.0)
     chosen = WalkWeights() if weights is None else weights
-    maps, driven = _Maps(robot), np.any(walk.torque, axis=0)
-    if walk.mirror is not None:
-        driven |= np.abs(walk.mirror[6:, 6:]) @ driven > 0
+    maps, driven = _Maps(robot), _largest(walk) > 0
     times, A, B = [], [], []
     for k, h in enumerate(np.diff(walk.times)):
         if h == 0.0:  # an impact
@@ -203,10 +201,16 @@ def image(walk: WalkReference, size: int) -> FloatArray:
     return np.eye(size) if walk.mirror is None else np.asarray(np.kron(np.eye(2), walk.mirror), dtype=np.float64)
 
 
-def _references(walk: WalkReference) -> FloatArray:
+def _largest(walk: WalkReference) -> FloatArray:
+    """Return the largest planned torque (n_u,) of each joint and its mirror image, N m."""
     largest = np.max(np.abs(walk.torque), axis=0)
     if walk.mirror is not None:
         largest = np.maximum(largest, np.abs(walk.mirror[6:, 6:]) @ largest)
+    return largest
+
+
+def _references(walk: WalkReference) -> FloatArray:
+    largest = _largest(walk)
     return np.maximum(largest, 0.05 * np.max(largest))
 
 

@@ -489,7 +489,7 @@ BY_KIND: dict[str, dict[str, Any]] = {
     },
     "walking": {
         "avatar.sex": "male", "avatar.sole": "rolling", "walk.speed": 1.2, "walk.slope": 0, "walk.friction": 0.8,
-        "walk.clearance": 0.02, "walk.clearance_ends": 0, "walk.landing": -0.09, "phases.impacts": False,
+        "walk.clearance": 0.02, "walk.clearance_ends": 0.125, "walk.landing": -0.09, "phases.impacts": False,
         "phases.periodicity": "mirrored", "phases.single": [0.2, 0.8], "phases.double": [0.01, 0.3],
         "cost.torques": {}, "cost.acceleration": 1e-5, "cost.force": 0.1, "cost.arm_swing": [0.6, 5],
         "limits.load": 1.4, "limits.pelvis": [0.09, 0.2, 0.09],

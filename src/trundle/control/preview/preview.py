@@ -199,7 +199,7 @@ class Preview:
                 kept[layout] = PreviewProgram(layout, self._scales, self.accuracy, self.max_iterations)
             programs[turning] = kept[layout]
         program = programs[turning]
-        if program.weighed_for is None or not np.array_equal(program.weighed_for, masses):
+        if program.weighed_for is None or (program.weighed_for != masses).any():
             w = self.weights
             (a, b), pair = w.axes, np.array([w.position, w.velocity])
             state = np.concatenate((a * pair, b * pair, w.angular_momentum * np.array(w.momentum_axes)))
@@ -300,7 +300,7 @@ class _Known:
 
     def index(self, held: NDArray[np.bool_]) -> NDArray[np.intp]:
         """Return `slots_of` for contacts held (K, n), that of the last call if nothing has changed."""
-        if self._held is None or self._index is None or not np.array_equal(held, self._held):
+        if self._held is None or self._index is None or (held != self._held).any():
             self._held, self._index, self._ends = held, slots_of(held, self.kinds, self.slot_kinds), None
             k, slot = (self._index >= 0).nonzero()
             self.places = k, slot, self._index[k, slot]

@@ -78,15 +78,14 @@ class PersistentQp:
 
         self.n = integer("n", n, minimum=1)
         self.tolerance = positive("tolerance", tolerance)
-        self._E, self._at_E = _matrix("E", E, n)
-        self._C, self._at_C = _matrix("C", C, n)
+        (self._E, at_E), (self._C, at_C) = _matrix("E", E, n), _matrix("C", C, n)
         # For the judgement all rows once more as one matrix, and its transpose over the same values.
         m = E.shape[0] + C.shape[0]
         rows = np.concatenate((np.ravel(E.rows), np.ravel(C.rows) + E.shape[0]))
         places = Entries(np.concatenate((np.ravel(E.columns), np.ravel(C.columns))), rows, (n, m))
         self._transposed, order = _matrix("C", places, m)
         self._rows = _transposed(self._transposed)
-        self._at_rows = order[: self._E.nnz], order[self._E.nnz :] - self._E.nnz
+        self._at_E, self._at_C = (at_E, order[: len(at_E)]), (at_C, order[len(at_E) :] - len(at_E))
         self.h, self.g, self._right = np.ones(n), np.zeros(n), np.zeros(m)
         self.e, self.low = self._right[: E.shape[0]], self._right[E.shape[0] :]
         self.x_lower = np.full(n, -np.inf)
@@ -123,15 +122,20 @@ class PersistentQp:
 
     def write_equations(self, values: FloatArray) -> None:
         """Renew the values of E, in the order of its `Entries`."""
-        np.take(values, self._at_E, out=self._E.data)
-        np.take(values, self._at_rows[0], out=self._rows.data[: self._E.nnz])
-        self._stale.add("E")
+        self._write("E", values, self._E, self._at_E, self._rows.data[: len(self._at_E[0])])
 
     def write_inequalities(self, values: FloatArray) -> None:
         """Renew the values of C, in the order of its `Entries`."""
-        np.take(values, self._at_C, out=self._C.data)
-        np.take(values, self._at_rows[1], out=self._rows.data[self._E.nnz :])
-        self._stale.add("C")
+        self._write("C", values, self._C, self._at_C, self._rows.data[len(self._at_E[0]) :])
+
+    def _write(
+        self, key: str, values: FloatArray, matrix: csc_matrix, at: tuple[NDArray[np.intp], ...], rows: FloatArray
+    ) -> None:
+        if len(values) != len(rows):
+            raise InputError("values", values, f"the {len(rows)} values of {key}")
+        for places, data in zip(at, (matrix.data, rows), strict=True):
+            values.take(places, out=data, mode="clip")  # no place is outside: a quarter of the time
+        self._stale.add(key)
 
     def write_weights(self, h: FloatArray) -> None:
         """Renew the diagonal h (n,) >= 0."""
@@ -151,12 +155,9 @@ class PersistentQp:
             return unsolved(self.n, rows, Status.NOT_FINITE, "not called: a number is not finite", began)
         solver = self._solver
         if self._ready:
-            changed: dict[str, FloatArray | csc_matrix] = {"c": self._cost * self.g, "b": self.e}
-            changed |= {"h_l": self.low, "x_l": self.x_lower}
-            changed |= {"P": self._cost * self.matrix} if "h" in self._stale else {}
-            changed |= {"A": self._E} if "E" in self._stale else {}
-            changed |= {"G": self._C} if "C" in self._stale else {}
-            solver.update(**changed)
+            P = self._cost * self.matrix if "h" in self._stale else None
+            A, G = (matrix if key in self._stale else None for key, matrix in (("E", self._E), ("C", self._C)))
+            solver.update(P, self._cost * self.g, A, self.e, G, self.low, x_l=self.x_lower)
         else:
             h_u, x_u = np.full(len(self.low), np.inf), np.full(self.n, np.inf)
             solver.setup(

@@ -188,7 +188,7 @@ def rolled(window: Window, gains: FloatArray) -> tuple[FloatArray, FloatArray]:
     """
     stages, K = window.stages, len(gains)
     added, T = gains + stages.C, window.samples.durations[:, None]
-    swing = T * stages.phi[:, None] * np.array([-1.0, 1.0])
+    swing = T * stages.phi[:, None] * _SWING
     states, starts = np.empty((K + 1, len(window.start))), np.empty((K, len(window.start)))
     states[0] = window.start
     for a, b in pairwise([0, *window.resets.tolist(), K]):
@@ -203,6 +203,9 @@ def rolled(window: Window, gains: FloatArray) -> tuple[FloatArray, FloatArray]:
         np.add.accumulate(spin, axis=0, out=spin)
         starts[a:b], states[a + 1 : b + 1] = line[:-1], line[1:]
     return states, starts
+
+
+_SWING = np.array([-1.0, 1.0])
 
 
 def momenta(

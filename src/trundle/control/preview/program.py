@@ -288,7 +288,7 @@ class PreviewProgram:
 
     def _turn(self, window: Window, e: FloatArray) -> None:
         """Rows that want position and velocity along the new axis to be what is prescribed there."""
-        s, K = window.samples, self.layout.count
+        s = window.samples
         sx, turns = self.scales.state, window.turns
         for pair, known in ((0, s.height), (1, s.speed)):
             rows, own = self._parts[5 + 2 * pair], self._reset_rows[pair]

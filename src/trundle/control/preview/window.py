@@ -127,16 +127,16 @@ def make_window(
     points, rates = _followed(path, borders)
     points = points - origin
     durations = borders[1:] - borders[:-1]
-    nothing, (turns, changed) = np.zeros(len(durations)), np.zeros((2, len(durations)), dtype=bool)
+    turns, changed = np.zeros((2, len(durations)), dtype=bool)
     if forecast.axes:
         turns[1:] = np.any(W[1:] != W[:-1], axis=(1, 2))
     if forecast.masses:
         changed[1:] = masses[1:] != masses[:-1]
-    blank = Samples(durations, masses, W, nothing, nothing, nothing, gravity, force, pointed, moment)
     joining = _joining(forecast, changed, middles, masses, origin) if forecast.masses else {}
     airborne, resets = np.asarray(~held.any(axis=1)), (turns | changed).nonzero()[0]
-    height, speed, rise = _heights(blank, state, points, rates, borders, (turns, changed, airborne), joining, pull)
-    samples = Samples(durations, masses, W, height, speed, rise, gravity, force, pointed, moment)
+    events, free = (turns, changed, airborne), gravity + force / masses[:, None]
+    along = _heights(masses, W[:, 2], free, state, points, rates, borders, events, joining, pull)
+    samples = Samples(durations, masses, W, *along, gravity, force, pointed, moment)
     stages = discretise(samples)
     E, e, axis_changes = _resets(samples, resets.tolist(), turns, changed, joining, state.angular_momentum)
     reference, start = np.zeros((len(durations), STATES)), np.zeros(STATES)
@@ -185,7 +185,9 @@ def _joining(
 
 
 def _heights(
-    samples: Samples,
+    masses: FloatArray,
+    w3: FloatArray,
+    free: FloatArray,
     state: CentroidalState,
     points: FloatArray,
     rates: FloatArray,
@@ -194,9 +196,8 @@ def _heights(
     joining: dict[int, AttachedBody],
     pull: float,
 ) -> FloatArray:
-    """Return r3, v3 at the starts of the samples and r3'' in them, (3, K)."""
-    (turns, changed, airborne), T = events, samples.durations
-    w3, count = samples.W[:, 2], len(T)
+    """Return r3, v3 at the starts of the samples and r3'' in them, (3, K); `free` (K, 3) is r'' in flight."""
+    (turns, changed, airborne), T, count = events, borders[1:] - borders[:-1], len(masses)
     breaks = turns | changed
     breaks[1:] |= airborne[1:] != airborne[:-1]
     result = np.zeros((3, count))
@@ -206,10 +207,9 @@ def _heights(
         if turns[a]:
             h, s = float(axis @ points[a]), float(axis @ rates[a])
         elif a in joining:
-            h, s = _met(joining[a], axis, samples.masses[a - 1], h, s)
+            h, s = _met(joining[a], axis, masses[a - 1], h, s)
         if airborne[a]:
-            free = samples.gravity @ axis + samples.force[a:b] @ axis / samples.masses[a:b]
-            speeds = np.concatenate(([s], s + (T[a:b] * free).cumsum()))
+            speeds = np.concatenate(([s], s + (T[a:b] * (free[a:b] @ axis)).cumsum()))
         else:
             off, rate = h - float(axis @ points[a]), s - float(axis @ rates[a])
             t = borders[a : b + 1] - borders[a]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
-from trundle.threads import cached_property
 
 STATES = 6
 """m r1, m v1, m r2, m v2, L1, L2 (paper 3, (13))."""
@@ -44,11 +43,13 @@ class Samples:
     pointed: FloatArray
     moment: FloatArray
 
-    @cached_property
-    def privileged_force(self) -> FloatArray:
-        """F3 (K,), N: what the contacts must push along the privileged axis, m (r3'' - g3) - fe3."""
+    privileged_force: FloatArray = field(init=False, repr=False, compare=False)
+    """F3 (K,), N: what the contacts must push along the privileged axis, m (r3'' - g3) - fe3."""
+
+    def __post_init__(self) -> None:
         w3 = self.W[:, 2]
-        return self.masses * (self.acceleration - w3 @ self.gravity) - (w3 * self.force).sum(axis=1)
+        force = self.masses * (self.acceleration - w3 @ self.gravity) - (w3 * self.force).sum(axis=1)
+        object.__setattr__(self, "privileged_force", force)
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ def third_momentum_gain(
     """
     s = samples
     T, m = s.durations, s.masses[:, None]
-    mean = (starts[:, 0:4:2] + T[:, None] * (starts[:, 1:4:2] / 3 + ends[:, 1:4:2] / 6)) / m
+    mean = (starts[:, 0:4:2] + T[:, None] / 6 * (2 * starts[:, 1:4:2] + ends[:, 1:4:2])) / m
     arm = mean - in_frame(s.W, about)[:, :2]
     gain = gains[:, 7] - arm[:, 0] * gains[:, 3] + arm[:, 1] * gains[:, 1]
     if not (s.moment.any() or s.pointed.any()):

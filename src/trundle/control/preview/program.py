@@ -151,8 +151,8 @@ class PreviewProgram:
         self._reset_rows = np.array([[0, 2], [1, 3]])
         self._reached = self._reached_places()
         rows, columns = self._equation_places()
-        flat = (np.concatenate([part.ravel() for part in parts]) for parts in (rows, columns))
-        E = Entries(*flat, (layout.rows * K, K * nz))
+        at, under = (np.concatenate([part.ravel() for part in parts]) for parts in (rows, columns))
+        E = Entries(at, under, (layout.rows * K, K * nz))
         # What changes is written into parts of one array; the slack, and a third component before, have -1.
         self._values = np.ones(len(E.rows))
         ends = np.cumsum([part.size for part in rows])
@@ -271,7 +271,7 @@ class PreviewProgram:
         e = self.qp.e.reshape(K, len(self.qp.e) // K)
         e[:, :STATES], e[:, STATES] = C, force / self.scales.weight
         e[0, :STATES] += A[0] @ (window.start / sx)
-        flying = (~window.held.any(axis=1)).nonzero()[0]
+        flying = np.flatnonzero(~window.held.any(axis=1))
         if len(flying):
             e[flying, STATES] = 0.0
             pushed[flying[:, None], self._normal] = 1.0

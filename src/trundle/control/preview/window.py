@@ -135,8 +135,8 @@ def make_window(
     joining = _joining(forecast, changed, middles, masses, origin) if forecast.masses else {}
     airborne, resets = np.asarray(~held.any(axis=1)), (turns | changed).nonzero()[0]
     events, free = (turns, changed, airborne), gravity + force / masses[:, None]
-    along = _heights(masses, W[:, 2], free, state, points, rates, borders, events, joining, pull)
-    samples = Samples(durations, masses, W, *along, gravity, force, pointed, moment)
+    height, speed, rise = _heights(masses, W[:, 2], free, state, points, rates, borders, events, joining, pull)
+    samples = Samples(durations, masses, W, height, speed, rise, gravity, force, pointed, moment)
     stages = discretise(samples)
     E, e, axis_changes = _resets(samples, resets.tolist(), turns, changed, joining, state.angular_momentum)
     reference, start = np.zeros((len(durations), STATES)), np.zeros(STATES)

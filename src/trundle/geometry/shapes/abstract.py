@@ -74,7 +74,8 @@ class SupportShape(Shape):
         if not smooth:
             return Representations(support=body, pieces=pieces)
         if d == 3:
-            return Representations(charts=build.by_normal(body), support=body, pieces=pieces)
+            charts, belts = build.by_normal(body)
+            return Representations(charts=charts, belts=belts, support=body, pieces=pieces)
 
         def outline(u: ca.SX) -> ca.SX:
             return body.point_and_radii(ca.vertcat(ca.cos(u), ca.sin(u)))[0]

@@ -87,12 +87,13 @@ class Superellipsoid(Shape):
         return float(p), float(q)
 
     def bundle(self) -> Representations:
-        """Return the support function, and charts by the normal where no radius of curvature vanishes."""
+        """Return the support function, and charts and belts by the normal where no radius of curvature vanishes."""
         p, q = self._pq
         a, b, c = self.semi_axes
         if p == q == 2.0:
             ellipsoid = EllipsoidSupport((a, b, c), self.rounding)
-            return Representations(charts=build.by_normal(ellipsoid), support=ellipsoid)
+            charts, belts = build.by_normal(ellipsoid)
+            return Representations(charts=charts, belts=belts, support=ellipsoid)
         blunt = max(p, q) > 2.0
         # A length far below any real one keeps the powers' derivatives finite at the edges.
         small = self.rounding if blunt else 1e-7 * min(self.semi_axes)
@@ -105,7 +106,8 @@ class Superellipsoid(Shape):
             return h if blunt or not self.rounding else h + self.rounding * ca.norm_2(u)
 
         body = build.support(3, support)
-        return Representations(charts=build.by_normal(body) if self.rounding else (), support=body)
+        charts, belts = build.by_normal(body) if self.rounding else ((), ())
+        return Representations(charts=charts, belts=belts, support=body)
 
     @property
     def reference_length(self) -> float:

@@ -66,11 +66,12 @@ class Rounded(Shape):
             distance = build.function("distance", d, lambda x: inner(x) - r)
             level = ExpressionLevel(distance)
         support = _rounded(base.support, r, d)  # type: ignore[arg-type]
-        charts: tuple[Chart, ...] = tuple(_offset(c, r, d) for c in base.charts)
+        charts, belts = (tuple(_offset(c, r, d) for c in kind) for kind in (base.charts, base.belts))
         if not charts and base.roundness is None and d == 3:
-            charts = build.by_normal(support)
+            charts, belts = build.by_normal(support)
         return Representations(
             charts=charts,
+            belts=belts,
             support=support,
             level=level,
             distance=distance,

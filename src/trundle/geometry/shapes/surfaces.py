@@ -92,7 +92,7 @@ class Sphere(Checked, Shape):
         r = self.radius
         return Representations(
             charts=build.stereographic((r, r, r), 1),
-            belts=build.belts((r, r, r), 1),
+            belts=build.belts(lambda n: r * n, 1),
             support=EllipsoidSupport((r, r, r)),
             level=build.level(3, lambda x: (ca.sumsqr(x) - r * r) / (2 * r)),
             distance=build.function("distance", 3, lambda x: ca.norm_2(x) - r),
@@ -163,7 +163,7 @@ class Ellipsoid(Checked, Shape):
         a, b, c = self.semi_axes
         return Representations(
             charts=build.stereographic((a, b, c), 1),
-            belts=build.belts((a, b, c), 1),
+            belts=build.belts(lambda n: ca.vertcat(a, b, c) * n, 1),
             support=EllipsoidSupport((a, b, c)),
             level=build.level(3, ellipsoid_level((a, b, c), 1)),
         )
@@ -206,7 +206,7 @@ class Dish(Checked, Shape):
             distance = build.function("distance", 3, lambda x: a - ca.norm_2(x))
         return Representations(
             charts=build.stereographic((a, b, c), -1),
-            belts=build.belts((a, b, c), -1),
+            belts=build.belts(lambda n: ca.vertcat(a, b, c) * n, -1),
             level=build.level(3, ellipsoid_level((a, b, c), -1)),
             distance=distance,
         )

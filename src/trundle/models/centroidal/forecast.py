@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -184,9 +183,9 @@ class Forecast:
         """
         borders = array("borders", borders, (None,))
         start, end = borders[:-1, None] + within, borders[1:, None] - within
-        held = (self.spans[:, 0] <= start) & (end <= self.spans[:, 1])
         middle = self.held((borders[:-1] + borders[1:]) / 2)
-        return np.where(held.any(axis=1, keepdims=True), held & middle, middle)
+        held = middle & (self.spans[:, 0] <= start) & (end <= self.spans[:, 1])
+        return np.where(held.any(axis=1, keepdims=True), held, middle)
 
     def known_forces(self, times: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return force, pointed force and moment (K, 3) of `Samples` at the times (K,)."""
@@ -218,7 +217,8 @@ def aligned(grid: FloatArray, changes: FloatArray, least: float) -> FloatArray:
     """
     count = len(grid) - 1
     kept: list[float] = []
-    for change in changes[(changes >= grid[0] + least) & (changes <= grid[-1] - least)].tolist():
+    first, last = changes.searchsorted(grid[0] + least), changes.searchsorted(grid[-1] - least, "right")
+    for change in changes[first:last].tolist():
         if len(kept) < count - 1 and (not kept or change - kept[-1] >= least):
             kept.append(change)
     if not kept:
@@ -229,12 +229,11 @@ def aligned(grid: FloatArray, changes: FloatArray, least: float) -> FloatArray:
     at = np.minimum(at, count - len(kept) + order)
     borders = np.array(grid)
     borders[at] = kept
-    if not np.any(3 * np.diff(borders) < np.diff(grid)):
-        return borders
-    for i, k in pairwise([0, *at.tolist(), count]):
-        run, own = borders[i : k + 1], grid[i : k + 1]
-        if np.any(3 * np.diff(run) < np.diff(own)):
-            run[1:-1] = run[0] + (run[-1] - run[0]) * (own[1:-1] - own[0]) / (own[-1] - own[0])
+    short = (3 * (borders[1:] - borders[:-1]) < grid[1:] - grid[:-1]).nonzero()[0]
+    fixed = [0, *at.tolist(), count]
+    for j in set(at.searchsorted(short, "right").tolist()):
+        run, own = (line[fixed[j] : fixed[j + 1] + 1] for line in (borders, grid))
+        run[1:-1] = run[0] + (run[-1] - run[0]) * (own[1:-1] - own[0]) / (own[-1] - own[0])
     return borders
 
 

@@ -47,16 +47,20 @@ class AvatarTable(table_of(Gait, ["sole", "stretch"])):
     )
 
 
+_Center = Annotated[tuple[_Place, _Place, _Place], Array, Allowed("3 lengths, each from -1 to 1 (m)")]
+
+
 class RollingFootTable(Table):
     """The rolling sole in place of the avatar's own, as `trundle fit-foot` writes it."""
 
     shape: _Sole = Field(description="axes along x (forward), y, z (up) of the ankle's frame")
-    center: Annotated[tuple[_Place, _Place, _Place], Array, Allowed("3 lengths, each from -1 to 1 (m)")] = Field(
-        description="m, of the shape, from the ankle; its lowest point is below the ankle"
-    )
+    center: _Center = Field(description="m, of the shape, from the ankle; its lowest point is below the ankle")
 
 
-class ToeTable(table_of(Toes, ["center", "joint", "mass", "stiffness", "damping", "torque"])):
+_TOES = ["center", "joint", "mass", "stiffness", "damping", "torque"]
+
+
+class ToeTable(table_of(Toes, _TOES, narrower={"center": _Center, "joint": _Center})):
     """Toes on a hinge across the foot, with a rolling sole of their own; the foot's is then that behind them."""
 
     shape: _Sole = Field(description="of the toes' sole, axes as the foot's")

@@ -60,7 +60,7 @@ def time_vm(function: ca.Function, inputs: list[np.ndarray], seconds: float = 0.
 
 def time_compiled(function: ca.Function, inputs: list[np.ndarray], guess: float, seconds: float = 0.1) -> float:
     """Return the microseconds of one call of the compiled function in a C loop, best of five."""
-    from trundle.numerics.ode.timing import time_function
+    from bench.timing import time_function
 
     count = max(10, int(seconds / 5 / (1e-6 * guess)))
     return 1e6 * min(time_function(function, inputs, count) for _ in range(5))

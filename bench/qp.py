@@ -70,8 +70,8 @@ def _summary(label: str, run: Any, us: np.ndarray, unsolved: int, note: str) -> 
 
 def solver_alone(run: Any, states: Iterable[np.ndarray]) -> Times:
     """Time the solver's own package on programs that are there already, and the data compiled in a C loop."""
+    from bench.timing import time_function
     from trundle.errors import CompileError
-    from trundle.numerics.ode.timing import time_function
     from trundle.numerics.qp.backends import ProgramBounds, backend
 
     equality = np.arange(run.layout.rows) < run.layout.equations

@@ -25,6 +25,7 @@ from trundle.control.sensing.sensing import Sensed
 from trundle.geometry.sampled.sampled import SampledSurface
 from trundle.geometry.shapes import bodies, curves, surfaces
 from trundle.models.feet import Foot
+from trundle.models.robots.avatar_feet import Toes
 from trundle.models.robots.humanoid import Humanoid, load_humanoid
 from trundle.parameters import Range, parameters_of
 from trundle.plan.throw.shooting import SearchParameter, Shooting
@@ -63,7 +64,14 @@ class Resting:
         return np.zeros(6)
 
 
+def arm() -> Arguments:
+    pytest.importorskip("pinocchio")
+    return {"urdf": tr.load_example_robot("ur5_robot"), "link": "tool0"}
+
+
 MAKERS: dict[type, Callable[[], Arguments]] = {
+    tr.Arm: arm,
+    Toes: lambda: {"sole": tr.Sphere(0.04), "center": (0.12, 0.0, -0.05), "joint": (0.11, 0.0, -0.05)},
     signals.Ramp: lambda: {"rate": 1.0},
     signals.SecondOrder: lambda: {"start": 1.0},
     signals.Sine: lambda: {"amplitude": 1.0, "frequency": 1.0},

@@ -18,7 +18,7 @@ import trundle as tr
 from tests.control.cases import Q, R, ball_on_plate
 from tests.slowly import slow_but
 from trundle.control.inverse_dynamics.contact_finder import ContactFinder
-from trundle.numerics.compiled import BufferedFunction
+from trundle.numerics.compiled.buffered import BufferedFunction
 from trundle.numerics.ode import Integrator, OdeSystem
 from trundle.numerics.qp import QpSolver, solvers
 from trundle.threads import PerThread, cached_property, made_once

@@ -70,6 +70,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.geometry import Tube as Tube
     from trundle.geometry import check_convex as check_convex
     from trundle.geometry import check_regular as check_regular
+    from trundle.models import Arm as Arm
     from trundle.models import AxisChange as AxisChange
     from trundle.models import Centroidal as Centroidal
     from trundle.models import CentroidalState as CentroidalState
@@ -115,6 +116,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.plan import ThrowCatch as ThrowCatch
     from trundle.plan import Transfer as Transfer
     from trundle.plan import Weights as Weights
+    from trundle.plan import joint_demands as joint_demands
     from trundle.plan import plan as plan
     from trundle.problems import PointPath as PointPath
     from trundle.records import Plan as Plan
@@ -150,13 +152,13 @@ _HOMES = {
         "check_convex check_regular"
     ),
     "trundle.models": (
-        "AxisChange Centroidal CentroidalState Coast Equilibrium Foot Force Forecast Ground Hand Held LinearModel "
+        "Arm AxisChange Centroidal CentroidalState Coast Equilibrium Foot Force Forecast Ground Hand Held LinearModel "
         "MassChange Potential Push Pushed RigidBody Robot RollingKinematics RollingPair RollingTree SampledMotion "
         "SinusoidMotion Tree build_avatar control_affine equilibrium linearize load_example_robot load_urdf "
         "robot_from_urdf"
     ),
     "trundle.numerics.ilqr": "ControlProblem ControlSolution Cost Guess Limits Optimiser midpoint",
-    "trundle.plan": "ContactLimits Goal HandLimits PlayThenHold ThrowCatch Transfer Weights plan",
+    "trundle.plan": "ContactLimits Goal HandLimits PlayThenHold ThrowCatch Transfer Weights joint_demands plan",
     "trundle.problems": "PointPath",
     "trundle.records": "Plan Trajectory load_plan load_trajectory",
     "trundle.scenarios": "load_scenario run",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral, Real
 from pathlib import Path
+from types import UnionType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -26,7 +27,7 @@ class Converted(Generic[Given, Kept]):
     """Field of a dataclass whose ``__post_init__`` replaces what is `Given` to the constructor by what is `Kept`.
 
     For type checkers alone; an instance holds the value as any other field does. Without a default the argument is
-    required.
+    required. With `keep`, (key, given) -> kept, the constructor of a `trundle.parameters.Checked` does it (`vector`).
 
     Examples
     --------
@@ -42,8 +43,8 @@ class Converted(Generic[Given, Kept]):
     [1.0, 2.0]
     """
 
-    def __init__(self, *default: Given) -> None:
-        self._default = default
+    def __init__(self, *default: Given, keep: Callable[[str, Given], Kept] | None = None) -> None:
+        self._default, self.keep = default, keep
 
     def __get__(self, instance: object, owner: type | None = None) -> Kept:
         if not self._default:
@@ -56,6 +57,21 @@ class Converted(Generic[Given, Kept]):
 
 
 ArrayField = Converted[ArrayLike, FloatArray]
+
+
+def vector(unit: str = "", *default: ArrayLike, above: float = -math.inf) -> ArrayField:
+    """Return the field of three numbers, kept as an array (3,)."""
+    return Converted(*default, keep=lambda key, value: array(key, value, (3,), above=above, unit=unit))
+
+
+def vector_or_none(unit: str = "") -> Converted[ArrayLike | None, FloatArray | None]:
+    """Return the field of three numbers, kept as an array (3,), or None, its default."""
+    return Converted(None, keep=lambda key, value: None if value is None else array(key, value, (3,), unit=unit))
+
+
+def size(unit: str) -> Converted[float, float]:
+    """Return the field of a number > 0."""
+    return Converted(keep=lambda key, value: positive(key, value, unit))
 
 
 def number(
@@ -156,6 +172,13 @@ def choice(key: str, value: Any, options: Iterable[Word]) -> Word:
         if isinstance(value, str) and value == name:
             return name
     raise InputError(key, value, "one of " + ", ".join(repr(n) for n in names))
+
+
+def instance(key: str, value: object, kind: type[Kept] | UnionType, allowed: str) -> Kept:
+    """Return `value` if it is an instance of `kind`; `allowed` says in words what is."""
+    if not isinstance(value, kind):
+        raise InputError(key, value, allowed)
+    return value  # pyright: ignore[reportReturnType]
 
 
 def rotation(key: str, value: Any, tolerance: float = 1e-8) -> FloatArray:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import pickle
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -162,6 +164,14 @@ class StorageError(TrundleError):
         ...
     trundle.errors.StorageError: run.nc cannot be written: no space left on device
     """
+
+
+def optional(module: str, package: str, extra: str) -> ModuleType:
+    """Return a module that `package` brings; raises `MissingExtraError` where that is not installed."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingExtraError(package, extra) from None
 
 
 def of_machine(error: BaseException | None) -> bool:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import UnionType
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, Un
 
 import numpy as np
 
-from trundle.checks import array, choice, integer, number
+from trundle.checks import Converted, array, choice, integer, number
 from trundle.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Range:
 
     Of a tuple or sequence it holds for each number; `length` is that of a sequence. With `or_zero` 0 is allowed too.
     Files allow only numbers in `in_files`: what lies beyond is a slip of the pen. Constructors take infinity where
-    `infinite` says so.
+    `infinite` says so, and say `text` in their errors, too, where `worded` does.
     """
 
     text: str
@@ -56,6 +56,7 @@ class Range:
     or_zero: bool = False
     in_files: tuple[float, float] = (-LARGEST, LARGEST)
     infinite: bool = False
+    worded: bool = False
 
 
 Real = Annotated[float, Range("a number from -1e12 to 1e12")]
@@ -121,6 +122,8 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 def check_parameters(owner: DataclassInstance, prefix: str = "") -> None:
     """Check every parameter of a dataclass against its range; numbers become floats, sequences of them tuples.
 
+    Fields made by `trundle.checks.vector` and the like become what they keep.
+
     A union of several types, such as ``float | Sequence[float]``, is left to the class.
 
     Raises
@@ -129,8 +132,17 @@ def check_parameters(owner: DataclassInstance, prefix: str = "") -> None:
         That names the parameter (behind `prefix`), its value and what is allowed.
     """
     for one in parameters_of(type(owner)):
-        clean = _checked(prefix + one.name, getattr(owner, one.name), one.type, None)
+        clean = checked(prefix + one.name, getattr(owner, one.name), one.type)
         object.__setattr__(owner, one.name, clean)
+    for name, keep in _kept(type(owner)):
+        object.__setattr__(owner, name, keep(prefix + name, getattr(owner, name)))
+
+
+@cache
+def _kept(owner: type) -> tuple[tuple[str, Callable[[str, object], object]], ...]:
+    """Return the fields of a dataclass that say themselves what is kept of them."""
+    fields = ((name, field) for name, field in vars(owner).items() if isinstance(field, Converted))
+    return tuple((name, field.keep) for name, field in fields if field.keep is not None)
 
 
 class Checked:
@@ -143,18 +155,23 @@ class Checked:
         check_parameters(self)
 
 
-def _checked(key: str, value: Any, kind: Any, allowed: Range | None) -> Any:
+def checked(key: str, value: Any, kind: Any, allowed: Range | None = None) -> Any:
     """Return a value as a dataclass keeps it, or raise; what is neither number, sequence nor Literal stays as it is."""
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     if origin is Annotated:
         found = next((entry for entry in inner[1:] if isinstance(entry, Range)), allowed)
-        return _checked(key, value, inner[0], found)
+        try:
+            return checked(key, value, inner[0], found)
+        except InputError:
+            if found is None or not found.worded:
+                raise
+            raise InputError(key, value, found.text) from None
     if origin is Literal:
         return choice(key, value, inner)
     if origin in (Union, UnionType):
         left = [one for one in inner if one is not type(None)]
         free = len(left) > 1 or (value is None and len(left) < len(inner))
-        return value if free else _checked(key, value, left[0], allowed)
+        return value if free else checked(key, value, left[0], allowed)
     if kind is bool:
         return _flag(key, value)
     if allowed is None or (allowed.infinite and _is_number(value, math.inf)):
@@ -166,7 +183,7 @@ def _checked(key: str, value: Any, kind: Any, allowed: Range | None) -> Any:
         numbers = array(key, value, (count,), minimum=allowed.minimum, above=allowed.above, unit=allowed.unit)
         if inner[0] is int and np.any(numbers % 1.0):
             raise InputError(key, value, f"{count or ''} integers >= {allowed.minimum:g}".strip())
-        return tuple(_checked(f"{key}[{i}]", one, inner[0], allowed) for i, one in enumerate(value))
+        return tuple(checked(f"{key}[{i}]", one, inner[0], allowed) for i, one in enumerate(value))
     if allowed.or_zero and _is_number(value, 0.0):
         return 0.0
     low, high, above, below = allowed.minimum, allowed.maximum, allowed.above, allowed.below

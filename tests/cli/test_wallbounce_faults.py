@@ -139,7 +139,8 @@ def test_faults_of_a_run_are_survived_and_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], override: str, said: str
 ) -> None:
     pytest.importorskip("mujoco")
-    data = STAND | {"trials": {"count": 1, "start": 0.1, "impulse": [12.0, 12.0]}, "simulation": {"duration": 1.2}}
+    trials = {"count": 1, "start": [0.1, 0.1], "impulse": [12.0, 12.0]}
+    data = STAND | {"trials": trials, "simulation": {"duration": 1.2}}
     given = (written(tmp_path, data), "--set", override, "--out", tmp_path / "out", "--no-plots")
     code, out, err = trundle(capsys, "run", *given)
     assert code == 0, err
@@ -155,7 +156,8 @@ def test_faults_of_a_run_are_survived_and_told(
 @pytest.mark.skipif(find_compiler() is None, reason="minutes without a C compiler")
 def test_a_robot_that_measures_nothing_falls_and_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("mujoco")
-    data = STAND | {"trials": {"count": 1, "start": 0.1}, "noise": {"lost": 1.0}, "simulation": {"duration": 3.0}}
+    trials = {"count": 1, "start": [0.1, 0.1]}
+    data = STAND | {"trials": trials, "noise": {"lost": 1.0}, "simulation": {"duration": 3.0}}
     code, out, _ = trundle(capsys, "run", written(tmp_path, data), "--out", tmp_path / "out", "--no-plots")
     assert code == 1
     assert "mine: fell" in out

@@ -189,7 +189,7 @@ def test_roundness_changes_sign_where_a_line_is_reached_on_either_body():
     assert limits(on_B, high)["roundness"] == pytest.approx(0.8)
     on_A = PairContact(capsule.support, sphere.support, roundness=capsule.roundness)
     assert limits(on_A, high)["roundness"] == pytest.approx(-0.8)
-    both = PairContact(capsule.support, capsule.support, (), (), capsule.roundness, capsule.roundness)
+    both = PairContact(capsule.support, capsule.support, (), capsule.roundness, capsule.roundness)
     assert limits(both, high)["roundness"] == pytest.approx(-0.64)
     assert limits(PairContact(sphere.support, sphere.support), low) == {}
 

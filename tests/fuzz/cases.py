@@ -319,6 +319,26 @@ BASES: dict[str, dict[str, Any]] = {
         "plan": {"intervals": [8, 3], "max_iterations": 3, "perturbation": 0.01, "steps": 2},
         "replay": {"steps": 2, "period": 0.002},
     },
+    "toes": {
+        "kind": "walking",
+        "task": "walk",
+        "walk": {"landing": -0.05},
+        "foot": {
+            "shape": {"type": "ellipsoid", "semi_axes": [0.09, 0.05, 0.045]},
+            "center": [0.02, 0.0, -0.04],
+            "toe": {
+                "shape": {"type": "sphere", "radius": 0.04},
+                "center": [0.12, 0.0, -0.045],
+                "joint": [0.11, 0.0, -0.05],
+                "mass": 0.12,
+                "stiffness": 30.0,
+                "damping": 0.1,
+                "torque": 20.0,
+            },
+        },
+        "cost": {"torques": {"toe": 20.0}},
+        "plan": {"intervals": [8, 3], "max_iterations": 3, "steps": 2},
+    },
     "robot": {
         "kind": "walking",
         "task": "simulate",
@@ -390,7 +410,7 @@ CONTROLLED: dict[str, dict[str, Any]] = {
         "freedoms": "all", "angular_acceleration": 50, "linear_acceleration": 20, "normal_force": 0.05,
         "friction_margin": 0.95,
     },
-    "cost": {"acceleration": 1, "contact_speed": 0, "hand_rate": 0, "tilt": 0},
+    "cost": {"acceleration": 1, "contact_speed": 0, "hand_rate": 0, "tilt": 0, "joint_acceleration": 1e-3},
     "plan": {
         "duration": 2, "nodes": 50, "method": "hermite-simpson", "coarse_nodes": 0, "position_tolerance": 1e-4,
         "rotation_tolerance": 1e-3, "refinements": 5, "starts": 0, "start_sigma": 0.1,
@@ -406,6 +426,10 @@ CONTROLLED: dict[str, dict[str, Any]] = {
     ),
     "controller.integral": {"hand_rotation": 0, "hand_position": 0, "contact": 0},
     "controller.input": {"hand_angular_acceleration": 1e-3, "hand_acceleration": 1e-3},
+    "arm": {
+        "posture": {}, "position": [0, 0, 0], "rpy": [0, 0, 0], "hand_position": [0, 0, 0], "hand_rpy": [0, 0, 0],
+        "mass": 0, "center_of_mass": [0, 0, 0], "inertia": [0, 0, 0], "margin": 0.95,
+    },
     "offset": {"contact": [0, 0, 0], "rotation": [0, 0, 0], "angle": 0},
     "noise": {"camera_period": 4e-3, "camera_delay": 4e-3, "position_sigma": 0, "angle_sigma": 0},
     "trials": {
@@ -469,7 +493,7 @@ BY_KIND: dict[str, dict[str, Any]] = {
     },
     "walking": {
         "avatar.sex": "male", "avatar.sole": "rolling", "walk.speed": 1.2, "walk.slope": 0, "walk.friction": 0.8,
-        "walk.clearance": 0.02, "walk.clearance_ends": 0, "walk.landing": -0.09, "phases.impacts": False,
+        "walk.clearance": 0.02, "walk.clearance_ends": 0.125, "walk.landing": -0.09, "phases.impacts": False,
         "phases.periodicity": "mirrored", "phases.single": [0.2, 0.8], "phases.double": [0.01, 0.3],
         "cost.torques": {}, "cost.acceleration": 1e-5, "cost.force": 0.1, "cost.arm_swing": [0.6, 5],
         "limits.load": 1.4, "limits.pelvis": [0.09, 0.2, 0.09],
@@ -479,6 +503,7 @@ BY_KIND: dict[str, dict[str, Any]] = {
         },
         "plan.intervals": [16, 6], "plan.max_iterations": 400, "plan.perturbation": 0, "plan.steps": 4,
         "replay.steps": 0, "replay.period": 0.004, "simulation.gravity": 9.81,
+        "foot.toe.mass": 0.15, "foot.toe.stiffness": 20, "foot.toe.damping": 0.05, "foot.toe.torque": 0,
     },
 }  # fmt: skip
 BY_KIND["wallbounce"] = documented("recover")

@@ -11,6 +11,7 @@ from tests.report.synthetic import ball_on_plate, rock_on_terrain
 from trundle.errors import MissingExtraError
 from trundle.report import viewer
 from trundle.report.scene import build_stage
+from trundle.report.staging import turned_from_z
 from trundle.scenarios.engine import pictures
 
 
@@ -69,7 +70,7 @@ def test_arrows_turn_from_the_z_axis_to_where_they_point():
     from trundle.numerics.rotations import rotation_matrices
 
     directions = np.vstack([np.random.default_rng(0).normal(size=(20, 3)), [[0, 0, -2.0], [0, 0, 3.0], [0, 0, 0]]])
-    q = viewer._from_z(directions)
+    q = turned_from_z(directions)
     tips = rotation_matrices(q)[:, :, 2]
     sizes = np.linalg.norm(directions[:-1], axis=1, keepdims=True)
     assert tips[:-1] == pytest.approx(directions[:-1] / sizes, abs=1e-12)

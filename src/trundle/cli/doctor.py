@@ -6,33 +6,6 @@ import typer
 
 from trundle.cli.terminal import say
 
-CORE = (
-    "casadi",
-    "numpy",
-    "scipy",
-    "pydantic",
-    "typer",
-    "rich",
-    "tomli-w",
-    "xarray",
-    "pandas",
-    "h5netcdf",
-    "h5py",
-    "matplotlib",
-    "piqp",
-    "daqp",
-    "qpsolvers",
-)
-EXTRAS = {
-    "viewer": ("viser",),
-    "robots": ("pin", "example-robot-data", "pin-pink"),
-    "sim": ("mujoco",),
-    "motion": ("ezc3d",),
-    "learn": ("gymnasium", "cma"),
-    "data": ("pyarrow", "mcap"),
-    "scale": ("joblib", "dask", "pyarrow"),
-    "crocoddyl": ("crocoddyl",),
-}
 USES = {
     "viewer": "viewer.html, the moving picture",
     "robots": "robots from URDF files",
@@ -53,13 +26,23 @@ def doctor() -> None:
 
     say(f"trundle   {__version__}")
     say(f"python    {platform.python_version()} on {platform.system()} {platform.machine()}")
-    missing = [f"{name}: pip install {name}" for name in CORE if not _line(name)]
+    missing = [f"{name}: pip install {name}" for name in _packages() if not _line(name)]
     for line in (_compiler(), *_extras()):
         say(line)
     for line in missing:
         say(f"MISSING   {line}")
     if missing:
         raise typer.Exit(1)
+
+
+def _packages(extra: str = "") -> list[str]:
+    """Return the packages that trundle requires, or that one of its extras adds."""
+    import re
+    from importlib.metadata import requires
+
+    asked = f'extra == "{extra}"' if extra else ""
+    entries = (entry.partition(";") for entry in requires("trundle") or ())
+    return [re.split(r"[^\w-]", name)[0] for name, _, marker in entries if marker.strip().replace("'", '"') == asked]
 
 
 def _version(package: str) -> str | None:
@@ -90,8 +73,8 @@ def _compiler() -> str:
 
 def _extras() -> list[str]:
     lines = []
-    for extra, packages in EXTRAS.items():
-        missing = [name for name in packages if _version(name) is None]
+    for extra, use in USES.items():
+        missing = [name for name in _packages(extra) if _version(name) is None]
         state = "installed" if not missing else f"missing {', '.join(missing)}: pip install 'trundle[{extra}]'"
-        lines.append(f"extra     [{extra}] for {USES[extra]}: {state}")
+        lines.append(f"extra     [{extra}] for {use}: {state}")
     return lines

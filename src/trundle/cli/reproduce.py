@@ -6,7 +6,6 @@ from pathlib import Path
 
 import typer
 
-from trundle.cli import interrupt
 from trundle.cli.run import bar
 from trundle.cli.terminal import say
 
@@ -33,9 +32,7 @@ def reproduce(
             say(f"[{number}/{count}] {name}", err=True)
 
         def progress(what: str, share: float) -> None:
-            interrupt.check()
-            if show is not None:
-                show(f"{prefix[0]} {what}", share)
+            show(f"{prefix[0]} {what}", share)
 
         done = reproduce_all(names or (), out, plots=not no_plots, began=began, progress=progress)
     _tell(COLUMNS, [line.cells() for line in done.lines])

@@ -48,13 +48,7 @@ def run(
         overrides = [*overrides, f"plan.warm_from={json.dumps(str(warm_from.resolve() / 'trajectory.nc'))}"]
         allow_path = [*allow_path, warm_from]
     loaded = load_scenario(scenario, overrides, seed, allow_path)
-    with bar(not (quiet or as_json)) as show:
-
-        def progress(what: str, share: float) -> None:
-            interrupt.check()
-            if show is not None:
-                show(what, share)
-
+    with bar(not (quiet or as_json)) as progress:
         result = run_scenario(loaded, out, plots=not no_plots, view=view, progress=progress, jobs=jobs)
     if as_json:
         typer.echo(json.dumps(result.summary, indent=2))
@@ -64,10 +58,10 @@ def run(
 
 
 @contextmanager
-def bar(wanted: bool) -> Iterator[Callable[[str, float], None] | None]:
-    """Show what is going on, on stderr and only where a person looks at it."""
+def bar(wanted: bool) -> Iterator[Callable[[str, float], None]]:
+    """Show what is going on, on stderr and only where a person looks at it; an interrupt noted is raised."""
     if not wanted or not sys.stderr.isatty():
-        yield None
+        yield lambda what, share: interrupt.check()
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -77,6 +71,7 @@ def bar(wanted: bool) -> Iterator[Callable[[str, float], None] | None]:
         tasks: dict[str, TaskID] = {}
 
         def progress(what: str, share: float) -> None:
+            interrupt.check()
             if what not in tasks:
                 tasks[what] = bar.add_task(printable(what), total=1.0)
             bar.update(tasks[what], completed=share)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import typer
@@ -40,7 +38,7 @@ def sweep(
     from trundle.scenarios.engine.sweep import KEPT
     from trundle.scenarios.engine.sweep import sweep as run_sweep
 
-    with _counter(not quiet) as progress:
+    with bar(not quiet) as show:
         done = run_sweep(
             scenario,
             over,
@@ -52,7 +50,7 @@ def sweep(
             keep=split(keep),
             overrides=overrides,
             allow_path=allow_path,
-            progress=progress,
+            progress=lambda done, count: show("runs", done / count),
         )
     if not quiet:
         before = f", {done.resumed} of them from before" if done.resumed else ""
@@ -63,15 +61,3 @@ def sweep(
     if not done.complete:
         say("interrupted: the same command goes on from here", err=True)
         raise typer.Exit(interrupt.EXIT_CODE)
-
-
-@contextmanager
-def _counter(wanted: bool) -> Iterator[Callable[[int, int], None]]:
-    with bar(wanted) as show:
-
-        def progress(done: int, count: int) -> None:
-            interrupt.check()
-            if show is not None:
-                show("runs", done / count)
-
-        yield progress

@@ -127,13 +127,13 @@ def make_contact(
     if form == "support" and a.support is not None:
         return SupportContact(a.support, center_A, a.roundness)
     if form == "pair" and a.support is not None and b.support is not None:
-        return PairContact(a.support, b.support, center_A, (), a.roundness, b.roundness)
+        return PairContact(a.support, b.support, center_A, a.roundness, b.roundness)
     if form == "level" and a.support is not None and b.level is not None:
-        return LevelContact(a.support, b.level, center_A, (), a.roundness)
+        return LevelContact(a.support, b.level, center_A, a.roundness)
     if form == "level-pair" and a.level is not None and b.level is not None:
         return LevelPairContact(a.level, b.level, center_A)
     if form == "support-chart" and a.support is not None:
-        return SupportChartContact(a.support, b.charts[atlas[1]], center_A, (), a.roundness)
+        return SupportChartContact(a.support, b.charts[atlas[1]], center_A, a.roundness)
     return ChartContact(a.numbered[atlas[0]], b.numbered[atlas[1]], center_A)
 
 

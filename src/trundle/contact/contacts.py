@@ -10,10 +10,10 @@ import casadi as ca
 from trundle.contact.contact import Contact, Touch, given, side
 from trundle.contact.motion import Motion
 from trundle.errors import InputError
-from trundle.geometry.boundary import SupportLike
 from trundle.geometry.chart import Chart
 from trundle.geometry.level import Level
 from trundle.geometry.patch import Patch
+from trundle.geometry.support import SupportLike
 from trundle.numerics.space import dot, inverse, tangents
 
 
@@ -31,13 +31,12 @@ def _same_dimension(a: int, b: int) -> None:
 class ChartContact(Contact):
     """Two charts: planar curves on curves and surfaces on surfaces, convex or not. s = (u_A, u_B).
 
-    ``center_A``, ``center_B`` (d,) m: origin of each chart in its body's frame.
+    ``center_A`` (d,) m: origin of A's shape in its body's frame; that of B's is the frame's own.
     """
 
     chart_A: Chart
     chart_B: Chart
     center_A: tuple[float, ...] = ()
-    center_B: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         _same_dimension(self.chart_A.d, self.chart_B.d)
@@ -60,7 +59,7 @@ class ChartContact(Contact):
     def touch(self, A: Motion, B: Motion, s: ca.SX) -> tuple[Touch, Touch]:
         """Return both sides at `s` = (u_A, u_B)."""
         patch_A, patch_B = self.patches(s)
-        return _chart_side(A, patch_A, self.center_A), _chart_side(B, patch_B, self.center_B)
+        return _chart_side(A, patch_A, self.center_A), _chart_side(B, patch_B, ())
 
     def restore(self, s: ca.SX) -> ca.SX:
         """Return `s`: chart coordinates are free."""
@@ -132,7 +131,6 @@ class LevelContact(Contact):
     support: SupportLike
     level: Level
     center_A: tuple[float, ...] = ()
-    center_B: tuple[float, ...] = ()
     roundness: ca.Function | None = None
 
     def __post_init__(self) -> None:
@@ -150,7 +148,7 @@ class LevelContact(Contact):
 
     def touch(self, A: Motion, B: Motion, s: ca.SX) -> tuple[Touch, Touch]:
         """Return both sides at the point `s` (d,) of B's surface."""
-        tB = side(B, self.level.patch(s), self.center_B, lambda S: B.R.T @ S)
+        tB = side(B, self.level.patch(s), (), lambda S: B.R.T @ S)
         return _support_side(A, self.support, tB.n, self.center_A), tB
 
     def restore(self, s: ca.SX) -> ca.SX:
@@ -172,7 +170,6 @@ class PairContact(Contact):
     support_A: SupportLike
     support_B: SupportLike
     center_A: tuple[float, ...] = ()
-    center_B: tuple[float, ...] = ()
     roundness: ca.Function | None = None
     roundness_B: ca.Function | None = None
 
@@ -199,7 +196,7 @@ class PairContact(Contact):
             radii = patch.T.T @ given(patch.radii, "radii") @ patch.T
             return patch.T @ (inverse(radii) @ (T.T @ S))
 
-        tB = side(B, patch, self.center_B, rates)
+        tB = side(B, patch, (), rates)
         return _support_side(A, self.support_A, tB.n, self.center_A), tB
 
     def restore(self, s: ca.SX) -> ca.SX:
@@ -222,7 +219,6 @@ class SupportChartContact(Contact):
     support: SupportLike
     chart: Chart
     center_A: tuple[float, ...] = ()
-    center_B: tuple[float, ...] = ()
     roundness: ca.Function | None = None
 
     def __post_init__(self) -> None:
@@ -240,7 +236,7 @@ class SupportChartContact(Contact):
 
     def touch(self, A: Motion, B: Motion, s: ca.SX) -> tuple[Touch, Touch]:
         """Return both sides at the parameters `s` (d-1,) of B's chart."""
-        tB = _chart_side(B, self.chart.patch(s), self.center_B)
+        tB = _chart_side(B, self.chart.patch(s), ())
         return _support_side(A, self.support, tB.n, self.center_A), tB
 
     def restore(self, s: ca.SX) -> ca.SX:
@@ -272,7 +268,6 @@ class LevelPairContact(Contact):
     level_A: Level
     level_B: Level
     center_A: tuple[float, ...] = ()
-    center_B: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         _same_dimension(self.level_A.d, self.level_B.d)
@@ -291,7 +286,7 @@ class LevelPairContact(Contact):
         """Return both sides at the points `s` = (x_A, x_B)."""
         d = self.d
         tA = side(A, self.level_A.patch(s[:d]), self.center_A, lambda S: A.R.T @ S)
-        tB = side(B, self.level_B.patch(s[d:]), self.center_B, lambda S: B.R.T @ S)
+        tB = side(B, self.level_B.patch(s[d:]), (), lambda S: B.R.T @ S)
         return tA, tB
 
     def restore(self, s: ca.SX) -> ca.SX:

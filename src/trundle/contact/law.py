@@ -13,7 +13,7 @@ import casadi as ca
 
 from trundle.contact.contact import Kinematics
 from trundle.numerics.space import dot
-from trundle.parameters import NonNegative, Positive, Range, check_parameters, parameter
+from trundle.parameters import Checked, NonNegative, Positive, Range, parameter
 from trundle.status import Status
 
 _ZERO = 1e-30
@@ -85,7 +85,7 @@ Lever = Annotated[float, Range("a number from 0 to 1e12", minimum=0.0, unit="m")
 
 
 @dataclass(frozen=True)
-class Friction:
+class Friction(Checked):
     """Coefficients of a contact: bounds of its forces and moments, with the load N = f_n + adhesion.
 
         f_n >= -adhesion,  |f_t| <= mu N,  |m_t| <= rolling N,  |m_n| <= torsional N or drilling N.
@@ -129,9 +129,6 @@ class Friction:
     adhesion: NonNegative = parameter(0.0, "N, pull that the contact can bear")
     stiffness: Positive = parameter(1e6, "N/m^1.5, of the law hunt-crossley")
     dissipation: NonNegative = parameter(0.1, "s/m, of the law hunt-crossley: restitution is about 1 - dissipation v")
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     @property
     def spin_bound(self) -> float:

@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 
 import casadi as ca
 
+from trundle.checks import choice, instance
 from trundle.contact.compliant import SMOOTH_RATE, HuntCrossley
 from trundle.contact.contact import Kinematics
 from trundle.contact.law import (
@@ -332,8 +333,7 @@ def register(law: Law) -> Law:
     InputError
         If the name is one of trundle's laws or too long for a record.
     """
-    if not isinstance(law, Law):
-        raise InputError("law", law, "a Law, with rows, wrench and margins")
+    instance("law", law, Law, "a Law, with rows, wrench and margins")
     name = getattr(law, "name", "")
     if name in _BUILT_IN or not 0 < len(name) <= _LONGEST:
         raise InputError("law", name, f"a name of at most {_LONGEST} characters that no law of trundle has")
@@ -358,9 +358,7 @@ def rolling_law(holds_spin: bool, holds_rolling: bool) -> Law:
 
 def law_named(name: str) -> Law:
     """Return the law called `name`, or raise `InputError` with the names there are."""
-    if name not in LAWS:
-        raise InputError("law", name, "one of " + ", ".join(repr(key) for key in LAWS))
-    return LAWS[name]
+    return LAWS[choice("law", name, LAWS)]
 
 
 class _Carried(Protocol):

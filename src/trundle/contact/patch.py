@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import FloatArray, array, positive, rotation
+from trundle.checks import ArrayField, Converted, FloatArray, array, instance, positive, rotation, vector
 from trundle.errors import InputError
+from trundle.parameters import check_parameters
 from trundle.threads import cached_property
 
 _SMALLEST_AREA = 1e-10  # m2
@@ -17,7 +18,7 @@ _INNER = 0.5**0.5
 """A pyramid |fx|, |fy| <= mu fz / sqrt(2) lies inside the cone |f_t| <= mu fz and touches it at its edges."""
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True)
 class FlatPatch:
     """A convex polygon, or a point, that pushes on a body by Coulomb friction (final).
 
@@ -54,19 +55,18 @@ class FlatPatch:
     4
     """
 
-    vertices: FloatArray
-    friction: float | None
+    vertices: ArrayField = ArrayField()
+    friction: float | None = None
 
-    def __init__(self, vertices: ArrayLike, friction: float | None = None) -> None:
-        corners = array("vertices", vertices, (None, 2), unit="m")
-        if friction is not None:
-            positive("friction", friction)
+    def __post_init__(self) -> None:
+        corners = array("vertices", self.vertices, (None, 2), unit="m")
+        if self.friction is not None:
+            positive("friction", self.friction)
         if len(corners) > 1:
-            corners = _ordered(corners, vertices)
+            corners = _ordered(corners, self.vertices)
         elif np.any(corners):
-            raise InputError("vertices", vertices, "(0, 0) where there is one: the point is the frame's origin")
+            raise InputError("vertices", self.vertices, "(0, 0) where there is one: the point is the frame's origin")
         object.__setattr__(self, "vertices", corners)
-        object.__setattr__(self, "friction", friction)
 
     @cached_property
     def rows(self) -> FloatArray:
@@ -169,7 +169,7 @@ class FlatPatch:
         return float(np.min(normals @ centre + offsets))
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True)
 class PlacedPatch:
     """A patch that lies somewhere in the world and does not move: a foothold, a handhold.
 
@@ -192,19 +192,14 @@ class PlacedPatch:
 
     name: str
     patch: FlatPatch
-    position: FloatArray
-    R_world_patch: FloatArray
+    position: ArrayField = vector("m")
+    R_world_patch: Converted[ArrayLike | None, FloatArray] = Converted(
+        None, keep=lambda key, value: rotation(key, np.eye(3) if value is None else value)
+    )
 
-    def __init__(
-        self, name: str, patch: FlatPatch, position: ArrayLike, R_world_patch: ArrayLike | None = None
-    ) -> None:
-        if not isinstance(patch, FlatPatch):
-            raise InputError("patch", patch, "a FlatPatch")
-        R = np.eye(3) if R_world_patch is None else R_world_patch
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "patch", patch)
-        object.__setattr__(self, "position", array("position", position, (3,), unit="m"))
-        object.__setattr__(self, "R_world_patch", rotation("R_world_patch", R))
+    def __post_init__(self) -> None:
+        instance("patch", self.patch, FlatPatch, "a FlatPatch")
+        check_parameters(self)
 
     @property
     def corners(self) -> FloatArray:

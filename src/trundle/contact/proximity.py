@@ -12,7 +12,8 @@ from scipy.spatial import cKDTree
 from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
-from trundle.numerics.compiled import BufferedFunction, batched
+from trundle.numerics.compiled.batch import batched
+from trundle.numerics.compiled.buffered import BufferedFunction
 
 _SAMPLES = {2: 512, 3: 2000}
 _NEIGHBOURS = {2: 2, 3: 8}

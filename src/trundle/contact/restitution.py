@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from trundle.parameters import Fraction, NonNegative, check_parameters, parameter
+from trundle.parameters import Checked, Fraction, NonNegative, parameter
 
 Hypothesis = Literal["newton", "poisson"]
 
 
 @dataclass(frozen=True)
-class Restitution:
+class Restitution(Checked):
     """What an impact gives back along the normal (theory, "Bouncing").
 
     Newton: the contact opens at least with e times the speed of its approach. Poisson: it pushes at least e times the
@@ -22,9 +22,6 @@ class Restitution:
     restitution: Fraction = parameter(0.0, "speed or impulse that an impact gives back, along the normal")
     hypothesis: Hypothesis = parameter("newton", "whether speeds or impulses are given back")
     bounce_speed: NonNegative = parameter(1e-3, "m/s, slower approaches do not bounce: so bouncing ends in finite time")
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def after(self, approach: float) -> float:
         """Return the coefficient e of an approach (m/s, positive): 0 for a slow one."""

@@ -13,7 +13,7 @@ from trundle.checks import non_negative
 from trundle.contact.walls import FLAT, ROUND, Surface, Wall, frozen_tangents
 from trundle.errors import InputError
 from trundle.numerics.expressions import HoldsExpressions
-from trundle.parameters import LARGEST, Length, Range, check_parameters, parameter
+from trundle.parameters import LARGEST, Checked, Length, Range, parameter
 from trundle.threads import cached_property
 
 Expression = TypeVar("Expression", ca.SX, ca.MX, ca.DM)
@@ -56,7 +56,7 @@ def normal_force(
 
 
 @dataclass(frozen=True)
-class SoftLaw:
+class SoftLaw(Checked):
     """Soft force of plans: largest / (1 + exp((distance + offset) / width)); see `normal_force`.
 
     Examples
@@ -69,9 +69,6 @@ class SoftLaw:
     largest: Annotated[float, Range("a number > 0, at most 1e12", above=0.0, unit="N")] = parameter(60.0, "N")
     width: Length = parameter(0.02, "m")
     offset: Annotated[float, Range("a number from 0 to 1e12", unit="m", in_files=(0.0, LARGEST))] = parameter(0.02, "m")
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     @property
     def leak(self) -> float:

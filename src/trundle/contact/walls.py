@@ -86,10 +86,8 @@ class Surface(ABC):
     The numbers begin with the frame (n, b, t_1, t_2) (10,) of a point of the wall; a subclass may add some.
     """
 
-    @property
-    @abstractmethod
-    def size(self) -> int:
-        """Number of numbers."""
+    size: int = 10
+    """Number of numbers: of the frame alone, unless a subclass says more."""
 
     @abstractmethod
     def distance(self, point: ca.SX, wall: ca.SX) -> ca.SX:
@@ -120,11 +118,6 @@ class Surface(ABC):
 class Flat(Surface):
     """Planes: d = n . p - b (final)."""
 
-    @property
-    def size(self) -> int:
-        """The frame alone."""
-        return 10
-
     def distance(self, point: ca.SX, wall: ca.SX) -> ca.SX:
         """Return n . p - b."""
         return ca.dot(wall[:3], point) - wall[3]
@@ -143,10 +136,8 @@ class Round(Surface):
     without its singularity at k = 0.
     """
 
-    @property
-    def size(self) -> int:
-        """The frame, a, k and the axis, zero of a sphere."""
-        return 17
+    size = 17
+    """The frame, a, k and the axis, zero of a sphere."""
 
     def distance(self, point: ca.SX, wall: ca.SX) -> ca.SX:
         """Return d, m."""
@@ -173,11 +164,6 @@ class Formula(Surface):
     """
 
     formula: Callable[[ca.SX], ca.SX]
-
-    @property
-    def size(self) -> int:
-        """The frame alone."""
-        return 10
 
     def distance(self, point: ca.SX, wall: ca.SX) -> ca.SX:
         """Return the formula's value."""

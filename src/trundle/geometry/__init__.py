@@ -1,7 +1,7 @@
 """Shapes: charts, support functions, level sets and signed distances of curves, surfaces and bodies."""
 
 from trundle.arguments import guard
-from trundle.geometry.boundary import Representations, SupportLike
+from trundle.geometry.boundary import Representations
 from trundle.geometry.chart import Chart, ExpressionChart, Range
 from trundle.geometry.level import ExpressionLevel, Level
 from trundle.geometry.patch import Patch
@@ -20,7 +20,7 @@ from trundle.geometry.shapes.expressions import (
 from trundle.geometry.shapes.revolution import Revolution
 from trundle.geometry.shapes.rounding import Polytope, Rounded
 from trundle.geometry.shapes.surfaces import Dish, Ellipsoid, Plane, Point, Sphere, Torus, Tube
-from trundle.geometry.support import EllipsoidSupport, ExpressionSupport, Support
+from trundle.geometry.support import EllipsoidSupport, ExpressionSupport, Support, SupportLike
 
 __all__ = [
     "Arc",

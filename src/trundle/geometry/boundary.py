@@ -5,38 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import casadi as ca
 
 from trundle.geometry.chart import Chart
 from trundle.geometry.features import Feature
 from trundle.geometry.level import Level
-from trundle.geometry.patch import Patch
+from trundle.geometry.support import SupportLike
 from trundle.threads import cached_property, made_once
 
 Built = TypeVar("Built")
-
-
-class SupportLike(Protocol):
-    """What a contact asks of a convex body: `Support` and `EllipsoidSupport` give it."""
-
-    @property
-    def d(self) -> int:
-        """Dimension, 2 or 3."""
-        ...
-
-    def support(self, u: ca.SX) -> ca.SX:
-        """Return h(u), m."""
-        ...
-
-    def patch(self, n: ca.SX, T: ca.SX) -> Patch:
-        """Return the patch with outward normal `n`."""
-        ...
-
-    def point_and_radii(self, n: ca.SX) -> tuple[ca.SX, ca.SX]:
-        """Return the point and the tensor of radii with outward normal `n`."""
-        ...
 
 
 @dataclass(frozen=True)

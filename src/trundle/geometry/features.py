@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from trundle.checks import FloatArray
+
 Vector = tuple[float, ...]
 _SAME = 1e-9
 

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from trundle.checks import FloatArray
 from trundle.geometry.patch import Patch
 from trundle.numerics.space import dot, tangents
 from trundle.threads import cached_property
-
-FloatArray = NDArray[np.float64]
 
 
 class Level(ABC):

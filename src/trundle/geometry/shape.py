@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from trundle.checks import array, choice, integer, number, positive
+from trundle.checks import FloatArray, array, choice, integer, number, positive
 from trundle.errors import InputError
 from trundle.geometry.boundary import Boundary
 from trundle.geometry.queries import distance, locate, mass, mesh, sampling
 
-FloatArray = NDArray[np.float64]
 _FAR = 1e100
 
 

@@ -6,16 +6,34 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import casadi as ca
-import numpy as np
 
-from trundle.checks import array, positive
 from trundle.geometry.patch import Patch
 from trundle.threads import cached_property
 
 _NOTHING = 1e-300
 
 
-class Support(ABC):
+class SupportLike(ABC):
+    """What a contact asks of a convex body: `Support` and `EllipsoidSupport` give it."""
+
+    d: int
+    """Dimension, 2 or 3."""
+
+    @abstractmethod
+    def support(self, u: ca.SX) -> ca.SX:
+        """Return h(u), a scalar in m, for a direction `u` (d,) of any positive length."""
+
+    @abstractmethod
+    def point_and_radii(self, n: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Return the point (d,) and the tensor of radii (d, d), m, at the outward unit normal `n` (d,)."""
+
+    def patch(self, n: ca.SX, T: ca.SX) -> Patch:
+        """Return the `Patch` whose outward unit normal is `n` (d,), with the tangents `T` (d, d-1)."""
+        x, radii = self.point_and_radii(n)
+        return Patch(x=x, n=n, T=T, radii=radii)
+
+
+class Support(SupportLike):
     """A convex body by its support function h(n) = max over the body of n.x (theory, "Surfaces").
 
     Contract for a subclass:
@@ -27,17 +45,6 @@ class Support(ABC):
     Derived: the point with outward normal n is grad h(n); the tensor of radii dx/dn is hess h(n),
     zero along n; on the tangent plane it is the inverse of the shape operator.
     """
-
-    d: int
-
-    @abstractmethod
-    def support(self, u: ca.SX) -> ca.SX:
-        """Return h(u), a scalar in m, for a direction `u` (d,) of any positive length."""
-
-    def patch(self, n: ca.SX, T: ca.SX) -> Patch:
-        """Return the `Patch` whose outward unit normal is `n` (d,), with the tangents `T` (d, d-1)."""
-        x, radii = self.point_and_radii(n)
-        return Patch(x=x, n=n, T=T, radii=radii)
 
     def point_and_radii(self, n: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Return grad h (d,) and hess h (d, d), m, at the unit normal `n` (d,)."""
@@ -68,7 +75,7 @@ class ExpressionSupport(Support):
 
 
 @dataclass(frozen=True)
-class EllipsoidSupport:
+class EllipsoidSupport(SupportLike):
     """Ellipse (d = 2) or ellipsoid (d = 3) in closed form, with an optional rounding.
 
     h(u) = sqrt(u'Bu) + rho |u|, B = diag(a_i^2): point B n / s + rho n, radii
@@ -86,7 +93,7 @@ class EllipsoidSupport:
     rounding: float = 0.0
 
     @property
-    def d(self) -> int:
+    def d(self) -> int:  # type: ignore[override]
         """Dimension."""
         return len(self.semi_axes)
 
@@ -94,11 +101,6 @@ class EllipsoidSupport:
         """Return h(u) in m."""
         B = self._squares()
         return ca.sqrt(ca.dot(B * u, u)) + (self.rounding * ca.norm_2(u) if self.rounding else 0)
-
-    def patch(self, n: ca.SX, T: ca.SX) -> Patch:
-        """Return the `Patch` whose outward unit normal is `n`, with the tangents `T`."""
-        x, radii = self.point_and_radii(n)
-        return Patch(x=x, n=n, T=T, radii=radii)
 
     def point_and_radii(self, n: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Return the point (d,) and the tensor of radii (d, d), m, at the unit normal `n`."""
@@ -119,11 +121,3 @@ class EllipsoidSupport:
 
     def _squares(self) -> ca.SX:
         return ca.SX(ca.DM([a * a for a in self.semi_axes]))
-
-
-def ellipsoid_support(semi_axes: object, rounding: float = 0.0) -> EllipsoidSupport:
-    """Return an `EllipsoidSupport` after checking `semi_axes` (2 or 3 positive numbers, m) and `rounding`."""
-    n = 2 if np.size(np.asarray(semi_axes, dtype=object)) == 2 else 3
-    axes = array("semi_axes", semi_axes, (n,), above=0.0, unit="m")
-    rho = positive("rounding", rounding, unit="m") if rounding else 0.0
-    return EllipsoidSupport(tuple(float(a) for a in axes), rho)

@@ -22,6 +22,8 @@ from trundle.models.tree.multibody import Body, ContactConstraint, Dynamics, Mul
 from trundle.models.tree.rolling_kinematics import RollingKinematics, control_affine
 from trundle.models.tree.system import ContactPair, ContactSystem, Rules, Start
 from trundle.models.tree.tree import Link, Tree, TreeModel
+from trundle.models.urdf.arm import Arm
+from trundle.models.urdf.arm_numbers import JointMotion
 from trundle.models.urdf.checks import load_urdf
 from trundle.models.urdf.examples import load_example_robot
 from trundle.models.urdf.lock import lock_joints
@@ -30,6 +32,7 @@ from trundle.models.urdf.robot import robot_from_urdf
 __all__ = [
     "IMPACT",
     "SURFACE",
+    "Arm",
     "AxisChange",
     "BallHand",
     "Body",
@@ -52,6 +55,7 @@ __all__ = [
     "Held",
     "Humanoid",
     "Joint",
+    "JointMotion",
     "LinearModel",
     "Link",
     "MassChange",

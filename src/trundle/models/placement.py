@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -17,10 +17,13 @@ from trundle.contact.proximity import Proximity
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.models.curvature_check import too_large
-from trundle.models.rigid_body import Ground, Hand, RigidBody
+from trundle.models.rigid_body import Ground, Hand
 from trundle.models.tree.conversion import to_matrix, to_world
-from trundle.models.tree.system import LOCKED, ContactPair, ContactSystem, Start
+from trundle.models.tree.system import LOCKED, ContactSystem, Start
 from trundle.numerics.space import cross
+
+if TYPE_CHECKING:
+    from trundle.models.rolling_pair import RollingPair
 
 _SPIN = 1e-9
 _OVERLAP = 1e-6
@@ -72,37 +75,8 @@ class Placement:
     flies: bool = False
 
 
-class BodyOnBase(Protocol):
-    """What placement reads of a pair; `trundle.models.rolling_pair.RollingPair` is one."""
-
-    @property
-    def body(self) -> RigidBody:
-        """The body that is placed."""
-        ...
-
-    @property
-    def base(self) -> Hand | Ground:
-        """What it is placed on."""
-        ...
-
-    @property
-    def law(self) -> str:
-        """The contact law at the start."""
-        ...
-
-    @property
-    def d(self) -> int:
-        """Dimension, 2 or 3."""
-        ...
-
-    @property
-    def contact_pair(self) -> ContactPair:
-        """The two shapes, as the tree names them."""
-        ...
-
-
 def place_in_space(
-    pair: BodyOnBase,
+    pair: RollingPair,
     contact_on_hand: Sequence[float] = (0.0, 0.0, 0.0),
     object_quaternion: Sequence[float] = (1.0, 0.0, 0.0, 0.0),
     object_angular_velocity: Sequence[float] = (0.0, 0.0, 0.0),
@@ -116,7 +90,7 @@ def place_in_space(
 
 
 def place_on_planar_hand(
-    pair: BodyOnBase,
+    pair: RollingPair,
     contact_on_hand: Sequence[float] = (0.0, 0.0),
     object_angle: float = 0.0,
     object_angular_velocity: float = 0.0,
@@ -130,7 +104,7 @@ def place_on_planar_hand(
 
 
 def _place_on_hand(
-    pair: BodyOnBase, wanted: FloatArray, orientation: FloatArray, w: FloatArray, slip: Sequence[float]
+    pair: RollingPair, wanted: FloatArray, orientation: FloatArray, w: FloatArray, slip: Sequence[float]
 ) -> Placement:
     """Place an object with the given `orientation` and the angular velocity `w` (k,) on the base's point `wanted`."""
     base = pair.base
@@ -157,7 +131,7 @@ def _place_on_hand(
 
 
 def place_in_plane(
-    pair: BodyOnBase,
+    pair: RollingPair,
     contact_x: float = 0.0,
     angle: float = 0.0,
     angular_velocity: float = 0.0,
@@ -174,14 +148,14 @@ def place_in_plane(
     return Placement(np.array([theta]), np.array([w]), v, points)
 
 
-def flight_names(pair: BodyOnBase) -> list[str]:
+def flight_names(pair: RollingPair) -> list[str]:
     """Return what a start in the air is given by: position, orientation, velocity, angular velocity."""
     prefix = "" if pair.d == 2 and isinstance(pair.base, Ground) else "object_"
     turn = "angle" if pair.d == 2 else "quaternion"
     return [prefix + name for name in ("position", turn, "velocity", "angular_velocity")]
 
 
-def place_in_the_air(pair: BodyOnBase, given: Mapping[str, ArrayLike]) -> Placement:
+def place_in_the_air(pair: RollingPair, given: Mapping[str, ArrayLike]) -> Placement:
     """Place a body in the air over its base, by the names of `flight_names`; see `RollingPair.place`."""
     base, d = pair.base, pair.d
     position, turn, velocity, turning = flight_names(pair)
@@ -201,7 +175,7 @@ def place_in_the_air(pair: BodyOnBase, given: Mapping[str, ArrayLike]) -> Placem
     return Placement(orientation, w, v, ContactPoints(near.x_A, near.x_B, near.n_B, center), flies=True)
 
 
-def refuse_overlap(pair: BodyOnBase, center: FloatArray, gap: float) -> None:
+def refuse_overlap(pair: RollingPair, center: FloatArray, gap: float) -> None:
     """Raise `InputError` if a body that is to start in the air is inside its base."""
     if gap < -_INSIDE * pair.body.shape.reference_length:
         raise InputError(flight_names(pair)[0], center, f"clear of the base (the bodies overlap by {-gap:.3g} m)")
@@ -255,7 +229,7 @@ def _terrain_at(shape: Shape, x: float) -> tuple[FloatArray, FloatArray]:
 
 
 def _fit(
-    pair: BodyOnBase, R: FloatArray, R_base: FloatArray, p_base: FloatArray, x_B: FloatArray, n_B: FloatArray
+    pair: RollingPair, R: FloatArray, R_base: FloatArray, p_base: FloatArray, x_B: FloatArray, n_B: FloatArray
 ) -> ContactPoints:
     """Return the body point that touches `x_B` without penetration."""
     shape, base = pair.body.shape, pair.base.shape

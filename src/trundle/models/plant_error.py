@@ -15,11 +15,11 @@ from trundle.geometry.shapes.curves import Circle, Ellipse, FourierRadius
 from trundle.models.part_contacts import Part
 from trundle.models.rolling_tree import RollingTree
 from trundle.models.tree.joints import BodySpec
-from trundle.parameters import NonNegative, check_parameters, parameter
+from trundle.parameters import Checked, NonNegative, parameter
 
 
 @dataclass(frozen=True)
-class PlantError:
+class PlantError(Checked):
     """What a simulated robot has that the model does not know.
 
     Attributes
@@ -48,9 +48,6 @@ class PlantError:
     terrain: Shape | None = parameter(None, "the ground there is; left out: that of [terrain]")
     damping: NonNegative = parameter(0.0, "N m s/rad (N s/m), of every joint")
     dry_friction: NonNegative = parameter(0.0, "N m (N), dry friction of every joint")
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     @property
     def geometric(self) -> bool:

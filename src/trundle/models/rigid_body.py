@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
-from trundle.checks import Converted, FloatArray, array, choice, number, positive
+from trundle.checks import Converted, FloatArray, array, choice, instance, number, positive
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.models.inertia import check_inertia
@@ -58,8 +58,7 @@ class RigidBody:
     center_of_mass: Converted[Sequence[float] | None, tuple[float, ...]] = Converted(None)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.shape, Shape):
-            raise InputError("shape", self.shape, "a Shape such as trundle.Sphere(radius=0.2)")
+        instance("shape", self.shape, Shape, "a Shape such as trundle.Sphere(radius=0.2)")
         if not _bounded(self.shape):
             raise InputError("shape", self.shape, "bounded: a body is no terrain, hollow or endless bar")
         d = self.shape.d
@@ -324,8 +323,7 @@ class Hand:
     angle: float = 0.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.shape, Shape):
-            raise InputError("shape", self.shape, "a Shape such as trundle.Plane() or, in the plane, trundle.Line()")
+        instance("shape", self.shape, Shape, "a Shape such as trundle.Plane() or, in the plane, trundle.Line()")
         d, size = self.shape.d, angular_size(self.shape.d) + self.shape.d
         for name, entries in (("position", d), ("twist", size)):
             value = getattr(self, name)
@@ -338,8 +336,7 @@ class Hand:
             raise InputError("rpy", list(rpy), "left out in the plane, where a hand has an angle")
         if d == 3 and self.angle:
             raise InputError("angle", self.angle, "left out in space, where a hand has rpy")
-        if not isinstance(self.motion, HandMotion):
-            raise InputError("motion", self.motion, "a HandMotion: Coast, SinusoidMotion or SampledMotion")
+        instance("motion", self.motion, HandMotion, "a HandMotion: Coast, SinusoidMotion or SampledMotion")
         if self.motion.components not in (None, size):
             raise InputError("motion", self.motion, f"of {size} components, the size of this hand's twist")
         if self.extent is not None:
@@ -377,5 +374,4 @@ class Ground:
     shape: Shape
 
     def __post_init__(self) -> None:
-        if not isinstance(self.shape, Shape):
-            raise InputError("shape", self.shape, "a Shape such as trundle.Sinusoid(0.06, 0.8)")
+        instance("shape", self.shape, Shape, "a Shape such as trundle.Sinusoid(0.06, 0.8)")

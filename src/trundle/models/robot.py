@@ -77,8 +77,7 @@ class Robot:
 
     def __post_init__(self) -> None:
         choice("law", self.law, start_laws())
-        choice("on_slip", self.on_slip, ("stop", "slide", "ignore"))
-        choice("on_separation", self.on_separation, ("stop", "fly", "ignore"))
+        Rules(self.on_slip, self.on_separation)
         if np.ndim(self.gravity) == 0:
             vector: Sequence[float] = (0.0, -number("gravity", self.gravity, unit="m/s2"))
         else:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import Converted, array, choice, number
+from trundle.checks import Converted, array, choice, instance, number
 from trundle.contact.choice import contact_coordinates, contact_form, make_contact, pieces_of
 from trundle.contact.laws import PURE_ROLLING, ROLLING, SEPARATED, Friction, Law, law_named, start_laws
 from trundle.contact.proximity import one_contact_only
@@ -138,10 +138,8 @@ class RollingPair:
     dissipation: NonNegative = parameter_of(Friction, "dissipation")
 
     def __post_init__(self) -> None:
-        if not isinstance(self.body, RigidBody):
-            raise InputError("body", self.body, "a RigidBody")
-        if not isinstance(self.base, Hand | Ground):
-            raise InputError("base", self.base, "a Hand or a Ground")
+        instance("body", self.body, RigidBody, "a RigidBody")
+        instance("base", self.base, Hand | Ground, "a Hand or a Ground")
         choice("law", self.law, start_laws())
         check_parameters(self)
         choice("coordinates", self.coordinates, ("pose", "rolling"))

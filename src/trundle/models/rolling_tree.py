@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import FloatArray, non_negative, number
+from trundle.checks import FloatArray, choice, non_negative, number
 from trundle.contact.choice import make_contact
 from trundle.contact.laws import SEPARATED, Friction, Law, law_named
 from trundle.contact.restitution import PLASTIC, Restitution
@@ -330,13 +330,8 @@ class RollingTree:
         if isinstance(contacts, str):
             raise InputError(key, contacts, "a list of names")
         for name in contacts:
-            if name not in names:
-                raise InputError(key, name, "one of " + ", ".join(names))
+            choice(key, name, names)
         return [i for i, name in enumerate(names) if name in contacts]
 
     def _known(self, key: str, names: Collection[str]) -> list[str]:
-        known = list(self.origins)
-        for name in names:
-            if name not in known:
-                raise InputError(key, name, "one of " + ", ".join(known))
-        return list(names)
+        return [choice(key, name, self.origins) for name in names]

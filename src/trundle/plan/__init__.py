@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trundle.arguments import guard
+from trundle.plan.arm.demands import joint_demands
 from trundle.plan.stances.equilibrium import Equilibrium, bearable, standing_still
 from trundle.plan.stances.pose import PoseSettings, Stance, StanceError, find_pose
 from trundle.plan.stances.stances import StancePlan, SwingRule, TimingRule, Wanted, plan_stances
@@ -37,6 +38,7 @@ __all__ = [
     "Weights",
     "bearable",
     "find_pose",
+    "joint_demands",
     "limit_cycle",
     "plan",
     "plan_ball",

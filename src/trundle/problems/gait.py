@@ -24,6 +24,7 @@ TORQUES: Mapping[str, float] = {
     "knee": 40.0,
     "ankle_pitch": 110.0,
     "ankle_roll": 15.0,
+    "toe": 15.0,
     "shoulder_pitch": 6.0,
     "shoulder_roll": 5.0,
     "shoulder_yaw": 3.0,
@@ -78,7 +79,8 @@ class Gait:
     periodicity : "mirrored" or "full"
         One step, the next its mirror image; or two steps of which the second ends where the first began.
     single, double : (low, high) s
-        Duration of a single and of a double support.
+        Duration of a single and of a double support. Feet with toes go through single support in two phases, which
+        last each as long as a double support at least and a single one at most.
     double_share : (low, high), optional
         Double support over the time of the step.
     impacts : bool
@@ -176,6 +178,10 @@ class Gait:
         if avatar.right is not None and (self.periodicity == "mirrored" or self.sole == "flat" or self.stretch):
             allowed = "'full', sole 'rolling' and no stretch, where the right foot is not the left one's image"
             raise InputError("periodicity", self.periodicity, allowed)
+        if avatar.toes is not None and (
+            self.impacts or self.sole == "flat" or self.stretch or self.rolling_on is not None
+        ):
+            raise InputError("toes", "given", "left out with flat soles, impacts, stretch or rolling_on")
         if self.stretch is not None:
             avatar.stretched([1.0] * 3)
         length = float(avatar.foot.sole.points_with_normal([1.0, 0.0, 0.0])[0][0])

@@ -45,6 +45,7 @@ class PointPath:
         self.points = array("points", points, (len(self.times), 3), unit="m")
         self.shape = choice("shape", shape, SHAPES)
         self._smooth = shape == "smooth" and len(self.times) > 1
+        self._rates = np.diff(self.points, axis=0) / np.diff(self.times)[:, None]
         if self._smooth:
             from scipy.interpolate import PchipInterpolator
 
@@ -57,13 +58,11 @@ class PointPath:
     def __call__(self, times: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return positions (n, 3) and velocities (n, 3) at the times (n,)."""
         if len(self.times) == 1:
-            return np.tile(self.points, (len(times), 1)), np.zeros((len(times), 3))
-        inside = np.clip(times, self.times[0], self.times[-1])
+            return self.points.repeat(len(times), axis=0), np.zeros((len(times), 3))
+        inside = np.minimum(np.maximum(times, self.times[0]), self.times[-1])
         moving = ((times > self.times[0]) & (times <= self.times[-1]))[:, None]
         if self._smooth:
             return self._curve(inside), np.where(moving, self._rate(inside), 0.0)
-        after = np.clip(np.searchsorted(self.times, inside, side="left"), 1, len(self.times) - 1)
-        gap = (self.times[after] - self.times[after - 1])[:, None]
-        rate = (self.points[after] - self.points[after - 1]) / gap
-        position = self.points[after - 1] + rate * (inside - self.times[after - 1])[:, None]
-        return position, np.where(moving, rate, 0.0)
+        piece = np.maximum(self.times.searchsorted(inside) - 1, 0)
+        rate = self._rates[piece]
+        return self.points[piece] + rate * (inside - self.times[piece])[:, None], np.where(moving, rate, 0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 import casadi as ca
@@ -18,31 +18,13 @@ from trundle.problems.landing import landing
 from trundle.problems.phase import Condition, Phase
 from trundle.problems.problem import OptimalControlProblem, PhaseLinkage, continuous
 from trundle.problems.soles import FlatSole, FootStance, RollingSole, Sole
+from trundle.problems.supports import SIDES, Support, bare, other, side_of, supports, swapped
 from trundle.problems.tracking import Tracked, Tracking
 from trundle.threads import cached_property
 
-SIDES = ("left", "right")
 _ROUND_OFF = 1e-9
 _DRIFT = 0.1
 """m/s: largest multiplier eta. Free ones lift a body uphill between nodes for nothing where torques cost alone."""
-
-
-@dataclass(frozen=True)
-class Support:
-    """One phase of the cycle: which feet stand, and how.
-
-    Attributes
-    ----------
-    name : str
-    stances : mapping of side to mode
-        The foot that has stood longer first.
-    landing : str
-        The side that touches down when the phase begins; empty: none.
-    """
-
-    name: str
-    stances: dict[str, str]
-    landing: str = ""
 
 
 class Walking:
@@ -72,7 +54,7 @@ class Walking:
         self.avatar, self.gait, self.tracking = avatar, gait, tracking
         self.gravity = 9.81 * np.array([-np.sin(gait.slope), 0.0, -np.cos(gait.slope)])
         robot = robot_from_urdf(avatar.robot, gravity=self.gravity.tolist(), base="joints")
-        self.model = robot.model()
+        self.model = (robot if avatar.toes is None else robot.with_springs(*avatar.springs, {})).model()
         self.weight = 9.81 * avatar.robot.mass
         self.n = self.model.nu.shape[0]
         self.joints = tuple(_joint_names(avatar))
@@ -83,7 +65,7 @@ class Walking:
             for side, foot in avatar.feet.items()
         }
         self.sole = self.soles["left"]
-        self.supports = _supports(gait, self.sole)
+        self.supports = supports(gait, self.sole, avatar.toes is not None)
         self.problem = self._problem()
 
     # symbols and expressions ---------------------------------------------------------------------------
@@ -113,10 +95,16 @@ class Walking:
         return np.array([self.gait.torques[bare(name)] for name in self.joints])
 
     @cached_property
+    def springs(self) -> FloatArray:
+        """Stiffness and damping (2, n - 6) of the joints, N m/rad and N m s/rad; part of the dynamics."""
+        joints = {joint.name: joint.child for joint in self.avatar.robot.joints}
+        return np.array([[given.get(joints[name], 0.0) for name in self.joints] for given in self.avatar.springs])
+
+    @cached_property
     def stances(self) -> dict[tuple[str, str], FootStance]:
         """Every way either foot can stand in the cycle."""
         used = {(side, mode) for support in self.supports for side, mode in support.stances.items()}
-        used |= {(side, self.sole.modes[0]) for side in SIDES}
+        used |= {(contact, self.sole.modes[0]) for contact in self.soles}
         return {
             (side, mode): self.soles[side].stance(self.model.motions[f"{side}_foot"], mode)
             for side, mode in sorted(used)
@@ -233,7 +221,7 @@ class Walking:
         support, gait = self.supports[number], self.gait
         after = self.supports[(number + 1) % len(self.supports)]
         if number + 1 == len(self.supports) and gait.periodicity == "mirrored":
-            after = _swapped(after)
+            after = swapped(after)
         nodes: list[Condition] = []
         start, end = [], []
         for side, mode in support.stances.items():
@@ -241,17 +229,7 @@ class Walking:
             settles = mode != self.sole.modes[0] and after.stances.get(side) == self.sole.modes[0]
             nodes += [replace(row, inner=settles) for row in self._rows(side, mode)]
             end += self._rows(side, after.stances[side]) if settles else []
-        single = len(support.stances) == 1
-        if single:
-            swing = SIDES[1 - SIDES.index(next(iter(support.stances)))]
-            height = self.soles[swing].clearance(self.model.motions[f"{swing}_foot"])
-            clock = every.clock[0]  # type: ignore[index]
-            bump = 4 * gait.clearance * clock * (1 - clock)
-            if gait.clearance_power == 2:
-                bump *= 4 * clock * (1 - clock)
-            from_end = ca.fmin(clock, 1 - clock)
-            bump = ca.if_else(from_end > gait.clearance_ends - _ROUND_OFF, bump, 0.0)
-            nodes.append(Condition(f"clearance {swing}", height - bump, 0.0, np.inf, inner=True))
+        nodes += self._clearances(support, every.clock[0])  # type: ignore[index]
         if support.landing:
             start += self._rows(support.landing, support.stances[support.landing])
             start += self._imposed(support.landing, gait.landing)
@@ -259,7 +237,8 @@ class Walking:
             start += [self._rows(side, mode)[1] for side, mode in support.stances.items() if side != support.landing]
         if number == 0 and self.tracking is None:
             start.append(Condition("origin", self.q[0]))
-        if single:
+        single = support.swing is not None
+        if support.swing == (0.0, 1.0):
             start += self._imposed(next(iter(support.stances)), gait.rolling_on, lateral=False)
         path = self._loads(support) + [
             Condition(
@@ -270,7 +249,7 @@ class Walking:
         return replace(
             every,
             name=support.name,
-            duration=gait.single if single else gait.double,
+            duration=self._duration(support),
             share=None if single or gait.double_share is None else gait.double_share,
             path=path,
             nodes=nodes,
@@ -279,6 +258,32 @@ class Walking:
             u_bounds=self._u_bounds(support),
             signals=None if self.tracking is None else self.tracking.signals(number, gait),
         )
+
+    def _duration(self, support: Support) -> tuple[float, float]:
+        """Return the bounds (s) of a phase: single support in several phases may spend it all in one of them."""
+        single, double = self.gait.single, self.gait.double
+        if support.swing is None:
+            return double
+        return single if support.swing == (0.0, 1.0) else (min(single[0], double[0]), single[1])
+
+    def _clearances(self, support: Support, clock: ca.SX) -> list[Condition]:
+        """Return heights of what does not bear: of a swing foot at least the bump over the whole swing."""
+        gait, found, bump = self.gait, [], ca.SX(1, 1)
+        stands = {side_of(contact) for contact in support.stances}
+        if support.swing is not None:
+            begin, end = support.swing
+            share = clock if (begin, end) == (0.0, 1.0) else begin + (end - begin) * clock
+            bump = 4 * gait.clearance * share * (1 - share)
+            if gait.clearance_power == 2:
+                bump *= 4 * share * (1 - share)
+            from_end = ca.fmin(share, 1 - share)
+            bump = ca.if_else(from_end > gait.clearance_ends - _ROUND_OFF, bump, 0.0)
+        for contact in support.lifted(self.soles):
+            height = self.soles[contact].clearance(self.model.motions[f"{contact}_foot"])
+            least = 0.0 if side_of(contact) in stands else bump
+            ends = support.swing is not None and support.swing[1] < 1.0 and side_of(contact) not in stands
+            found.append(Condition(f"clearance {contact}", height - least, 0.0, np.inf, inner=not ends))
+        return found
 
     def _loads(self, support: Support) -> list[Condition]:
         """Return the bound of each foot's normal force, where several points bear it."""
@@ -297,7 +302,7 @@ class Walking:
 
     def _imposed(self, side: str, at: float | None, lateral: bool = True) -> list[Condition]:
         sole = self.soles[side]
-        if at is None or not isinstance(sole, RollingSole):
+        if at is None or not isinstance(sole, RollingSole) or side != side_of(side):
             return []
         local = sole.local(self.model.motions[f"{side}_foot"])
         wanted = [at, 0.0] if lateral else [at]
@@ -357,36 +362,7 @@ class Walking:
         return M
 
 
-def bare(name: str) -> str:
-    """Return the name of a joint without its side."""
-    return name.removeprefix("left_").removeprefix("right_")
-
-
-def other(name: str) -> str:
-    """Return the name of the joint on the other side."""
-    if name.startswith("left"):
-        return "right" + name[4:]
-    return "left" + name[5:] if name.startswith("right") else name
-
-
 def _joint_names(avatar: Avatar) -> list[str]:
     from trundle.models.urdf.tree import urdf_tree
 
     return list(urdf_tree(avatar.robot).joints)
-
-
-def _supports(gait: Gait, sole: Sole) -> tuple[Support, ...]:
-    first = sole.modes[0]
-    trailing, leading = gait.trailing or first, gait.leading or first
-    step = (
-        Support("single left", {"left": first}),
-        Support("double left", {"left": trailing, "right": leading}, "right"),
-    )
-    return step if gait.periodicity == "mirrored" else (*step, *(_swapped(support) for support in step))
-
-
-def _swapped(support: Support) -> Support:
-    stances = {other(side): mode for side, mode in support.stances.items()}
-    first = next(iter(stances))
-    kind = "single" if len(stances) == 1 else "double"
-    return Support(f"{kind} {first}", stances, other(support.landing) if support.landing else "")

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from trundle.records import SceneBody
 
@@ -141,20 +141,60 @@ def extruded_terrain(terrain: SceneBody, path: Array, front_y: float, margin: fl
     )
 
 
-def arrow_mesh(shaft: float, head: float, head_length: float, sides: int = 20) -> MeshPart:
-    """Return a red arrow from the origin to (0, 0, 1) m, with the radii of its shaft and of its head."""
+def revolved(profile: ArrayLike, colour: Colour, opacity: float | None = None, *, sides: int = 28) -> MeshPart:
+    """Return the surface that a profile (n, 2) of radii and heights (m), from below, leaves when it turns about z."""
+    (r, z), n = np.asarray(profile, dtype=np.float64).T, len(np.asarray(profile))
     angle = 2 * math.pi * np.arange(sides) / sides
-    ring = np.stack([np.cos(angle), np.sin(angle), np.zeros(sides)], axis=1)
-    neck = np.array([0.0, 0.0, 1.0 - head_length])
-    rings = [shaft * ring, shaft * ring + neck, head * ring + neck]
-    vertices = np.vstack([*rings, [[0.0, 0.0, 0.0]], [[0.0, 0.0, 1.0]]])
-    i, j = np.arange(sides), (np.arange(sides) + 1) % sides
-    faces = [np.stack([np.full(sides, 3 * sides), j, i], axis=1)]
-    for low in (0, sides):
-        high = low + sides
-        faces += [np.stack([low + i, low + j, high + j], axis=1), np.stack([low + i, high + j, high + i], axis=1)]
-    faces.append(np.stack([2 * sides + i, 2 * sides + j, np.full(sides, 3 * sides + 1)], axis=1))
-    return MeshPart(vertices, np.concatenate(faces), _FORCE, sharp=True)
+    rings = np.stack([np.outer(r, np.cos(angle)), np.outer(r, np.sin(angle)), np.tile(z[:, None], sides)], axis=2)
+    low = np.arange(sides) + sides * np.arange(n - 1)[:, None]
+    beside, up = (np.arange(sides) + 1) % sides + sides * np.arange(n - 1)[:, None], sides
+    wide = (
+        np.stack([low, beside, beside + up], axis=2)[r[:-1] > 0],
+        np.stack([low, beside + up, low + up], axis=2)[r[1:] > 0],
+    )
+    return MeshPart(rings.reshape(-1, 3), np.concatenate([one.reshape(-1, 3) for one in wide]), colour, opacity)
+
+
+def cylinder(radius: float, low: float, high: float, colour: Colour, opacity: float | None) -> MeshPart:
+    """Return a closed cylinder along z."""
+    return revolved([(0.0, low), (radius, low), (radius, high), (0.0, high)], colour, opacity)
+
+
+def sphere(radius: float, colour: Colour, opacity: float | None = None, along: float = 0.0, n: int = 14) -> MeshPart:
+    """Return a sphere, its centre at z = `along`."""
+    polar = np.linspace(math.pi, 0.0, n)
+    profile = np.column_stack([radius * np.sin(polar), along + radius * np.cos(polar)])
+    profile[[0, -1], 0] = 0.0
+    return revolved(profile, colour, opacity)
+
+
+def box(size: ArrayLike, colour: Colour, opacity: float | None = None, corners: ArrayLike | None = None) -> MeshPart:
+    """Return a box by its whole sides (3,) m about the origin, or by its corners (8, 3), z fastest and x slowest."""
+    signs = np.stack(np.meshgrid(*[[-0.5, 0.5]] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
+    vertices = signs * np.asarray(size) if corners is None else np.asarray(corners, dtype=np.float64)
+    quads = np.array([[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]])
+    return MeshPart(vertices, quads[:, [0, 1, 2, 0, 2, 3]].reshape(-1, 3), colour, opacity, True, True)
+
+
+def polygon(corners: ArrayLike, colour: Colour, opacity: float | None = None, sharp: bool = False) -> MeshPart:
+    """Return a convex polygon (n, 3), seen from both sides."""
+    vertices = np.asarray(corners, dtype=np.float64)
+    fan = np.array([[0, i, i + 1] for i in range(1, len(vertices) - 1)])
+    return MeshPart(vertices, fan, colour, opacity, True, sharp)
+
+
+def square(half: float, middle: ArrayLike, colour: Colour, opacity: float | None = None) -> MeshPart:
+    """Return a level square of sides 2 `half` (m) about its middle (3,)."""
+    return polygon(
+        np.asarray(middle) + half * np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]]), colour, opacity
+    )
+
+
+def arrow_mesh(shaft: float, head: float, head_length: float) -> MeshPart:
+    """Return an arrow of length 1 from the origin along z, with the given radii."""
+    neck = 1.0 - head_length
+    profile = [(0.0, 0.0), (shaft, 0.0), (shaft, neck), (head, neck), (0.0, 1.0)]
+    return replace(revolved(profile, _FORCE, sides=20), sharp=True)
 
 
 def cone_lines(radius: float, height: float, n: int = 48) -> Array:

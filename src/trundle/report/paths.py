@@ -47,7 +47,7 @@ def contact_path(run: Trajectory, ax: Axes) -> None:
             points = np.vstack([shown, resting])
     ax.plot(*shown[0], "o", color=style.GREEN, markersize=7, label="start", zorder=5)
     ax.plot(*shown[-1], "s", color=style.RED, markersize=6, label="end", zorder=5)
-    _frame(ax, points)
+    style.frame(ax, points)
     if hand is not None and not tube:
         ax.set_aspect("equal", adjustable="box")
         _hand_relief(ax, hand, path[0], points)
@@ -94,8 +94,7 @@ def planar_motion(run: Trajectory, ax: Axes) -> None:
         heads.append((run.time[i], highest, _darker(colour) if moving else style.INK))
         if np.linalg.norm(force[i]) > 0:
             tip = contact[i] + scale * force[i]
-            arrow = {"arrowstyle": "-|>", "color": style.RED, "linewidth": 1.3, "shrinkA": 0, "shrinkB": 0}
-            ax.annotate("", tip, contact[i], arrowprops=arrow, zorder=6)
+            style.arrow(ax, contact[i], tip)
             corners.append(tip[None, :])
     ax.plot(
         *style.with_breaks(path).T,
@@ -107,9 +106,9 @@ def planar_motion(run: Trajectory, ax: Axes) -> None:
     )
     ax.plot([], [], color=style.RED, label=f"contact force, longest {heaviest:.3g} N")
     drawn = np.vstack(corners)
-    _frame(ax, np.vstack([drawn, _times(ax, heads, drawn, size, clear=not moving)]), 0.06)
+    style.frame(ax, np.vstack([drawn, _times(ax, heads, drawn, size, clear=not moving)]), 0.06)
     if base is not None and not moving:
-        _draw_ground(ax, base, _placed(view.of_base, base.vertices, 0))
+        style.ground(ax, _placed(view.of_base, base.vertices, 0), base.closed)
     ax.set_aspect("equal", adjustable="box")
     style.dress(ax, "The motion at a few instants", "x (m)", "z (m)", run)
 
@@ -131,15 +130,6 @@ def _draw_body(ax: Axes, outline: Array, centre: Array, colour: Colour, share: f
     ax.plot(*np.vstack([outline, outline[:1]]).T, color=colour, linewidth=1.4, alpha=alpha, zorder=3)
     ax.plot(*np.vstack([centre, outline[0]]).T, color=colour, linewidth=1.3, alpha=alpha, zorder=3.2)
     ax.plot(*centre, "o", color=colour, markersize=3.5, zorder=4)
-
-
-def _draw_ground(ax: Axes, base: SceneBody, edge: Array) -> None:
-    """Draw a base at rest inside the limits that are set."""
-    low = ax.get_ylim()[0]
-    x, z = np.vstack([edge, edge[:1]]).T if base.closed else edge.T
-    ax.plot(x, z, color=style.INK, linewidth=1.6, zorder=3.5, scalex=False, scaley=False)
-    if not base.closed and np.all(np.diff(x) > 0):
-        ax.fill_between(x, z, min(low, float(np.min(z))) - 10, color="#e9e4da", linewidth=0, zorder=1)
 
 
 def _darker(colour: Colour) -> tuple[float, float, float]:
@@ -179,15 +169,6 @@ def _seen_at_rest(run: Trajectory) -> Array:
     """Return the contact's path (n, 2) in the hand frame of the start, which stays where it was."""
     R = rotation_matrices(run["hand_quaternion"][:1])[0]
     return ((run["contact_position"] - run["hand_position"][0]) @ R)[:, :2]
-
-
-def _frame(ax: Axes, points: Array, margin: float = 0.12) -> None:
-    """Set limits that hold all `points`, square when they are nearly a line."""
-    low, high = points.min(axis=0), points.max(axis=0)
-    size = max(float(np.max(high - low)), 1e-6)
-    middle, half = 0.5 * (low + high), np.maximum(0.5 * (high - low), 0.15 * size) + margin * size
-    ax.set_xlim(middle[0] - half[0], middle[0] + half[0])
-    ax.set_ylim(middle[1] - half[1], middle[1] + half[1])
 
 
 def _hand_relief(ax: Axes, hand: SceneBody, start: Array, path: Array) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import cycle
 from typing import TYPE_CHECKING
 
@@ -50,10 +51,7 @@ def hand_acceleration(run: Trajectory, ax: Axes) -> None:
         for column, label, colour in zip(columns.T, "xyz", style.COMPONENTS, strict=True):
             if np.any(column):
                 axes.plot(run.time, column, sign, color=colour, linewidth=1.1, label=f"${name}_{label}$")
-    style.mark_transitions(ax, run)
-    style.dress(
-        ax, "Acceleration of the hand", "time (s)", "angular (rad/s²), hand frame", run, columns=6, others=[right]
-    )
+    style.over_time(ax, run, "Acceleration of the hand", "angular (rad/s²), hand frame", columns=6, others=[right])
     style.dress(right, "", "", "linear (m/s²), hand frame")
     right.spines["right"].set_visible(True)
     right.grid(visible=False)
@@ -74,11 +72,10 @@ def variable(run: Trajectory, name: str, ax: Axes | None = None) -> Axes:
         for i, column in enumerate(columns.T):
             colour = style.COMPONENTS[i] if columns.shape[1] <= 3 and columns.shape[1] > 1 else None
             ax.plot(run.time, column, label=labels[i], color=colour or (style.BLUE if columns.shape[1] == 1 else None))
-    style.mark_transitions(ax, run)
     frame = data.attrs.get("frame", "none")
     where = f", {frame} frame" if frame in ("world", "hand", "object") else ""
     unit = f" ({data.attrs['units']})" if data.attrs.get("units", "1") != "1" else ""
-    style.dress(ax, str(data.attrs.get("long_name", name)), "time (s)", f"{name}{unit}{where}", run)
+    style.over_time(ax, run, str(data.attrs.get("long_name", name)), f"{name}{unit}{where}")
     style.legend(ax)
     return ax
 
@@ -93,15 +90,13 @@ def force(run: Trajectory, ax: Axes) -> None:
         for (key, label), (shade, width, dashes) in zip(_PARTS.items(), looks, strict=True):
             name = f"{label}, {run['contact'][slot]}" if several else label
             ax.plot(run.time, use[key], dashes, color=shade, linewidth=width, label=name)
-    values = _components(run, run["contact_force"].reshape(len(run), -1))
-    for column, label, colour in zip(values.T, _axes(run), _colours(run), strict=True):
+    for column, label, colour in _components(run, run["contact_force"].reshape(len(run), -1)):
         if not several:
             ax.plot(run.time, column, "--", color=colour, linewidth=1.1, label=f"${label}$, world")
     ax.axhline(0.0, color=style.GREY, linewidth=0.8)
-    style.mark_transitions(ax, run)
     _steady_limits(ax)
     on = "Contact force on the object" if run.layout == "pair" else "Contact forces" if several else "Contact force"
-    style.dress(ax, on, "time (s)", "force (N)", run)
+    style.over_time(ax, run, on, "force (N)")
 
 
 def friction_use(run: Trajectory, ax: Axes) -> None:
@@ -123,8 +118,7 @@ def friction_use(run: Trajectory, ax: Axes) -> None:
     ax.set_ylim(0.0, 1.15 * top)
     if not friction:
         ax.annotate("no friction coefficient", (0.5, 0.5), xycoords="axes fraction", ha="center", color=style.GREY)
-    style.mark_transitions(ax, run)
-    style.dress(ax, "Used share of the friction cone", "time (s)", "use (1)", run)
+    style.over_time(ax, run, "Used share of the friction cone", "use (1)")
 
 
 def energy(run: Trajectory, ax: Axes) -> None:
@@ -134,11 +128,10 @@ def energy(run: Trajectory, ax: Axes) -> None:
     ax.plot(run.time, kinetic + potential, color=style.INK, linewidth=3.0, alpha=0.8, label="total")
     ax.plot(run.time, kinetic, color=style.ORANGE, linewidth=1.3, label="kinetic")
     ax.plot(run.time, potential, color=style.GREEN, linewidth=1.3, label="potential, above its least value")
-    style.mark_transitions(ax, run)
     _steady_limits(ax)
     of = "object" if run.layout == "pair" else "bodies" if run.dataset.sizes.get("body", 1) > 1 else "body"
     note = f"; drift {metrics.general(run)['energy_drift']:.1e}" if metrics.is_passive(run) else ""
-    style.dress(ax, f"Energy of the {of}{note}", "time (s)", "energy (J)", run)
+    style.over_time(ax, run, f"Energy of the {of}{note}", "energy (J)")
 
 
 def residuals(run: Trajectory, ax: Axes) -> None:
@@ -162,10 +155,7 @@ def residuals(run: Trajectory, ax: Axes) -> None:
     ax.set_yscale("log")
     low, high = ax.get_ylim()
     ax.set_ylim(max(low, 0.5 * FLOOR), max(high, 1e-9))
-    style.mark_transitions(ax, run)
-    style.dress(
-        ax, "Residuals, recomputed from poses and velocities", "time (s)", "residual (unit beside each name)", run
-    )
+    style.over_time(ax, run, "Residuals, recomputed from poses and velocities", "residual (unit beside each name)")
 
 
 def _noisy(ax: Axes, time: np.ndarray, values: np.ndarray, colour: str, label: str) -> None:
@@ -187,17 +177,15 @@ def _noisy(ax: Axes, time: np.ndarray, values: np.ndarray, colour: str, label: s
 def position(run: Trajectory, ax: Axes) -> None:
     """Draw positions over time: the object's centre of mass and the hand, or the body and its angle in the plane."""
     name = "object_position" if run.layout == "pair" else "body_position"
-    values = _components(run, run[name].reshape(len(run), -1))
-    for column, label, colour in zip(values.T, _axes(run), _colours(run), strict=True):
+    values = run[name].reshape(len(run), -1)
+    for column, label, colour in _components(run, values):
         who = "object" if run.layout == "pair" else str(run["body"][0])
         ax.plot(run.time, column, color=colour, linewidth=1.5, label=f"{who} ${label}$")
     if run.layout == "pair":
         title = "Centre of mass of the object; the hand's origin rests"
         if np.any(np.ptp(run["hand_position"], axis=0) > 0):
             title = "Centre of mass of the object and origin of the hand"
-            for column, label, colour in zip(
-                _components(run, run["hand_position"]).T, _axes(run), _colours(run), strict=True
-            ):
+            for column, label, colour in _components(run, run["hand_position"]):
                 ax.plot(run.time, column, "--", color=colour, linewidth=1.0, label=f"hand ${label}$")
     elif is_tree(run):
         title = f"Centre of mass of body {str(run['body'][0])!r}"
@@ -207,8 +195,7 @@ def position(run: Trajectory, ax: Axes) -> None:
         label = rf"{radius:.3g} m $\times$ turned angle"
         ax.plot(run.time, turned, color=style.PURPLE, linewidth=1.0, linestyle="--", label=label)
         title = "Centre of mass of the body"
-    style.mark_transitions(ax, run)
-    style.dress(ax, title, "time (s)", "position (m), world", run)
+    style.over_time(ax, run, title, "position (m), world")
 
 
 def rotation(run: Trajectory, ax: Axes) -> None:
@@ -223,26 +210,17 @@ def rotation(run: Trajectory, ax: Axes) -> None:
             if who == "hand" and not np.any(column):
                 continue
             ax.plot(run.time, column, dashes, color=colour, linewidth=width, label=label)
-    style.mark_transitions(ax, run)
     title = "Angular velocity of object and hand"
     if not np.any(run["hand_angular_velocity"]):
         title = "Angular velocity of the object; the hand does not turn"
-    style.dress(ax, title, "time (s)", "angular velocity (rad/s), world", run)
+    style.over_time(ax, run, title, "angular velocity (rad/s), world")
 
 
-def _axes(run: Trajectory) -> str:
-    return "xz" if lies_in_plane(run) else "xyz"
-
-
-def _components(run: Trajectory, vectors: np.ndarray) -> np.ndarray:
-    """Return the columns of vectors (n, 3 or more) that `_axes` names: in the plane x and z."""
-    if run.layout == "pair" and lies_in_plane(run):
-        return vectors[:, [0, 2]]
-    return vectors[:, : len(_axes(run))]
-
-
-def _colours(run: Trajectory) -> tuple[str, ...]:
-    return (style.RED, style.BLUE) if lies_in_plane(run) else style.COMPONENTS
+def _components(run: Trajectory, vectors: np.ndarray) -> Iterable[tuple[np.ndarray, str, str]]:
+    """Return the components of vectors (n, 2 or 3), each with its axis and its colour."""
+    flat = lies_in_plane(run)
+    kept = vectors[:, [0, 2]] if flat and run.layout == "pair" else vectors
+    return zip(kept.T, "xz" if flat else "xyz", (style.RED, style.BLUE) if flat else style.COMPONENTS, strict=False)
 
 
 def _component_labels(data: object) -> list[str]:

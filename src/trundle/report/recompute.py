@@ -49,6 +49,12 @@ class Touch:
     lever: Array
     exact: NDArray[np.bool_]
 
+    def with_found(self, found: NDArray[np.bool_], gap: Array, *vectors: Array) -> Touch:
+        """Return what is stored here, replaced where a contact was found by its gap, slip, normal and lever."""
+        kept = zip(vectors, (self.slip, self.normal, self.lever), strict=True)
+        slip, normal, lever = (np.where(found[:, None], new, old) for new, old in kept)
+        return Touch(np.where(found, gap, self.gap), slip, normal, lever, found)
+
 
 def touch(trajectory: Trajectory, slot: int = 0) -> Touch:
     """Find gap, slip and normal of every sample again, of the contact in `slot` where a planar run has several.
@@ -102,14 +108,7 @@ def _touch_tree(run: Trajectory, slot: int) -> Touch:
     gap = np.sum(normal * (p_A - p_B + reach - side), axis=1) + radius
     lever = arm_A + (reach if radius == 0 else 0.0 * reach)
     slip = v_A + np.cross(w_A, lever) - v_B - np.cross(w_B, arm_B + side)
-    one = found[:, None]
-    return Touch(
-        np.where(found, gap, stored.gap),
-        np.where(one, slip, stored.slip),
-        np.where(one, normal, stored.normal),
-        np.where(one, lever, stored.lever),
-        found,
-    )
+    return stored.with_found(found, gap, slip, normal, lever)
 
 
 def _surface(shape: Mapping[str, Any]) -> tuple[LevelSet | None, float]:
@@ -248,14 +247,7 @@ def _touch_plane(view: PlanarView) -> Touch:
     normal = _rotate(R_base, ground.side * _left(along / np.linalg.norm(along, axis=1, keepdims=True)))
     lever, lever_base = _rotate(R_body, outline.at(u)[0] - com), _rotate(R_base, foot)
     gap = np.sum(normal * (apart + lever - lever_base), axis=1)
-    one = found[:, None]
-    return Touch(
-        np.where(found, gap, stored.gap),
-        np.where(one, _slip(view, lever, lever_base), stored.slip),
-        np.where(one, normal, stored.normal),
-        np.where(one, lever, stored.lever),
-        found,
-    )
+    return stored.with_found(found, gap, _slip(view, lever, lever_base), normal, lever)
 
 
 def _slip(view: PlanarView, lever: Array, lever_base: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -36,6 +36,12 @@ class Count(float):
         self = super().__new__(cls, value)
         self.of = of
         return self
+
+    @classmethod
+    def true(cls, holds: Iterable[bool]) -> Count:
+        """Return in how many of them something holds."""
+        found = list(holds)
+        return cls(sum(found), len(found))
 
 
 @dataclass(frozen=True)
@@ -197,18 +203,10 @@ def figures_of_runs(
     trial: Callable[[str], bool] = lambda part: False,
 ) -> dict[str, Figure]:
     """Return the figures of every run but trials, with the part's name in front, then those that compare runs."""
-    return dict(_figures(runs, of_run, of_all, trial))
-
-
-def _figures(
-    runs: RunSet,
-    of_run: Callable[[Trajectory], Mapping[str, DrawRun]],
-    of_all: Callable[[Runs], Mapping[str, DrawRuns]] | None,
-    trial: Callable[[str], bool],
-) -> Iterator[tuple[str, Figure]]:
+    found: dict[str, Figure] = {}
     for part, run in runs.all.items():
         if not trial(part):
             prefix = f"{part}-" if part else ""
-            yield from ((f"{prefix}{name}", figure(draw, run)) for name, draw in of_run(run).items())
-    if of_all is not None:
-        yield from ((name, figure(draw, runs.all)) for name, draw in of_all(runs.all).items())
+            found |= {f"{prefix}{name}": figure(draw, run) for name, draw in of_run(run).items()}
+    compared = {} if of_all is None else of_all(runs.all)
+    return found | {name: figure(draw, runs.all) for name, draw in compared.items()}

@@ -17,7 +17,7 @@ from trundle.report.meshes import (
     extruded_terrain,
 )
 from trundle.report.plane import PlanarView, Pose, flat, lies_in_plane, lift, planar_view
-from trundle.report.staging import Actor, Stage, force_scale, frame_times, friction_cone, sampled, unit
+from trundle.report.staging import Actor, Stage, force_scale, frame_times, friction_cone, sampled, thinned, unit
 from trundle.report.tree_stage import tree_stage
 from trundle.report.trees import is_tree
 
@@ -55,13 +55,13 @@ def _stage_space(run: Trajectory) -> Stage:
     com = sampled(run, run["object_position"], times)
     origin = com - rotation_matrices(q) @ np.asarray(body.center_of_mass)
     on_hand = run["contact_on_hand"]
-    line = _thin_line(on_hand + 0.018 * size * _hand_normals(run), 4000)
+    line = thinned(on_hand + 0.018 * size * _hand_normals(run))
     surface = checkered_surface(hand, on_hand, _hand_normals(run), size)
     actors = (
         Actor("object", checkered_object(body), origin, q),
         Actor("hand", surface, sampled(run, run["hand_position"], times), hand_q, ((line, _BLUE),)),
     )
-    resting = _thin_line(run["contact_position"] + 0.022 * size * run["contact_normal"], 4000)
+    resting = thinned(run["contact_position"] + 0.022 * size * run["contact_normal"])
     moving = np.any(np.ptp(run["hand_quaternion"], axis=0) > 0) or np.any(np.ptp(run["hand_position"], axis=0) > 0)
     R = rotation_matrices(run["hand_quaternion"][:1])[0]
     shown = np.vstack([run["object_position"], run["hand_position"][0] + on_hand @ R.T])
@@ -127,7 +127,7 @@ def _base_actor(run: Trajectory, view: PlanarView, times: Array, before: Array, 
         surface, path = extruded_terrain(base, view.contact, -0.225 * size, 3 * size), lift(view.contact)
     else:
         surface, path = extruded_hand(base, 0.45 * size, 0.25 * size), run["contact_on_hand"]
-    return Actor(base.role, surface, lift(position), q, ((_thin_line(path + before, 4000), _ORANGE),))
+    return Actor(base.role, surface, lift(position), q, ((thinned(path + before), _ORANGE),))
 
 
 def _shown(view: PlanarView) -> Array:
@@ -164,9 +164,3 @@ def _role(run: Trajectory, role: str) -> SceneBody:
 def _hand_normals(run: Trajectory) -> Array:
     R = rotation_matrices(run["hand_quaternion"])
     return np.einsum("nji,nj->ni", R, run["contact_normal"])
-
-
-def _thin_line(points: Array, most: int) -> Array:
-    stride = max(1, -(-len(points) // most))
-    kept = points[::stride]
-    return kept if len(kept) > 1 else np.repeat(points[:1], 2, axis=0)

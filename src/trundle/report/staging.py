@@ -114,6 +114,26 @@ def friction_cone(run: Trajectory, size: float, plane: bool) -> Array | None:
     return make(height * float(friction), height)
 
 
+def fixed(name: str, part: MeshPart, count: int) -> Actor:
+    """Return an actor that is at rest at the origin for as many frames."""
+    return Actor(name, (part,), np.zeros((count, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)))
+
+
+def turned_from_z(directions: Array) -> Array:
+    """Return unit quaternions (n, 4) that turn the z axis towards directions (n, 3); of none the identity."""
+    size = np.linalg.norm(directions, axis=1, keepdims=True)
+    d = np.where(size > 0, directions / np.where(size > 0, size, 1.0), [0.0, 0.0, 1.0])
+    q = np.stack([1 + d[:, 2], -d[:, 1], d[:, 0], np.zeros(len(d))], axis=1)
+    q[q[:, 0] < 1e-12] = [0.0, 1.0, 0.0, 0.0]
+    return q / np.linalg.norm(q, axis=1, keepdims=True)
+
+
+def thinned(points: Array, most: int = 4000) -> Array:
+    """Return every so-manieth of the points, at most `most` and at least two, for a line."""
+    kept = points[:: max(1, -(-len(points) // most))]
+    return kept if len(kept) > 1 else np.repeat(points[:1], 2, axis=0)
+
+
 def unit(x: Array) -> Array:
     """Return vectors of unit length."""
     return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-300)

@@ -57,6 +57,12 @@ def dress(
     return ax
 
 
+def over_time(ax: Axes, run: Trajectory, title: str, y: str, columns: int = 4, others: Sequence[Axes] = ()) -> Axes:
+    """Dress axes over the time of a run, with its changes of mode marked."""
+    mark_transitions(ax, run)
+    return dress(ax, title, "time (s)", y, run, columns, others)
+
+
 def subtitle(run: Trajectory) -> str:
     """Return the run's scenario and, unless all went well, how it ended."""
     parts = [str(run.metadata.get("scenario") or "")]
@@ -121,3 +127,27 @@ def unbroken(points: NDArray[np.float64]) -> NDArray[np.bool_]:
 def with_breaks(points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the path (n, d) with a row of NaN at every jump, where a drawn line is to end."""
     return np.insert(points, np.flatnonzero(~unbroken(points)) + 1, np.nan, axis=0)
+
+
+def frame(ax: Axes, points: NDArray[np.float64], margin: float = 0.12) -> None:
+    """Show all points (n, 2), in a frame that is not much longer than wide."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    size = max(float(np.max(high - low)), 1e-6)
+    middle, half = 0.5 * (low + high), np.maximum(0.5 * (high - low), 0.15 * size) + margin * size
+    ax.set_xlim(middle[0] - half[0], middle[0] + half[0])
+    ax.set_ylim(middle[1] - half[1], middle[1] + half[1])
+
+
+def arrow(ax: Axes, foot: NDArray[np.float64], tip: NDArray[np.float64]) -> None:
+    """Draw the arrow of a force."""
+    look = {"arrowstyle": "-|>", "color": RED, "linewidth": 1.2, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", tuple(tip), tuple(foot), arrowprops=look, zorder=6)
+
+
+def ground(ax: Axes, edge: NDArray[np.float64], closed: bool) -> None:
+    """Draw the edge (n, 2) of what is rolled on, filled below where it is a terrain; limits stay as they are."""
+    low = ax.get_ylim()[0]
+    x, z = np.vstack([edge, edge[:1]]).T if closed else edge.T
+    ax.plot(x, z, color=INK, linewidth=1.6, zorder=3.5, scalex=False, scaley=False)
+    if not closed and np.all(np.diff(x) > 0):
+        ax.fill_between(x, z, min(low, float(np.min(z))) - 10, color="#e9e4da", linewidth=0, zorder=1)

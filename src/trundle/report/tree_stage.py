@@ -11,7 +11,7 @@ from trundle.records import SceneBody, Trajectory
 from trundle.report import recompute, trees
 from trundle.report.meshes import MeshPart, checkered_object, extruded_body, extruded_terrain
 from trundle.report.plane import lift
-from trundle.report.staging import Actor, Array, Stage, force_scale, frame_times, friction_cone, sampled, unit
+from trundle.report.staging import Actor, Array, Stage, force_scale, frame_times, friction_cone, sampled, thinned, unit
 
 _ORANGE = (224, 130, 20)
 _STEEL = (96, 108, 118)
@@ -39,7 +39,8 @@ def tree_stage(run: Trajectory) -> Stage:
     direction = np.array([0.12, -1.75, 0.42]) if plane else 2.5 * np.array([0.41, -0.73, 0.55])
     first = _first(run, times, plane)
     traces = tuple(
-        (_line((lift(paths[:, slot]) if plane else paths[:, slot]) + before), _ORANGE) for slot in range(paths.shape[1])
+        (thinned((lift(paths[:, slot]) if plane else paths[:, slot]) + before), _ORANGE)
+        for slot in range(paths.shape[1])
     )
     return Stage(
         seconds, lapse, tuple(actors),
@@ -133,8 +134,3 @@ def _carried(run: Trajectory, ground: Actor, times: Array) -> Actor:
     q = sampled(run, run["body_quaternion"][:, k], times)
     places = sampled(run, run["body_position"][:, k], times)
     return replace(ground, positions=places, quaternions=q / np.linalg.norm(q, axis=1, keepdims=True))
-
-
-def _line(points: Array) -> Array:
-    kept = points[:: max(1, -(-len(points) // 4000))]
-    return kept if len(kept) > 1 else np.repeat(points[:1], 2, axis=0)

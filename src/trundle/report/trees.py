@@ -95,24 +95,16 @@ def tree_motion(run: Trajectory, ax: Axes) -> None:
         for at, push in zip(contact[i], force[i], strict=True):
             if np.linalg.norm(push) > 0:
                 seen.append((at + scale * push)[None])
-                arrow = {"arrowstyle": "-|>", "color": style.RED, "linewidth": 1.1, "shrinkA": 0, "shrinkB": 0}
-                ax.annotate("", at + scale * push, at, arrowprops=arrow, zorder=6)
+                style.arrow(ax, at, at + scale * push)
     touching = np.where(np.linalg.norm(force, axis=2, keepdims=True) > 0, contact, np.nan)
     for slot in range(contact.shape[1]):
         path = style.with_breaks(touching[:, slot])
         ax.plot(*path.T, color=style.ORANGE, linewidth=1.6, label=None if slot else "contact paths", zorder=4)
     ax.plot([], [], color=style.RED, label=f"contact forces, longest {heaviest:.3g} N")
-    points = np.vstack(seen)
-    low, high = points.min(axis=0), points.max(axis=0)
-    room = 0.06 * float(np.max(high - low))
-    ax.set_xlim(low[0] - room, high[0] + room)
-    ax.set_ylim(low[1] - room, high[1] + room)
+    style.frame(ax, np.vstack(seen), 0.06)
     terrain = run.body("terrain")
     if terrain is not None:
-        x, z = terrain.vertices.T
-        ax.plot(x, z, color=style.INK, linewidth=1.6, zorder=3.5, scalex=False, scaley=False)
-        if not terrain.closed and np.all(np.diff(x) > 0):
-            ax.fill_between(x, z, min(low[1] - room, float(np.min(z))) - 10, color="#e9e4da", linewidth=0, zorder=1)
+        style.ground(ax, terrain.vertices, terrain.closed)
     ax.set_aspect("equal", adjustable="box")
     span = f"{run.time[instants[0]]:.3g} to {run.time[instants[-1]]:.3g} s"
     style.dress(ax, f"The motion at {len(instants)} instants, {span}", "x (m)", "z (m)", run)

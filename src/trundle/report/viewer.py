@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from trundle.errors import MissingExtraError
 from trundle.records.whole import write_bytes
 from trundle.report.meshes import MeshPart, arrow_mesh
-from trundle.report.staging import FIELD_OF_VIEW, Stage
+from trundle.report.staging import FIELD_OF_VIEW, Stage, turned_from_z
 from trundle.report.style import unbroken
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _contact(scene: SceneApi, stage: Stage) -> Callable[[int], None]:
         # Lines, not a sheet: opaque lines are seen through the half-transparent object, a sheet is not.
         thickness = 0.014 * stage.size
         cone = scene.add_line_segments("/cone", stage.cone.astype(np.float32), (60, 150, 70), thickness=thickness)
-        updates += [_assign(cone, "position", stage.contact), _assign(cone, "wxyz", _from_z(stage.normals))]
+        updates += [_assign(cone, "position", stage.contact), _assign(cone, "wxyz", turned_from_z(stage.normals))]
     updates += [_force(scene, stage, f"_{i + 2}", *other) for i, other in enumerate(stage.others)]
     return _together(*updates)
 
@@ -156,7 +156,7 @@ def _arrow(
     scales = np.column_stack([np.ones((len(lengths), 2)), np.maximum(lengths, 1e-3 * size)])
     return _together(
         _assign(frame, "position", foot),
-        _assign(frame, "wxyz", _from_z(forces)),
+        _assign(frame, "wxyz", turned_from_z(forces)),
         _assign(arrow, "scale", scales),
         _assign(arrow, "visible", shown[:, None]),
     )
@@ -200,13 +200,3 @@ def _mesh(scene: SceneApi, name: str, part: MeshPart) -> MeshHandle:
 def _line(scene: SceneApi, name: str, points: Array, colour: tuple[int, int, int], size: float) -> None:
     segments = np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)[unbroken(points)]
     scene.add_line_segments(name, segments, colour, thickness=0.03 * size)
-
-
-def _from_z(directions: Array) -> Array:
-    """Return quaternions (n, 4) that turn z into each of `directions` (n, 3) on the shortest way."""
-    size = np.linalg.norm(directions, axis=1, keepdims=True)
-    d = np.where(size > 0, directions / np.where(size > 0, size, 1.0), [0.0, 0.0, 1.0])
-    q = np.stack([1 + d[:, 2], -d[:, 1], d[:, 0], np.zeros(len(d))], axis=1)
-    down = q[:, 0] < 1e-12
-    q[down] = [0.0, 1.0, 0.0, 0.0]
-    return q / np.linalg.norm(q, axis=1, keepdims=True)

@@ -16,6 +16,14 @@ _EXCLUDES = {"step": "relative_tolerance", "relative_tolerance": "step"}  # of [
 _KEY = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 
 
+def split(option: str, text: str, form: str) -> tuple[str, str]:
+    """Return the dotted key and the text of the value that an option sets; `form` says what is allowed."""
+    key, equals, value = text.partition("=")
+    if not equals or not _KEY.fullmatch(key.strip()):
+        raise InputError(option, text, form)
+    return key.strip(), value.strip()
+
+
 def parse(text: str) -> tuple[tuple[str, ...], Toml]:
     """Return the path and value of ``table.key=value``, the value read as TOML.
 
@@ -24,10 +32,7 @@ def parse(text: str) -> tuple[tuple[str, ...], Toml]:
     InputError
         If it is not of that form.
     """
-    key, equals, value = text.partition("=")
-    key, value = key.strip(), value.strip()
-    if not equals or not _KEY.fullmatch(key):
-        raise InputError("--set", text, "of the form table.key=value")
+    key, value = split("--set", text, "of the form table.key=value")
     try:
         read = tomllib.loads(f"value = {value}")
     except (ValueError, RecursionError):

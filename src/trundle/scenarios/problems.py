@@ -213,20 +213,19 @@ def _locate(schema: type[BaseModel], loc: tuple[int | str, ...], data: Toml) -> 
             kind, place.members, place.allowed = _field(info)
         elif place.members:
             kind, place.members = place.members.get(str(step)), {}
-        elif typing.get_origin(kind) is dict:
-            inner, members, allowed = _value(kind)
-            if not isinstance(place.value, Mapping) or not (members or _is_table(inner)):
-                return place
-            place.path.append(str(step))
-            place.value = place.value.get(str(step), MISSING)
-            kind, place.members, place.allowed = inner, members, allowed
         else:
-            element, members, allowed = _element(kind)
-            if element is None or not isinstance(step, int) or not isinstance(place.value, list | tuple):
+            inside = _inside_of(kind)
+            if inside is None or not (inside.members or _is_table(inside.form)):
                 return place
-            place.path[-1] += f"[{step}]"
-            place.value = place.value[step] if step < len(place.value) else MISSING
-            kind, place.members, place.allowed = element, members, allowed
+            if isinstance(step, int) and isinstance(place.value, list | tuple):
+                place.path[-1] += f"[{step}]"
+                place.value = place.value[step] if step < len(place.value) else MISSING
+            elif isinstance(step, str) and isinstance(place.value, Mapping):
+                place.path.append(step)
+                place.value = place.value.get(step, MISSING)
+            else:
+                return place
+            kind, place.members, place.allowed = inside
     return place
 
 
@@ -254,22 +253,13 @@ def _unless_left_out(kind: Form) -> tuple[Form, list[FieldInfo | Allowed | Range
     return inner, metadata
 
 
-def _element(kind: Form) -> _Kind:
-    """Return the type of one table of an array of tables, nothing for an array of numbers."""
-    args = typing.get_args(kind)
-    if typing.get_origin(kind) is not tuple or not args:
-        return _Kind(None, {}, "")
-    found = _bare(args[0])
-    return found if found.members or _is_table(found.form) else _Kind(None, {}, "")
-
-
-def _value(kind: Form) -> _Kind:
-    """Return the type of the values of a table whose keys are free names."""
-    return _bare(typing.get_args(kind)[1])
-
-
-def _bare(kind: Form) -> _Kind:
-    inner = typing.get_args(kind)[0] if typing.get_origin(kind) is typing.Annotated else kind
+def _inside_of(kind: Form) -> _Kind | None:
+    """Return the type of what stands in an array, or in a table whose keys are free names; None of anything else."""
+    origin, args = typing.get_origin(kind), typing.get_args(kind)
+    if origin not in (dict, tuple) or not args:
+        return None
+    inner = args[1] if origin is dict else args[0]
+    inner = typing.get_args(inner)[0] if typing.get_origin(inner) is typing.Annotated else inner
     members = _members(inner)
     return _Kind(inner, members, _phrase(inner, members))
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -219,37 +220,31 @@ def scenario_from(
     except InputError as error:
         raise type(error)(error.key, error.value, error.allowed, file) from None
     set_keys = tuple(".".join(overrides.parse(text)[0]) for text in overrides_)
-    try:
-        return _loaded(data, folder, file, library_name, seed, allow_path, set_keys)
-    except ScenarioError as error:
-        marked = [Problem(p.key, p.value, p.fault + overrides.mark(p.key, set_keys)) for p in error.problems]
-        raise ScenarioError(marked, error.file) from None
-
-
-def _loaded(
-    data: dict[str, Toml],
-    folder: Path,
-    file: str,
-    library_name: str | None,
-    seed: int | None,
-    allow_path: tuple[Path, ...],
-    set_keys: tuple[str, ...],
-) -> Scenario:
     if seed is not None:
         data["seed"] = seed
     stem = library_name or Path(file).stem
     data.setdefault("name", stem if _NAME.fullmatch(stem) else "scenario")
-    tables = _checked(data, file, "")
-    name = str(tables.name)
-    whole = plain(tables)
-    parts: dict[str, Scenario] = {}
-    for part, change in tables.parts.items():
-        _check_part(part, change, type(tables), file)
-        merged = overrides.merge({k: v for k, v in whole.items() if k != "parts"}, change)
-        parts[part] = Scenario(name, _checked(merged, file, f"parts.{part}."), folder, file, allow_path, {}, set_keys)
-    scenario = Scenario(name, tables, folder, file, allow_path, parts, set_keys)
-    scenario.data_files()  # a path outside the folder is refused here, before anything reads it
+    with _marked(set_keys):
+        tables = _checked(data, file, "")
+        name, whole = str(tables.name), plain(tables)
+        parts: dict[str, Scenario] = {}
+        for part, change in tables.parts.items():
+            _check_part(part, change, type(tables), file)
+            merged = _checked(overrides.merge({**whole, "parts": {}}, change), file, f"parts.{part}.")
+            parts[part] = Scenario(name, merged, folder, file, allow_path, {}, set_keys)
+        scenario = Scenario(name, tables, folder, file, allow_path, parts, set_keys)
+        scenario.data_files()  # a path outside the folder is refused here, before anything reads it
     return scenario
+
+
+@contextmanager
+def _marked(set_keys: Sequence[str]) -> Iterator[None]:
+    """Say of every problem whose key was set from outside that it was."""
+    try:
+        yield
+    except ScenarioError as error:
+        marked = [Problem(p.key, p.value, p.fault + overrides.mark(p.key, set_keys)) for p in error.problems]
+        raise ScenarioError(marked, error.file) from None
 
 
 def plain(tables: Table) -> dict[str, Toml]:

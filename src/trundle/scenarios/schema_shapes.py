@@ -83,6 +83,15 @@ class SurfaceSamplesTable(table_of(geometry.SampledSurface, tag="samples")):
     file: Annotated[FileName, FILE, DataFile("x, y, z")] = Field(description="CSV: x, y, z (m)")
 
 
+class RegisteredTable(Table):
+    """A shape that an installed package registers by the entry point `trundle.shapes`."""
+
+    type: Literal["registered"]
+    name: Annotated[str, Field(min_length=1, max_length=100), Allowed("a name of at most 100 letters")] = Field(
+        description="of the entry point: the shape's class, in lower case"
+    )
+
+
 class CircleTable(table_of(geometry.Circle, tag="circle")):
     """A circle about the origin."""
 

@@ -186,7 +186,7 @@ class CompiledMode:
 
         One that others touch in place of counts as open by how far its point is outside.
         """
-        number = [pair.contact for pair in self.system.contact_pairs].index(contact)
+        number = self.system.number(contact)
         if number not in self.system.beside:
             return gap
         together = self.free_features(number)
@@ -220,17 +220,16 @@ class CompiledMode:
 
     def watches(self, gap: str) -> str:
         """Return the margin that watches a gap ``<contact>.gap``."""
-        names = [pair.contact for pair in self.system.contact_pairs]
-        number = names.index(gap.split(".", 1)[0])
+        number = self.system.number(gap)
         free = self.free_features(number) if number in self.system.beside else []
-        return f"{names[free[0]]}.gap" if free else gap
+        return f"{self.system.contact_pairs[free[0]].contact}.gap" if free else gap
 
     def _or_face(self, contact: str, gap: ca.SX | None) -> ca.SX | None:
         """Return a gap that stays open for a rim that lies flat, and for points of its face where it does not.
 
         None: the rim touches, and its roundness tells when the face does.
         """
-        number = [pair.contact for pair in self.system.contact_pairs].index(contact)
+        number = self.system.number(contact)
         rim = self.system.rims.get(number, number)
         if rim not in self.system.faces or gap is None:
             return gap
@@ -242,8 +241,7 @@ class CompiledMode:
 
     def _or_behind(self, contact: str, gap: ca.SX) -> ca.SX:
         """Return a gap that stays open while the contact is not far enough ahead of every closed one."""
-        pairs = {pair.contact: pair for pair in self.system.contact_pairs}
-        ahead = pairs[contact].ahead
+        ahead = self.system.contact_pairs[self.system.number(contact)].ahead
         if ahead is None:
             return gap
         along = {
@@ -276,27 +274,21 @@ class CompiledMode:
             return _POINT
         if margin != "curvature":
             return 0.0
-        contact_pair = next(m for m in self.system.contact_pairs if m.contact == contact)
+        contact_pair = self.system.contact_pairs[self.system.number(contact)]
         per_meter = contact_pair.form in ("chart", "level-pair")
         return LOCKED / contact_pair.shape_A.reference_length if per_meter else LOCKED
 
     def _watched(self, name: str) -> bool:
-        contact, margin = name.split(".", 1)
-        rules = self.system.rules
+        contact, margin, rules = self.system.number(name), name.split(".", 1)[1], self.system.rules
         if self.mode.rest:
             return False
-        if margin == "normal_force" and (self._held_twice(contact) or self._lets_go(contact)):
-            return True  # even where pulling is ignored, a body lets go of one contact as long as another holds it
+        if (
+            margin == "normal_force"
+        ):  # even where pulling is ignored, a body lets go as long as another contact holds it
+            holding = sum(LAWS[self.mode.laws[i]].touching for i in self.system.pair_of(contact))
+            if holding > 1 or self.system.on_separation(contact) == "fly":
+                return True
         return not any(getattr(rules, rule) == "ignore" and margin in margins for rule, margins in IGNORED.items())
-
-    def _lets_go(self, name: str) -> bool:
-        names = [contact_pair.contact for contact_pair in self.system.contact_pairs]
-        return self.system.on_separation(names.index(name)) == "fly"
-
-    def _held_twice(self, name: str) -> bool:
-        """Whether another contact of the same two bodies touches."""
-        contact = next(i for i, contact_pair in enumerate(self.system.contact_pairs) if contact_pair.contact == name)
-        return sum(LAWS[self.mode.laws[i]].touching for i in self.system.pair_of(contact)) > 1
 
     def function(self, name: str, *expressions: ca.SX) -> ca.Function:
         """Return (t, x, p) -> expressions of the model's x and u."""

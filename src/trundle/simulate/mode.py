@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from trundle.contact.laws import LAWS, SEPARATED
 from trundle.models.tree.system import Atlas
-from trundle.parameters import Range, check_parameters, parameter
+from trundle.parameters import Checked, Range, parameter
 
 Tolerance = Annotated[float, Range("a number from 1e-14 to 1e-2", 1e-14, 1e-2)]
 Stabilization = Literal["projection", "baumgarte", "none"]
@@ -31,7 +31,7 @@ class Mode:
 
 
 @dataclass(frozen=True)
-class Method:
+class Method(Checked):
     """How to integrate.
 
     Attributes
@@ -48,9 +48,6 @@ class Method:
     step: float | None = parameter(None, "s, of the fixed-step integrator; 0.001 unless relative_tolerance is given")
     relative_tolerance: Tolerance = parameter(1e-10, "of the adaptive integrator")
     stabilization: Stabilization = parameter("projection", "what keeps slip and gap at zero")
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     @property
     def end_speed(self) -> float:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trundle import interrupts
-from trundle.checks import FloatArray, array, choice, number
+from trundle.checks import FloatArray, array, choice, instance, number
 from trundle.errors import InputError
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.rolling_tree import RollingTree
@@ -145,10 +145,9 @@ def _recorded(runner: Runner, first: HybridState, duration: float) -> Trajectory
 
 def _kinds(model: object, initial: object, policy: object, progress: object) -> None:
     """Refuse arguments of another type."""
-    if not isinstance(model, RollingPair | RollingTree | ContactSystem):
-        raise InputError("model", model, "a RollingPair, a RollingTree or a ContactSystem")
-    if not isinstance(initial, Start):
-        raise InputError("initial", initial, "a Start, what model.place(...) returns")
+    kinds = RollingPair | RollingTree | ContactSystem
+    instance("model", model, kinds, "a RollingPair, a RollingTree or a ContactSystem")
+    instance("initial", initial, Start, "a Start, what model.place(...) returns")
     if policy is not None and not isinstance(policy, Policy):
         raise InputError("policy", policy, "a Policy: called with time and state, with a period and reset()")
     if progress is not None and not callable(progress):

@@ -251,7 +251,7 @@ class Runner:
                 armed |= values > 1e-9
                 if np.any(corner & (values < -_SUNK)):
                     name = phase.margins[int(np.argmin(np.where(corner, values, np.inf)))]
-                    return now, Event(self._number(name.split(".", 1)[0]), "gap"), phase
+                    return now, Event(self.system.number(name), "gap"), phase
             first_step = done.last_step if done.last_step > 0 else None
         return Status.SUCCESS
 
@@ -282,8 +282,7 @@ class Runner:
 
     def is_seam(self, name: str) -> bool:
         """Return whether a margin ends a chart, or data, beyond which a neighbour goes on."""
-        contact, margin = name.split(".", 1)
-        contact_pair = next(m for m in self.system.contact_pairs if m.contact == contact)
+        contact_pair, margin = self.system.contact_pairs[self.system.number(name)], name.split(".", 1)[1]
         return margin.startswith(("chart", "data", "feature")) and has_neighbour(contact_pair, margin)
 
     def ask(self, now: HybridState) -> None:
@@ -303,11 +302,8 @@ class Runner:
     def _event(self, phase: CompiledMode, done: Integration) -> Event | None:
         if done.event is None:
             return None
-        contact, margin = phase.margins[done.event].split(".", 1)
-        return Event(self._number(contact), margin)
-
-    def _number(self, contact: str) -> int:
-        return [contact_pair.contact for contact_pair in self.system.contact_pairs].index(contact)
+        name = phase.margins[done.event]
+        return Event(self.system.number(name), name.split(".", 1)[1])
 
     def _integrate(
         self,

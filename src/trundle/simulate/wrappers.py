@@ -37,6 +37,8 @@ class Delayed:
 
     Attributes
     ----------
+    period : float, s
+        Between calls: the policy's own period or a whole part of it.
     idle : bool
         Whether the last call asked the policy nothing: there are calls that only hand over what arrives.
 
@@ -63,13 +65,8 @@ class Delayed:
         ratio = Fraction(non_negative("delay", delay, "s") / own).limit_denominator(_PARTS)
         self._first = array("first", first, (None,))
         self._every, self._late = ratio.denominator, ratio.numerator
-        self._period = own / self._every
+        self.period = own / self._every
         self.reset()
-
-    @property
-    def period(self) -> float:
-        """Time (s) between calls: the policy's own period or a whole part of it."""
-        return self._period
 
     def reset(self) -> None:
         """Forget all answers that are under way."""
@@ -125,18 +122,13 @@ class Noisy:
 
     def __init__(self, policy: Policy, deviation: ArrayLike, seed: int = 0) -> None:
         self.policy = policy
-        self._period = _period_of(policy)
+        self.period = _period_of(policy)
         values = np.atleast_1d(np.asarray(deviation, dtype=np.float64))
         self._deviation = array("deviation", values, (None,))
         if np.any(self._deviation < 0):
             raise InputError("deviation", deviation, "numbers >= 0")
         self._seed = integer("seed", seed, minimum=0)
         self.reset()
-
-    @property
-    def period(self) -> float:
-        """Time (s) between calls: the policy's."""
-        return self._period
 
     def reset(self) -> None:
         """Begin the noise again."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from trundle.control.regulators.walk_gains import WalkWeights, ankles_of, walk_gains
-from trundle.control.regulators.walk_replay import WalkTracking, replay_walk, walking_robot
+from trundle.control.regulators.walk_replay import WalkTracking, _landings, replay_walk, walking_robot
 from trundle.errors import InputError
+from trundle.geometry import Superellipsoid
 from trundle.models.robots.avatar import build_avatar
 from trundle.models.urdf.robot import robot_from_urdf
+from trundle.plan.walk.walking import plan_walk
+from trundle.problems.gait import Gait
 from trundle.status import Status
 
 DATA = Path(__file__).parents[2] / "data"
@@ -141,3 +144,25 @@ def test_the_plan_goes_by_touch_downs_and_mirrors_every_other_step(plan: Plan, r
     assert x[0] == pytest.approx(plan.q[-1, 0], abs=0.01)
     policy.reset()
     assert policy.steps == 0
+
+
+def test_a_foot_lands_once_however_many_of_its_contacts_do(plan: Plan) -> None:
+    """Both feet of two segments: on both, on the toes, on the toes and the other heel; the toes land after the heel."""
+    left, right = [1, 1, 0, 0], [0, 0, 1, 1]
+    standing = np.array([left, [0, 1, 0, 0], [0, 1, 0, 1], right, [0, 0, 1, 0], [1, 0, 1, 0], left], dtype=bool)
+    times = np.arange(len(standing) + 1.0)
+    walk = replace(plan, times=times, standing=standing)
+    assert _landings(walk) == [(0.0, 2.0, 3), (3.0, 5.0, 0)]
+
+
+@pytest.mark.slow
+def test_a_walk_on_blunt_soles_is_replayed() -> None:
+    """Soles flatter below than ellipsoids, in the plan and in the simulator, with touch-downs."""
+    sole = Superellipsoid([0.135, 0.05, 0.035], [2.5, 2.5], rounding=0.02)
+    avatar = build_avatar().on_foot(sole, [0.055, 0.0, -0.04])
+    walk = plan_walk(Gait(), avatar)
+    assert walk.status is Status.SUCCESS
+    replay = replay_walk(walking_robot(avatar, walk.gravity, 0.8), walk, 2)
+    assert replay.run.status is Status.SUCCESS
+    assert replay.steps == 2
+    assert np.max(replay.largest[1:6]) < 0.05

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
 from hypothesis import given
@@ -119,3 +120,30 @@ def test_bad_sizes_are_named(build: Any, key: str) -> None:
     with pytest.raises(InputError) as caught:
         build()
     assert caught.value.key == key
+
+
+SMOOTH = {
+    "superellipsoid": tg.Superellipsoid([0.1, 0.08, 0.06], [2.5, 4], rounding=0.01),
+    "exponent two": tg.Superellipsoid([0.1, 0.08, 0.06], 2, rounding=0.01),
+    "ellipsoid": tg.Ellipsoid([0.1, 0.08, 0.06]),
+    "rounded ellipsoid": tg.Rounded(tg.Ellipsoid([0.1, 0.08, 0.06]), 0.01),
+    "rounded superellipsoid": tg.Rounded(tg.Superellipsoid([0.1, 0.08, 0.06], 1.6), 0.01),
+}
+
+
+def patch(chart: tg.Chart, u: Any) -> tuple[np.ndarray, np.ndarray]:
+    v = ca.SX.sym("v", 2)
+    found = chart.patch(v)
+    x, n = (np.array(part).ravel() for part in ca.Function("patch", [v], [found.x, found.n])(u))
+    return x, n
+
+
+@pytest.mark.parametrize("shape", SMOOTH.values(), ids=SMOOTH)
+@pytest.mark.parametrize("axis", range(3))
+def test_belts_go_round_smooth_convex_bodies(shape: tg.Shape, axis: int) -> None:
+    """Each point is the body's farthest along the belt's own normal there, and a turn of u closes."""
+    belt = shape.representations.belts[axis]
+    for u in ([0.3, -1.8], [2.0, 0.4], [5.0, 1.5]):
+        x, n = patch(belt, u)
+        np.testing.assert_allclose(numeric_support(shape).at(n[None])[1][0], x, atol=1e-9)
+        np.testing.assert_allclose(patch(belt, [u[0] + 2 * np.pi, u[1]])[0], x, atol=1e-12)

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from trundle.errors import InputError
+from trundle.geometry import Ellipsoid
 from trundle.models.robots.avatar import SEXES, Avatar, _inertia, _tables, build_avatar
+from trundle.models.robots.avatar_feet import Toes
 from trundle.models.urdf.checks import check_urdf
 from trundle.models.urdf.description import JointDescription, LinkDescription, LinkInertia, RobotDescription
 
@@ -230,3 +232,39 @@ def test_another_library_reads_the_same_robot(avatar: Avatar) -> None:
     pin.updateFramePlacements(model, data)
     for name, place in avatar.robot.places().items():
         np.testing.assert_allclose(data.oMf[model.getFrameId(name)].translation, place, atol=1e-12)
+
+
+TOES = Toes(Ellipsoid([0.06, 0.045, 0.03]), (0.12, 0.0, -0.055), (0.11, 0.0, -0.05), mass=0.12)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_a_foot_and_its_toes_in_line_are_the_foot_of_the_table(side: str) -> None:
+    own, jointed = build_avatar(), build_avatar().with_toes(TOES)
+    rest, toes = inertia_of(jointed, f"{side}_foot"), inertia_of(jointed, f"{side}_toe_foot")
+    whole, both = inertia_of(own, f"{side}_foot"), rest.plus(toes.moved(np.array(TOES.joint)))
+    assert toes.mass == 0.12
+    assert both.mass == pytest.approx(whole.mass, rel=1e-14)
+    np.testing.assert_allclose(both.com, whole.com, atol=1e-15)
+    np.testing.assert_allclose(both.tensor, whole.tensor, atol=1e-17)
+    a, b, c = 0.06, 0.045, 0.03  # of a solid ellipsoid
+    np.testing.assert_allclose(toes.tensor, 0.12 / 5 * np.diag([b**2 + c**2, a**2 + c**2, a**2 + b**2]), atol=1e-17)
+
+
+def test_toes_hang_on_a_hinge_across_the_foot_without_a_motor() -> None:
+    avatar = build_avatar().with_toes(TOES)
+    assert avatar.robot.dof == 31
+    left, right = avatar.robot.joints[-2:]
+    assert (left.name, left.parent, left.child) == ("left_toe", "left_foot", "left_toe_foot")
+    assert (left.at, left.axis, left.torque) == (TOES.joint, (0.0, 1.0, 0.0), 0.0)
+    assert right.name == "right_toe"
+    assert list(avatar.feet) == ["left", "left_toe", "right_toe", "right"]
+    np.testing.assert_allclose(avatar.feet["left_toe"].center, [0.01, 0.0, -0.005])
+
+
+@pytest.mark.parametrize(
+    ("settings", "key"),
+    [({"mass": 1.0}, "mass"), ({"mass": 0.9}, "tensor|inertia"), ({"stiffness": -1.0}, "stiffness")],
+)
+def test_toes_that_no_foot_has_are_refused(settings: dict[str, float], key: str) -> None:
+    with pytest.raises(InputError, match=key):
+        build_avatar().with_toes(Toes(TOES.sole, TOES.center, TOES.joint, **settings))

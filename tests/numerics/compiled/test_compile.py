@@ -6,6 +6,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
+from bench.timing import time_function
 from trundle.errors import CompileError, InputError
 from trundle.numerics.compiled import cache
 from trundle.numerics.compiled import compile as compile_module
@@ -18,7 +19,6 @@ from trundle.numerics.compiled.compile import (
     find_compiler,
     function_source,
 )
-from trundle.numerics.ode.timing import time_function
 
 needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
 X = ca.SX.sym("x", 2)

@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
+from tests.numerics.ilqr.recomputed import recompute
 from trundle.errors import InputError
 from trundle.numerics.compiled.compile import find_compiler
 from trundle.numerics.ilqr import (
@@ -18,7 +19,6 @@ from trundle.numerics.ilqr import (
     Limits,
     Optimiser,
     midpoint,
-    recompute,
     relaxed_barrier,
 )
 from trundle.status import Status

@@ -13,6 +13,8 @@ import pytest
 import scipy.sparse as sp
 
 from trundle.errors import InputError
+from trundle.numerics.compiled.tape import POINTS
+from trundle.numerics.nlp import elements
 from trundle.numerics.nlp.nlp import ElementGroup, Iterate, Multipliers, Program, kkt_residual, solve
 from trundle.status import Status
 
@@ -42,11 +44,15 @@ def everything(seed: int = 0) -> tuple[Program, ca.MX, ca.MX, ca.MX]:
     return program, z, ca.dot(a, z) + ca.dot(b.ravel(), o) + 0.5, c
 
 
-@pytest.mark.parametrize("compiler", ["", "none"])
+@pytest.mark.parametrize("way", ["code", "tape", "none"])
 @pytest.mark.parametrize("seed", range(4))
-def test_values_and_derivatives_against_casadi(seed, compiler, monkeypatch):
-    if compiler:
+def test_values_and_derivatives_against_casadi(seed, way, monkeypatch):
+    elements._kernel.cache_clear()
+    monkeypatch.setattr(elements, "_makers", lambda: way)  # one's code is not taken for the other's
+    if way == "none":
         monkeypatch.setenv("TRUNDLE_NO_COMPILER", "1")
+    if way == "tape":
+        monkeypatch.setattr(elements, "COMPILE_LIMIT", 0)
     program, z, f, c = everything(seed)
     lam = ca.MX.sym("lam", ROWS)
     plain = ca.Function("plain", [z, lam], [
@@ -60,7 +66,29 @@ def test_values_and_derivatives_against_casadi(seed, compiler, monkeypatch):
     np.testing.assert_allclose(program.gradient(point), gradient.ravel(), atol=1e-13)
     np.testing.assert_allclose(program.jacobian(point).toarray(), jacobian, atol=1e-13)
     np.testing.assert_allclose(program.hessian(point, 1.7, multipliers).toarray(), hessian, atol=1e-12)
-    assert program.groups[0].kernel.compiled["hessian"].is_a("SXFunction") == bool(compiler)
+    kernel = program.groups[0].kernel
+    assert kernel.compiled["hessian"].is_a("SXFunction") == (way == "none")
+    assert kernel.points == (POINTS if way == "tape" else 1)
+    elements._kernel.cache_clear()
+
+
+def test_what_is_in_the_cache_needs_no_derivatives(monkeypatch, tmp_path):
+    monkeypatch.setenv("TRUNDLE_CACHE", str(tmp_path / "cache"))
+    kernels = [elements.Kernel(PHI, (0, 1), (), True) for _ in range(2)]
+    first = np.array(kernels[0].compiled["jacobian"]([1, 2, 3], [4, 5])[1])
+    monkeypatch.setattr(elements.Kernel, "functions", property(lambda kernel: pytest.fail("differentiated again")))
+    np.testing.assert_array_equal(first, np.array(kernels[1].compiled["jacobian"]([1, 2, 3], [4, 5])[1]))
+
+
+def test_a_large_element_that_has_no_tape_is_interpreted_until_it_is_built(monkeypatch):
+    called = ca.Function("called", [W[0]], [ca.sin(W[0])], {"never_inline": True})
+    kernel = elements.Kernel(ca.Function("calls", [W], [called(W[1]) * W[2]]), (0,), (), True)
+    monkeypatch.setattr(elements, "COMPILE_LIMIT", 0)
+    kinds = [kernel.compiled["value"].class_name()]
+    kernel.build()
+    kinds.append(kernel.compiled["value"].class_name())
+    assert kinds == ["SXFunction", "External"]
+    assert float(kernel.compiled["value"]([1, 2, 3], [])) == pytest.approx(3 * np.sin(2))
 
 
 def test_derivatives_against_differences():

@@ -124,3 +124,10 @@ def test_a_small_cost_has_its_minimum_or_is_no_success(unit: float) -> None:
     if found.status is Status.SUCCESS:
         np.testing.assert_allclose(found.x, np.ones(N), atol=1e-4)
     assert found.status is Status.SUCCESS or unit < 1e-2
+
+
+def test_values_are_as_many_as_places() -> None:
+    qp = program()
+    for write in (qp.write_equations, qp.write_inequalities):
+        with pytest.raises(InputError, match="values"):
+            write(np.zeros(7))

@@ -7,12 +7,20 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import trundle as tr
+from trundle.geometry import Superellipsoid
+from trundle.geometry.queries.sampling import numeric_support
 from trundle.plan.transfer.formulation import Formulation
 from trundle.plan.transfer.guess import built_in
 from trundle.plan.transfer.judge import _at_edge
 
 RADIUS = 0.035  # m
 BALL = tr.RigidBody(tr.Sphere(RADIUS), mass=0.216)
+
+
+OTHERS = {
+    "ellipsoid": tr.Ellipsoid([0.035, 0.03, 0.04]),
+    "superellipsoid": Superellipsoid([0.035, 0.03, 0.04], 2.5, rounding=0.01),
+}
 
 
 def far(turn: float, heading: float = 0.0, first: tuple[float, float, float] = (0.0, 0.0, 0.0), free="rotations"):
@@ -46,6 +54,21 @@ def test_the_path_is_the_straight_one(case) -> None:
     assert path(plan.trajectory) < 1.02 * case[0] * RADIUS
     assert plan.residuals["goal_rotation_error"] < 1e-3
     assert plan.residuals["replay_position_difference"] < 1e-6
+
+
+@pytest.mark.parametrize("shape", OTHERS.values(), ids=OTHERS)
+def test_other_convex_bodies_go_round_to_the_tolerance_asked_for(shape) -> None:
+    """A turn about y takes the perimeter of the section: the integral of its support over all directions (Cauchy)."""
+    angles = np.linspace(0.0, 2 * np.pi, 720, endpoint=False)
+    around = np.column_stack((np.sin(angles), np.zeros(720), np.cos(angles)))
+    perimeter = 2 * np.pi * float(np.mean(numeric_support(shape).at(around)[0]))
+    pair = tr.RollingPair(tr.RigidBody(shape, mass=0.216), tr.Hand(tr.Plane()), friction=0.5)
+    goal = tr.Goal(contact_on_hand=[perimeter, 0.0, 0.0], object_quaternion=[1.0, 0.0, 0.0, 0.0])
+    task = tr.Transfer(pair, {}, goal, 2.0, hand_limits={"freedoms": "rotations"})
+    plan = tr.plan(task, nodes=50, rotation_tolerance=1e-4)
+    assert plan.success, plan.message
+    assert plan.residuals["goal_rotation_error"] < 1e-4
+    assert path(plan.trajectory) < 1.02 * perimeter
 
 
 @pytest.mark.slow

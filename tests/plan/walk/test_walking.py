@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from trundle.errors import InputError
-from trundle.geometry import Sphere, Superellipsoid, SupportShape
+from trundle.geometry import Ellipsoid, Sphere, Superellipsoid, SupportShape
 from trundle.models.robots.avatar import build_avatar
+from trundle.models.robots.avatar_feet import Toes
 from trundle.plan.walk.plan import load_walk
-from trundle.plan.walk.record import _angle_rates, record_walk
+from trundle.plan.walk.record import _angle_rates, record_walk, walk_of
 from trundle.plan.walk.walking import plan_walk
 from trundle.problems.gait import Gait
 from trundle.problems.walking import Walking
@@ -113,6 +114,50 @@ def test_a_sole_given_by_an_expression_is_walked_on():
     assert run.metadata["walk"]["sole"]["shape"] == "egg"
     stands = np.vstack([walk.standing[:1], walk.standing])
     assert np.max(np.abs(run["gap"][stands & np.vstack([walk.standing, walk.standing[-1:]])])) < 1e-6
+
+
+def on_toes(**settings: float):
+    """Return the avatar on an ellipsoid behind its toes' hinge and one around it."""
+    toes = Toes(Ellipsoid([0.06, 0.045, 0.03]), (0.12, 0.0, -0.055), (0.12, 0.0, -0.055), **settings)
+    return build_avatar().on_foot(Ellipsoid([0.09, 0.05, 0.045]), [0.02, 0.0, -0.04]).with_toes(toes)
+
+
+TOE_GAIT = Gait(intervals=(10, 3), landing=-0.06)
+
+
+@pytest.mark.slow
+def test_a_foot_of_two_segments_stands_on_both_and_leaves_over_its_toes(tmp_path):
+    avatar = on_toes()
+    walk = plan_walk(TOE_GAIT, avatar)
+    assert walk.status.label == "success"
+    assert walk.phases == ("single left", "toe left", "double left")
+    flat, push = (walk.phase == number for number in (0, 1))
+    angle, rate = (nodes[:, 6 + walk.joints.index("left_toe")] for nodes in (walk.q, walk.nu))
+    # Two points at rest hold the hinge between them: a foot on both segments may roll over their line alone.
+    assert np.max(np.abs(rate[np.flatnonzero(flat)])) < 1e-6
+    assert np.min(angle) < -0.2
+    assert np.max(walk.force[flat][:, 2:]) == 0.0
+    assert np.max(np.abs(walk.force[push][:, 0])) == 0.0
+    # Without a motor the hinge has its spring and damper alone, at the middles of the intervals.
+    j = walk.joints.index("left_toe")
+    assert np.max(np.abs(walk.torque[:, j])) == 0.0
+    run = record_walk(Walking(avatar, TOE_GAIT), walk, 1)
+    spring = -20.0 * (angle[1:] + angle[:-1]) / 2 - 0.05 * (rate[1:] + rate[:-1]) / 2
+    np.testing.assert_allclose(run["joint_torque"][:-1, j], spring, atol=1e-12)
+    back = walk_of(run)
+    np.testing.assert_allclose(back.torque, walk.torque, atol=1e-9)
+    np.testing.assert_array_equal(load_walk(walk.save(tmp_path / "toes.npz")).standing, back.standing)
+    # A motor at the hinge is used, and saves.
+    driven = plan_walk(TOE_GAIT, on_toes(torque=60.0))
+    assert driven.status.label == "success"
+    assert np.max(np.abs(driven.torque[:, j])) > 1.0
+    assert driven.statistics["cost"] < walk.statistics["cost"]
+
+
+def test_toes_need_rolling_soles_that_land_at_rest():
+    for wrong in ({"sole": "flat"}, {"impacts": True}, {"stretch": (0.8, 1.2)}, {"rolling_on": 0.0}):
+        with pytest.raises(InputError, match="toes"):
+            Gait(**wrong).check(on_toes())
 
 
 def test_two_different_feet_need_a_full_cycle():

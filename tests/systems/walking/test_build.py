@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
+import casadi as ca
 import numpy as np
 import pytest
 
 from tests.measuring import compute
 from trundle.errors import InputError
+from trundle.geometry import SupportShape
 from trundle.records import load_trajectory
-from trundle.scenarios import load_scenario, run
+from trundle.scenarios import load_scenario, run, shapes
 from trundle.scenarios.engine.building import build
 from trundle.status import Status
 from trundle.systems.walking.metrics import general
 
 pytest.importorskip("pinocchio")
 EXAMPLE = Path(__file__).parents[3] / "examples" / "flat_feet_walk.toml"
+TOES = EXAMPLE.with_name("toe_walk.toml")
 COARSE = ("plan.intervals=[8, 3]", "plan.steps=2", "replay.steps=0")
 
 
 FOOT = 'foot={shape={type="ellipsoid", semi_axes=[0.121, 0.055, 0.045]}, center=[-0.003, 0.0, -0.05]}'
+
+
+TOE = '{shape={type="ellipsoid", semi_axes=[0.06, 0.045, 0.03]}, center=[0.12, 0, 0], joint=[0.1, 0, 0], mass=0.1}'
+TOE_FOOT = FOOT[:-1] + f", toe={TOE}}}"
 
 
 @pytest.fixture(scope="module")
@@ -137,6 +146,49 @@ def test_two_different_feet_are_walked_on(walked, tmp_path):
     assert max(values["base_residual"], values["stance_gap_nodes"], values["slip_nodes"]) <= 1e-6
 
 
+def registering(monkeypatch, **classes):
+    """Let an installed package register shapes under names."""
+    points = [EntryPoint(name, f"{__name__}:{of}", shapes.GROUP) for name, of in classes.items()]
+    monkeypatch.setattr(shapes, "entry_points", lambda group: points if group == shapes.GROUP else [])
+    shapes.registered.cache_clear()
+
+
+@dataclass(frozen=True)
+class Egg(SupportShape):
+    """An ellipsoid that is fuller in front, by the expression of its support function."""
+
+    semi_axes: tuple[float, float, float] = (0.14, 0.055, 0.045)
+    d = 3
+
+    def support(self, u: ca.SX) -> ca.SX:
+        size = ca.norm_2(ca.vertcat(*(a * u[i] for i, a in enumerate(self.semi_axes))))
+        return size + 0.02 * u[0] + 0.004 * u[0] ** 2 / ca.norm_2(u)
+
+
+REGISTERED = 'foot={shape={type="registered", name="egg"}, center=[0.03, 0.0, -0.04]}'
+
+
+@pytest.mark.slow
+def test_a_sole_that_a_package_registers_is_walked_on(tmp_path, monkeypatch):
+    registering(monkeypatch, egg="Egg")
+    run(load_scenario("walk-flat", (*COARSE, REGISTERED)), tmp_path / "run", plots=False)
+    record = load_trajectory(tmp_path / "run" / "trajectory.nc")
+    assert (record.status, record.feasible) == (Status.SUCCESS, True)
+    assert record.metadata["walk"]["sole"]["shape"] == "egg"
+    values = general(record)
+    assert max(values["base_residual"], values["stance_gap_nodes"], values["slip_nodes"]) <= 1e-6
+
+
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [({}, "none do"), ({"goose": "Egg"}, "goose"), ({"egg": "FOOT"}, "not callable"), ({"egg": "Path"}, "Path")],
+)
+def test_a_sole_that_no_package_registers_well_is_refused(monkeypatch, classes, message):
+    registering(monkeypatch, **classes)
+    with pytest.raises(InputError, match=rf"foot\.shape\.name = .*egg.*{message}"):
+        build(load_scenario("walk-flat", [REGISTERED]))
+
+
 @pytest.mark.slow
 def test_a_blunt_sole_is_walked_on(tmp_path):
     """Flatter below than an ellipsoid, recomputed from a support map of its own."""
@@ -147,6 +199,26 @@ def test_a_blunt_sole_is_walked_on(tmp_path):
     assert (record.status, record.feasible) == (Status.SUCCESS, True)
     values = general(record)
     assert max(values["base_residual"], values["stance_gap_nodes"], values["slip_nodes"]) <= 1e-6
+
+
+@pytest.mark.slow
+def test_the_example_of_toes_holds_what_pinocchio_finds(tmp_path):
+    """Forces at four contacts and springs at two hinges, recomputed from the file."""
+    done = run(load_scenario(TOES, ("plan.intervals=[10, 3]", "plan.steps=2")), tmp_path / "run", plots=False)
+    record = load_trajectory(done.directory / "trajectory-toes.nc")
+    assert (record.status, record.feasible) == (Status.SUCCESS, True)
+    assert [str(name) for name in record["contact"]] == ["left", "left_toe", "right_toe", "right"]
+    assert {str(name) for name in record["phase"]} == {
+        f"{kind} {side}" for kind in ("single", "toe", "double") for side in ("left", "right")
+    }
+    values = general(record)
+    assert max(values["base_residual"], values["torque_residual"]) <= 1e-6
+    assert max(values["stance_gap_nodes"], values["slip_nodes"]) <= 1e-6
+    assert values["energy_balance"] <= 0.02
+    assert values["friction_use"] <= 1.0
+    assert values["swing_clearance"] >= 0.01
+    assert values["touch_down_behind"] > 0
+    assert values["cost"] > general(load_trajectory(done.directory / "trajectory.nc"))["cost"]
 
 
 @pytest.mark.slow
@@ -190,6 +262,11 @@ def test_the_example_of_flat_feet_stands_on_face_line_and_point():
         (FOOT.replace("-0.05]", "0.05]"), "foot.center"),
         ("right_" + FOOT.replace("-0.05]", "0.05]"), "right_foot.center"),
         ("right_" + FOOT, "phases.periodicity"),
+        (TOE_FOOT.replace("mass=0.1", "mass=5.0"), "foot.toe.mass"),
+        (TOE_FOOT.replace("0.06, 0.045", "0.0, 0.045"), "foot.toe.shape.semi_axes"),
+        (TOE_FOOT.replace("mass=0.1", "damping=-1.0"), "foot.toe.damping"),
+        (TOE_FOOT.replace("toe=", "tow="), "foot.tow"),
+        ("right_" + TOE_FOOT, "right_foot.toe"),
         ("avatar.stretch=[1.2, 0.8]", "avatar.stretch"),
         ('avatar={sole="flat", stretch=[0.8, 1.2]}', "avatar.stretch"),
     ],
@@ -197,3 +274,9 @@ def test_the_example_of_flat_feet_stands_on_face_line_and_point():
 def test_bad_input_is_refused(change, message):
     with pytest.raises(InputError, match=message):
         build(load_scenario("walk-flat", [change]))
+
+
+@pytest.mark.parametrize("change", ["phases.impacts=true", 'avatar.sole="flat"', "avatar.stretch=[0.8, 1.2]"])
+def test_toes_are_refused_where_feet_are_of_one_piece(change):
+    with pytest.raises(InputError, match=r"foot\.toe"):
+        build(load_scenario("walk-flat", [TOE_FOOT, change]))

@@ -30,7 +30,7 @@ RECORDED = ROOT.parent / "shared" / "data" / "gait"
 
 @pytest.fixture(scope="module")
 def truth():
-    avatar, gait = build_avatar(), Gait(double=(0.12, 0.3))
+    avatar, gait = build_avatar(), Gait(double=(0.12, 0.3), acceleration=2e-4)  # smooth, as a person's
     walking = Walking(avatar, gait)
     plan = plan_walk(gait, avatar, walking=walking)
     assert plan.status is Status.SUCCESS

@@ -239,12 +239,16 @@ def test_a_trip_that_ends_before_the_goal_moves_has_no_times_of_the_move(ends: f
     time = np.linspace(0.0, ends, 51)
     y = np.zeros((51, 16))
     y[:, 0] = time
-    tables: Any = SimpleNamespace(goal=SimpleNamespace(turn_at=1.0), obstacles=())
-    robot = SimpleNamespace(com=[0.0, 0.0, 0.5])
-    setup: Any = SimpleNamespace(robot=robot, forward=np.array([1.0, 0.0]), sideways=np.array([0.0, 1.0]))
+    setup: Any = SimpleNamespace(
+        robot=SimpleNamespace(com=[0.0, 0.0, 0.5]),
+        trip=SimpleNamespace(goal=SimpleNamespace(turn_at=1.0)),
+        obstacles=(),
+        forward=np.array([1.0, 0.0]),
+        sideways=np.array([0.0, 1.0]),
+    )
     guide: Any = SimpleNamespace(centers=lambda: None, goal=np.array([1.9, 0.0]))
-    run: Any = SimpleNamespace(time=time)
-    result = _with_trip(result_of(), setup, tables, guide, run, y, np.zeros((51, 2)))
+    run: Any = SimpleNamespace(time=time, records={"measured": np.hstack([y, np.zeros((51, 12))])})
+    result = _with_trip(result_of(), setup, guide, run)
     assert result.along == pytest.approx(ends)
     assert np.isfinite(result.peak_acceleration) == known
     assert np.isfinite(result.goal_time) == known

@@ -9,8 +9,8 @@ import pytest
 
 from trundle.numerics.compiled.compile import find_compiler
 from trundle.scenarios import load_scenario
-from trundle.systems.wallbounce.control import distance
-from trundle.systems.wallbounce.obstacles import disc_of
+from trundle.systems.wallbounce.checks import disc_of
+from trundle.systems.wallbounce.control.visibility import distance
 from trundle.systems.wallbounce.schema import ObstacleTable
 from trundle.systems.wallbounce.setup import Setup
 from trundle.systems.wallbounce.trials import run_trial

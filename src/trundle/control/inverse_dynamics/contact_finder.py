@@ -149,10 +149,7 @@ def nearest(constraint: ContactConstraint, s: ca.SX) -> tuple[ca.SX, ca.SX]:
 def _steps(system: ContactSystem, atlas: Atlas) -> ca.Function:
     """(x, s) -> (s after some steps of Newton's iteration, residual and gap of every contact there)."""
     model = system.model(atlas)
-    seeds: list[ca.SX] = []
-    after: list[ca.SX] = []
-    residuals: list[ca.SX] = []
-    gaps: list[ca.SX] = []
+    rows: list[tuple[ca.SX, ...]] = []
     for constraint in model.constraints:
         s = ca.SX.sym("s", constraint.contact.size)
         residual, gap = nearest(constraint, s)
@@ -163,10 +160,7 @@ def _steps(system: ContactSystem, atlas: Atlas) -> ca.Function:
             newton = ca.Function("newton", [model.x, s], [s - inverse(ca.jacobian(residual, s)) @ residual])
             for _ in range(_STEPS):
                 found = newton(model.x, found)
-        left, gap = rest(model.x, found)
-        seeds.append(seed)
-        after.append(found)
-        residuals.append(left)
-        gaps.append(gap)
-    outputs = [ca.densify(ca.vertcat(*part)) for part in (after, residuals, gaps)]
-    return compile_function(ca.Function("find_contacts", [model.x, ca.vertcat(*seeds)], ca.cse(outputs)))
+        rows.append((seed, found, *rest(model.x, found)))
+    columns: list[tuple[ca.SX, ...]] = list(zip(*rows, strict=True)) or [()] * 4
+    outputs = [ca.densify(ca.vertcat(*part)) for part in columns[1:]]
+    return compile_function(ca.Function("find_contacts", [model.x, ca.vertcat(*columns[0])], ca.cse(outputs)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import casadi as ca
 import numpy as np
@@ -24,7 +24,6 @@ from trundle.numerics.compiled.compile import compile_function
 from trundle.numerics.qp.qp import TOLERANCE
 from trundle.threads import PerThread
 
-Item = TypeVar("Item", Task, Limit)
 Flags = Sequence[float] | FloatArray
 DAMPING = 1e-8
 """Weight of |w|^2, the program's unknowns: it only decides what no task decides."""
@@ -184,9 +183,7 @@ class InverseDynamics:
         contacts = switched(terms, b, touching, compliance, slipping)
         rows = (terms.M, terms.h, ca.SX(ca.DM(S[:, self._driven])), *contacts)
         nv, m = terms.M.shape[0], terms.J.shape[0]
-        layout = program_layout(
-            nv, m, len(self._driven), [_symbolic(x) for x in limits], [_symbolic(x) for x in tasks], form
-        )
+        layout = program_layout(nv, m, len(self._driven), limits, tasks, form)
         self.damping = positive("damping", damping)
         self.layout = layout
         program = assemble(layout, rows, self.damping, Expressions)
@@ -306,16 +303,6 @@ def switched(
     )
     held = ca.diag(on) @ J
     return held, on * b, held if G is J else ca.diag(on) @ G, ca.diag(D) + slid
-
-
-def _symbolic(item: Item) -> Item:
-    """Return a task or limit with expressions in place of numbers."""
-    fields = {}
-    for key in ("A", "target", "weight", "lower", "upper"):
-        value = getattr(item, key, None)
-        if isinstance(value, np.ndarray):
-            fields[key] = ca.SX(ca.DM(value))
-    return dataclasses.replace(item, **fields)
 
 
 def _compiled(program: AssembledProgram, given: list[ca.SX], inputs: ca.SX) -> ca.Function:

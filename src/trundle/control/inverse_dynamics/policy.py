@@ -21,17 +21,7 @@ Fallback = Callable[[FloatArray, FloatArray], FloatArray]
 """(state, last torques) -> torques (n_u,)."""
 
 
-def hold(state: FloatArray, last: FloatArray) -> FloatArray:
-    """Return the last torques that were good."""
-    return last
-
-
-def let_go(state: FloatArray, last: FloatArray) -> FloatArray:
-    """Return no torques."""
-    return np.zeros_like(last)
-
-
-FALLBACKS: dict[str, Fallback] = {"hold": hold, "let-go": let_go}
+FALLBACKS: dict[str, Fallback] = {"hold": lambda state, last: last, "let-go": lambda state, last: np.zeros_like(last)}
 
 
 class Finder(Protocol):

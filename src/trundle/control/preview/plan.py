@@ -188,25 +188,24 @@ def rolled(window: Window, gains: FloatArray) -> tuple[FloatArray, FloatArray]:
     """
     stages, K = window.stages, len(gains)
     added, T = gains + stages.C, window.samples.durations[:, None]
-    swing = T * stages.phi[:, None] * np.array([-1.0, 1.0])
+    swing = T * stages.phi[:, None] * _SWING
     states, starts = np.empty((K + 1, len(window.start))), np.empty((K, len(window.start)))
     states[0] = window.start
     for a, b in pairwise([0, *window.resets.tolist(), K]):
-        starts[a] = window.E[a] @ states[a] + window.e[a]
         # Sums in place of products: A adds T m v to m r, and both to L.
-        _summed(states[a + 1 : b + 1, 1:4:2], starts[a:b, 1:4:2], added[a:b, 1:4:2])
-        speed = starts[a:b, 1:4:2]
-        _summed(states[a + 1 : b + 1, 0:4:2], starts[a:b, 0:4:2], added[a:b, 0:4:2] + T[a:b] * speed)
-        swept = swing[a:b] * (starts[a:b, 0:4:2] + T[a:b] / 2 * speed)[:, ::-1]
-        _summed(states[a + 1 : b + 1, 4:], starts[a:b, 4:], added[a:b, 4:] + swept)
+        line = np.concatenate(((window.E[a] @ states[a] + window.e[a])[None], added[a:b]))
+        place, speed, spin = line[:, 0:4:2], line[:, 1:4:2], line[:, 4:]
+        np.add.accumulate(speed, axis=0, out=speed)
+        reached = T[a:b] * speed[:-1]
+        place[1:] += reached
+        np.add.accumulate(place, axis=0, out=place)
+        spin[1:] += swing[a:b] * (place[:-1] + reached / 2)[:, ::-1]
+        np.add.accumulate(spin, axis=0, out=spin)
+        starts[a:b], states[a + 1 : b + 1] = line[:-1], line[1:]
     return states, starts
 
 
-def _summed(ends: FloatArray, starts: FloatArray, added: FloatArray) -> None:
-    """Write where sums of `added` from starts[0] begin and end."""
-    np.add.accumulate(added, axis=0, out=ends)
-    ends += starts[0]
-    starts[1:] = ends[:-1]
+_SWING = np.array([-1.0, 1.0])
 
 
 def momenta(

@@ -150,11 +150,20 @@ class PreviewProgram:
         self._dense = np.flatnonzero(_TURNED if layout.turning else _PLAIN)
         self._reset_rows = np.array([[0, 2], [1, 3]])
         self._reached = self._reached_places()
-        E = Entries(*self._equation_places(), (layout.rows * K, K * nz))
+        rows, columns = self._equation_places()
+        at, under = (np.concatenate([part.ravel() for part in parts]) for parts in (rows, columns))
+        E = Entries(at, under, (layout.rows * K, K * nz))
+        # What changes is written into parts of one array; the slack, and a third component before, have -1.
+        self._values = np.ones(len(E.rows))
+        ends = np.cumsum([part.size for part in rows])
+        self._parts = [v.reshape(part.shape) for v, part in zip(np.split(self._values, ends[:-1]), rows, strict=True)]
+        for part in (*(self._parts[4:8:2] if layout.turning else ()), *(self._parts[-1:] if layout.third else ())):
+            part[:] = -1.0
         C = Entries(*self._cone_places(), (K * sum(slot.rows for slot in layout.slots), K * nz))
         self.qp = PersistentQp(
             K * nz, E, C, max_iterations=max_iterations, layout="sparse_ldlt_ineq_cond", accuracy=accuracy
         )
+        self._steered = self.qp.g.reshape(K, nz)[:, -STATES:]
         widths = [slot.columns for slot in layout.slots]
         self._columns = np.concatenate([np.arange(6)[6 - width :] for width in widths] or [[]]).astype(int)
         self._components = self._columns + 6 * np.repeat(np.arange(len(widths)), widths)
@@ -164,12 +173,11 @@ class PreviewProgram:
             (self._reached[1] == STATES) & (self._reached[2] == widths[0] - 1 if widths else 0)
         )
         self._index: NDArray[np.intp] | None = None
-        self._tables: Sequence[tuple[FloatArray, FloatArray]] | None = None
         self.weighed_for: FloatArray | None = None
         """Masses (K,) of the weights that were written last."""
 
-    def _equation_places(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Places of E in the order in which `write` gives the values."""
+    def _equation_places(self) -> tuple[list[NDArray[np.intp]], list[NDArray[np.intp]]]:
+        """Rows and columns of E, in parts (K or K - 1, m)."""
         layout = self.layout
         K, nz, per = layout.count, layout.width, layout.rows
         k, state = np.arange(K)[:, None], nz - STATES
@@ -194,7 +202,7 @@ class PreviewProgram:
             own, row = state - 1, per - 1
             rows += [k * per + row, k[1:] * per + row]
             columns += [k * nz + own, k[:-1] * nz + own]
-        return np.concatenate([part.ravel() for part in rows]), np.concatenate([part.ravel() for part in columns])
+        return rows, columns
 
     def _reached_places(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp], FloatArray]:
         """Return of what wrenches do in a sample (`Stages.reach`) the places in it, rows, columns and factors."""
@@ -234,6 +242,7 @@ class PreviewProgram:
         per = np.ones((layout.count, STATES))
         per[:, :4] = 1.0 / masses[:, None]
         h[:, -STATES:] = state * (per * sx) ** 2
+        self._pull = -h[:, -STATES:] / sx
         self.qp.write_weights(h.ravel())
         self.weighed_for = np.array(masses)
 
@@ -253,66 +262,67 @@ class PreviewProgram:
         half = samples.durations[:, None] / 2
         A[:, 0:4:2] -= half[..., None] * A[:, 1:4:2]
         C[:, 0:4:2] -= half * C[:, 1:4:2]
-        own = np.repeat(-half, 2, axis=1)
+        own, states, pushed = self._parts[1:4]
+        own[:] = -half
+        np.negative(A.reshape(K, STATES * STATES)[1:].take(self._dense, 1, mode="clip"), out=states)
         place, *_, factor = self._reached
-        pushed = reach.reshape(K, reach.shape[1] * (STATES + 2) * 6)[:, place] * factor
-        flying = ~window.held.any(axis=1)
-        if len(self._normal):
-            pushed[flying, self._normal] = 1.0
-        states = A.reshape(K, STATES * STATES)[1:, self._dense]
-        values: list[FloatArray] = [np.ones(K * STATES), own.ravel(), -states.ravel(), pushed.ravel()]
-        e = np.zeros((K, layout.rows))
-        e[:, :STATES] = C
+        wrench = reach.reshape(K, reach.shape[1] * (STATES + 2) * 6)
+        np.multiply(wrench.take(place, 1, mode="clip"), factor, out=pushed)
+        e = self.qp.e.reshape(K, len(self.qp.e) // K)
+        e[:, :STATES], e[:, STATES] = C, force / self.scales.weight
         e[0, :STATES] += A[0] @ (window.start / sx)
-        e[:, STATES] = np.where(flying, 0.0, force / self.scales.weight)
+        flying = np.flatnonzero(~window.held.any(axis=1))
+        if len(flying):
+            e[flying, STATES] = 0.0
+            pushed[flying[:, None], self._normal] = 1.0
         if layout.turning:
-            self._turn(window, values, e)
+            self._turn(window, e)
         if layout.third:
-            values += [np.ones(K), -np.ones(K - 1)]
             known = samples.moment
             if samples.pointed.any():
                 known = known - np.cross(window.middles, samples.pointed)
             e[:, -1] = samples.durations * (samples.W[:, 2] * known).sum(axis=1) / sx[4]
             e[0, -1] += float(samples.W[0, 2] @ window.spin) / sx[4]
-        self.qp.write_equations(np.concatenate(values))
-        self.qp.e[:] = e.ravel()
-        g = self.qp.g.reshape(K, layout.width)
-        g[:, -STATES:] = -self.qp.h.reshape(K, layout.width)[:, -STATES:] * (window.reference / sx)
+        self.qp.write_equations(self._values)
+        np.multiply(self._pull, window.reference, out=self._steered)
 
-    def _turn(self, window: Window, values: list[FloatArray], e: FloatArray) -> None:
+    def _turn(self, window: Window, e: FloatArray) -> None:
         """Rows that want position and velocity along the new axis to be what is prescribed there."""
-        s, K = window.samples, self.layout.count
+        s = window.samples
         sx, turns = self.scales.state, window.turns
         for pair, known in ((0, s.height), (1, s.speed)):
-            rows, own = np.zeros((K, 2)), self._reset_rows[pair]
+            rows, own = self._parts[5 + 2 * pair], self._reset_rows[pair]
+            rows[:] = e[:, 7 + pair] = 0.0
             for k in np.flatnonzero(turns):
                 Q, at = s.W[k, 2] @ s.W[k - 1].T, window.axis_changes[int(k)]
-                rows[k] = Q[:2] * at.gain[own] * sx[own] / s.masses[k]
+                rows[k - 1] = Q[:2] * at.gain[own] * sx[own] / s.masses[k]
                 e[k, 7 + pair] = known[k] - Q[2] * at[2 + pair] - Q[:2] @ at.shift[own] / s.masses[k]
-            values += [np.full(K, -1.0), rows[1:].ravel()]
 
-    def cones(self, index: NDArray[np.intp], tables: Sequence[tuple[FloatArray, FloatArray]]) -> None:
-        """Write the rows of the contacts in the slots, and their lower bounds; nothing if both are those of before.
+    def cones(self, index: NDArray[np.intp], tables: Sequence[FloatArray]) -> None:
+        """Write the rows of the contacts in the slots, and their lower bounds; nothing if `index` is that of before.
 
-        `tables` holds for each slot what stands at its places (n + 1, nnz) and the bounds (n + 1, rows), one line a
-        contact; the last, reached by the index -1, is that of an empty slot.
+        `tables` holds for each slot what stands at its places and the bounds (n + 1, nnz + rows), one line a contact;
+        the last, reached by the index -1, is that of an empty slot. Rows are the smaller the
+        more contacts the sample has: PIQP takes up to a tenth fewer steps.
         """
-        if self._tables is tables and self._index is not None and np.array_equal(index, self._index):
+        if index is self._index:
             return
+        self._index, held = index, (index >= 0).sum(axis=1, keepdims=True)
+        share = 0.5 / np.maximum(held, 1.0) ** 1.5
         values, bounds = [np.zeros(0)], [np.zeros((self.layout.count, 0))]
-        for slot, (coefficients, low) in enumerate(tables):
-            values.append(coefficients[index[:, slot]].ravel())
-            bounds.append(low[index[:, slot]])
+        for i, (slot, table) in enumerate(zip(self.layout.slots, tables, strict=True)):
+            numbers = share * table[index[:, i]]
+            values.append(numbers[:, : -slot.rows].ravel())
+            bounds.append(numbers[:, -slot.rows :])
         self.qp.write_inequalities(np.concatenate(values))
-        self.qp.low[:] = np.hstack(bounds).ravel()
-        self._index, self._tables = np.array(index), tables
+        self.qp.low[:] = np.concatenate(bounds, axis=1).ravel()
 
     def wrenches(self, x: FloatArray) -> FloatArray:
         """Return the wrenches (K, S, 6), SI, of a solution; what empty slots have is without effect."""
-        layout = self.layout
-        result = np.zeros((layout.count, len(layout.slots) * 6))
-        result[:, self._components] = x.reshape(layout.count, layout.width)[:, : layout.inputs] * self._units
-        return result.reshape(layout.count, len(layout.slots), 6)
+        count, slots = self.layout.count, len(self.layout.slots)
+        result = np.zeros((count, slots * 6))
+        result[:, self._components] = x.reshape(count, len(x) // count)[:, : len(self._units)] * self._units
+        return result.reshape(count, slots, 6)
 
     def compared(self, solution: QpSolution, other: QpSolver) -> CrossCheck:
         """Return what `other` makes of the numbers that were written last, beside `solution`."""

@@ -127,24 +127,23 @@ def make_window(
     points, rates = _followed(path, borders)
     points = points - origin
     durations = borders[1:] - borders[:-1]
-    turns = np.zeros(len(durations), dtype=bool)
-    turns[1:] = np.any(W[1:] != W[:-1], axis=(1, 2)) if forecast.axes else False
-    changed = np.zeros(len(durations), dtype=bool)
-    changed[1:] = masses[1:] != masses[:-1]
-    nothing = np.zeros(len(durations))
-    blank = Samples(durations, masses, W, nothing, nothing, nothing, gravity, force, pointed, moment)
+    turns, changed = np.zeros((2, len(durations)), dtype=bool)
+    if forecast.axes:
+        turns[1:] = np.any(W[1:] != W[:-1], axis=(1, 2))
+    if forecast.masses:
+        changed[1:] = masses[1:] != masses[:-1]
     joining = _joining(forecast, changed, middles, masses, origin) if forecast.masses else {}
-    airborne = np.asarray(~held.any(axis=1))
-    height, speed, rise = _heights(blank, state, points, rates, borders, (turns, changed, airborne), joining, pull)
+    airborne, resets = np.asarray(~held.any(axis=1)), (turns | changed).nonzero()[0]
+    events, free = (turns, changed, airborne), gravity + force / masses[:, None]
+    height, speed, rise = _heights(masses, W[:, 2], free, state, points, rates, borders, events, joining, pull)
     samples = Samples(durations, masses, W, height, speed, rise, gravity, force, pointed, moment)
     stages = discretise(samples)
-    E, e, axis_changes = _resets(samples, turns, changed, joining, state.angular_momentum)
-    m = masses[:, None]
-    reference = np.zeros((len(durations), STATES))
-    reference[:, 0:4:2], reference[:, 1:4:2] = (m * in_frame(W, value[1:])[:, :2] for value in (points, rates))
-    v0, L0 = W[0] @ state.velocity, W[0] @ state.angular_momentum
-    start = np.array([0.0, masses[0] * v0[0], 0.0, masses[0] * v0[1], L0[0], L0[1]])
-    resets = np.flatnonzero(turns | changed)
+    E, e, axis_changes = _resets(samples, resets.tolist(), turns, changed, joining, state.angular_momentum)
+    reference, start = np.zeros((len(durations), STATES)), np.zeros(STATES)
+    for column, value in enumerate((points, rates)):
+        reference[:, column:4:2] = masses[:, None] * in_frame(W, value[1:])[:, :2]
+    start[1:4:2] = masses[0] * (W[0, :2] @ state.velocity)
+    start[4:] = W[0, :2] @ state.angular_momentum
     known = stages, E, e, joining, axis_changes, resets, turns, start, reference
     return Window(origin, borders, held, *known, (points[:-1] + points[1:]) / 2, state.angular_momentum)
 
@@ -152,17 +151,14 @@ def make_window(
 def slots_of(held: NDArray[np.bool_], kinds: NDArray[np.intp], slots: tuple[int, ...]) -> NDArray[np.intp]:
     """Return which contact (K, S) fills each slot in each sample, -1 where it stays empty.
 
-    `kinds` (n,) is the kind of each contact, `slots` (S,) the kind each slot is for.
+    `kinds` (n,) is the kind of each contact, `slots` (S,) the kind each slot is for; slots of a kind stand together.
     """
     index = np.full((len(held), len(slots)), -1)
-    wanted = np.array(slots)
-    for kind in np.unique(wanted):
-        places, members = np.flatnonzero(wanted == kind), np.flatnonzero(kinds == kind)
-        if not members.size:
-            continue
+    for kind in set(slots):
+        members = (kinds == kind).nonzero()[0]
         here = held[:, members]
-        k, i = np.nonzero(here)
-        index[k, places[np.cumsum(here, axis=1)[k, i] - 1]] = members[i]
+        k, i = here.nonzero()
+        index[k, slots.index(kind) - 1 + here.cumsum(axis=1)[k, i]] = members[i]
     return index
 
 
@@ -189,7 +185,9 @@ def _joining(
 
 
 def _heights(
-    samples: Samples,
+    masses: FloatArray,
+    w3: FloatArray,
+    free: FloatArray,
     state: CentroidalState,
     points: FloatArray,
     rates: FloatArray,
@@ -198,9 +196,8 @@ def _heights(
     joining: dict[int, AttachedBody],
     pull: float,
 ) -> FloatArray:
-    """Return r3, v3 at the starts of the samples and r3'' in them, (3, K)."""
-    (turns, changed, airborne), T = events, samples.durations
-    w3, count = samples.W[:, 2], len(T)
+    """Return r3, v3 at the starts of the samples and r3'' in them, (3, K); `free` (K, 3) is r'' in flight."""
+    (turns, changed, airborne), T, count = events, borders[1:] - borders[:-1], len(masses)
     breaks = turns | changed
     breaks[1:] |= airborne[1:] != airborne[:-1]
     result = np.zeros((3, count))
@@ -210,10 +207,9 @@ def _heights(
         if turns[a]:
             h, s = float(axis @ points[a]), float(axis @ rates[a])
         elif a in joining:
-            h, s = _met(joining[a], axis, samples.masses[a - 1], h, s)
+            h, s = _met(joining[a], axis, masses[a - 1], h, s)
         if airborne[a]:
-            free = samples.gravity @ axis + samples.force[a:b] @ axis / samples.masses[a:b]
-            speeds = np.concatenate(([s], s + (T[a:b] * free).cumsum()))
+            speeds = np.concatenate(([s], s + (T[a:b] * (free[a:b] @ axis)).cumsum()))
         else:
             off, rate = h - float(axis @ points[a]), s - float(axis @ rates[a])
             t = borders[a : b + 1] - borders[a]
@@ -235,6 +231,7 @@ def _met(body: AttachedBody, axis: FloatArray, mass: float, height: float, speed
 
 def _resets(
     samples: Samples,
+    resets: list[int],
     turns: NDArray[np.bool_],
     changed: NDArray[np.bool_],
     joining: dict[int, AttachedBody],
@@ -243,9 +240,9 @@ def _resets(
     """Return E, e and where the axis changes; L3, which is no state, is guessed there to be that of `momentum`."""
     s, count = samples, len(samples.durations)
     (E, e), axis_changes = _without_resets(count), {}
-    if np.any(turns | changed):
+    if resets:
         E, e = E.copy(), e.copy()
-    for k in np.flatnonzero(turns | changed).tolist():
+    for k in resets:
         T, before, W = s.durations[k - 1], s.masses[k - 1], s.W[k - 1]
         height = float(s.height[k - 1] + T * s.speed[k - 1] + T**2 / 2 * s.acceleration[k - 1])
         speed = float(s.speed[k - 1] + T * s.acceleration[k - 1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from math import ceil
 from typing import Protocol
 
 import casadi as ca
@@ -18,15 +19,17 @@ from trundle.numerics.ode.step import rk4_step
 from trundle.numerics.riccati import periodic
 
 _SUBSTEP = 0.012
+_STABLE = 2.0
+"""Largest product of a step and an eigenvalue of the motion, such as of a light toe on a spring: RK4 bears 2.8."""
 _DISTANCE = 1e-5
 
 
 class WalkReference(Protocol):
     """What is read of a planned walk, such as `trundle.plan.walk.plan.WalkPlan`.
 
-    q (base x, y, z, yaw, pitch, roll, then joints) and nu at the N + 1 times; torques (N, n_u) and which of the two
-    feet stand (N, 2) in the intervals; the mirror (n, n) that makes the next step, or None of a full cycle. An
-    interval of no length lies between the rates before and after an impact.
+    q (base x, y, z, yaw, pitch, roll, then joints) and nu at the N + 1 times; torques (N, n_u) and which
+    contacts bear (N, C) in the intervals, two, or four of feet with toes; the mirror (n, n) that makes the next step,
+    or None of a full cycle. An interval of no length lies between the rates before and after an impact.
     """
 
     @property
@@ -46,12 +49,12 @@ class WalkReference(Protocol):
 
     @property
     def torque(self) -> FloatArray:
-        """Of the joints (N, n - 6), N m."""
+        """Of the joints' motors (N, n - 6), N m; a joint whose torques are all zero has none."""
         ...
 
     @property
     def standing(self) -> FloatArray:
-        """Whether each foot stands (N, 2)."""
+        """Whether each contact bears (N, C); the left foot's first, mirrored the right one's."""
         ...
 
     @property
@@ -135,7 +138,7 @@ def walk_gains(
     Parameters
     ----------
     robot : RollingTree
-        ``robot_from_urdf(..., base="joints")`` with two feet, the left one first.
+        ``robot_from_urdf(..., base="joints")`` with the walk's contacts, in its order.
     walk : WalkReference
     weights : WalkWeights, optional
     references : (n_u,) N m, optional
@@ -148,25 +151,28 @@ def walk_gains(
     """
     model = robot.system.model()
     n = model.nv
-    if model.x.shape[0] != 2 * n or len(model.constraints) != 2:
-        raise InputError("robot", len(model.constraints), 'a robot with base="joints" and two feet without coordinates')
+    contacts = np.shape(walk.standing)[1]
+    if model.x.shape[0] != 2 * n or len(model.constraints) != contacts:
+        allowed = f'a robot with base="joints" and {contacts} contacts without coordinates'
+        raise InputError("robot", len(model.constraints), allowed)
     array("walk.q", walk.q, (len(walk.times), n))
     sizes = _references(walk) if references is None else array("references", references, (n - 6,), above=0.0)
     chosen = WalkWeights() if weights is None else weights
-    maps = _Maps(robot)
+    maps, driven = _Maps(robot), _largest(walk) > 0
     times, A, B = [], [], []
     for k, h in enumerate(np.diff(walk.times)):
         if h == 0.0:  # an impact
             a = maps.landing(walk.standing[k], np.concatenate([walk.q[k], walk.nu[k]]))
             A[-1], B[-1] = a @ A[-1], a @ B[-1]
             continue
-        parts = max(1, round(h / _SUBSTEP))
+        at = np.concatenate([walk.q[k], walk.nu[k]])
+        parts = max(1, round(h / _SUBSTEP), ceil(h * maps.fastest(walk.standing[k], at, walk.torque[k]) / _STABLE))
         for j in range(parts):
             times.append(walk.times[k] + j * h / parts)
             q, nu, _, _ = walk.at(times[-1])
             a, b = maps.differences(walk.standing[k], np.concatenate([q, nu]), walk.torque[k], h / parts)
             A.append(a)
-            B.append(b)
+            B.append(b * driven)
     steps = np.diff([*times, walk.times[-1]])
     S = image(walk, 2 * n)
     Q, R = np.diag(chosen.state(n, ankles_of(robot))), np.diag(1.0 / (chosen.torque * sizes) ** 2)
@@ -195,10 +201,16 @@ def image(walk: WalkReference, size: int) -> FloatArray:
     return np.eye(size) if walk.mirror is None else np.asarray(np.kron(np.eye(2), walk.mirror), dtype=np.float64)
 
 
-def _references(walk: WalkReference) -> FloatArray:
+def _largest(walk: WalkReference) -> FloatArray:
+    """Return the largest planned torque (n_u,) of each joint and its mirror image, N m."""
     largest = np.max(np.abs(walk.torque), axis=0)
     if walk.mirror is not None:
         largest = np.maximum(largest, np.abs(walk.mirror[6:, 6:]) @ largest)
+    return largest
+
+
+def _references(walk: WalkReference) -> FloatArray:
+    largest = _largest(walk)
     return np.maximum(largest, 0.05 * np.max(largest))
 
 
@@ -236,6 +248,14 @@ class _Maps:
         y = self.step(standing, x[:, None] + E[:n], u[:, None] + 10 * E[n:], h)
         slopes = (y[:, : n + m] - y[:, n + m :]) / (2 * _DISTANCE)
         return slopes[:, :n], slopes[:, n:] / 10
+
+    def fastest(self, standing: FloatArray, x: FloatArray, u: FloatArray) -> float:
+        """Return the largest magnitude of the eigenvalues (1/s) of the motion about a state."""
+        rate, _ = self._of(standing)
+        E = _DISTANCE * np.eye(len(x))
+        y = np.asarray(rate(x[:, None] + np.hstack([E, -E]), u))
+        slopes = (y[:, : len(x)] - y[:, len(x) :]) / (2 * _DISTANCE)
+        return float(np.max(np.abs(np.linalg.eigvals(slopes))))
 
     def landing(self, standing: FloatArray, x: FloatArray) -> FloatArray:
         """Return the slopes (n_x, n_x) of the plastic impact from the rates before it, by central differences."""

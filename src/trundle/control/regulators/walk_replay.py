@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from trundle.checks import FloatArray, integer, positive
 from trundle.contact.laws import ROLLING, SEPARATED
@@ -28,12 +29,12 @@ _UPRIGHT = np.array([np.inf, 0.2, 0.1, 0.3, 0.3, 0.3])
 
 
 def walking_robot(avatar: Avatar, gravity: FloatArray | None = None, friction: float = 1.0) -> RollingTree:
-    """Return the avatar on its two rolling feet on a plane, which may slip, leave and land, as `simulate` takes it.
+    """Return the avatar on its rolling feet on a plane, which may slip, leave and land, as `simulate` takes it.
 
-    Its base hangs on six joints: x = (q, nu) of a `trundle.plan.walk.plan.WalkPlan`.
+    Toes have their springs. Its base hangs on six joints: x = (q, nu) of a `trundle.plan.walk.plan.WalkPlan`.
     """
     foot = {f"{side}_foot": Foot(foot.sole, position=foot.center.tolist()) for side, foot in avatar.feet.items()}
-    return robot_from_urdf(
+    robot = robot_from_urdf(
         avatar.robot,
         foot,
         Plane(),
@@ -43,6 +44,7 @@ def walking_robot(avatar: Avatar, gravity: FloatArray | None = None, friction: f
         on_slip="slide",
         on_separation="fly",
     )
+    return robot if avatar.toes is None else robot.with_springs(*avatar.springs, {})
 
 
 class WalkTracking:
@@ -122,29 +124,36 @@ class WalkTracking:
         return u - K @ deviation
 
     def _side(self, foot: int) -> int:
-        return 1 - foot if self._cycle % 2 and self._walk.mirror is not None else foot
+        return self._walk.standing.shape[1] - 1 - foot if self._cycle % 2 and self._walk.mirror is not None else foot
 
     def _count(self, gaps: FloatArray, deviation: FloatArray) -> None:
         """Count a landing when its double support is over."""
         k = self._walk.at(self._now)[3]
-        if self._pending is not None and not np.all(self._walk.standing[k]):
+        if self._pending is not None and not np.all(_feet(self._walk.standing[k : k + 1])):
             good = gaps[self._pending] < 1e-6 and bool(np.all(np.abs(deviation[:6]) < _UPRIGHT))
             self.steps += int(good)
             self._pending = None
 
 
 def _landings(walk: WalkReference) -> list[tuple[float, float, int]]:
-    """Return (time of its lift-off, or the start, time, foot) of every landing in the cycle."""
-    found = []
-    standing = np.asarray(walk.standing, dtype=bool)
-    for foot in range(standing.shape[1]):
+    """Return (time of its lift-off, or the start, time, contact) of every landing of a foot in the cycle.
+
+    Contacts of one foot are side by side; the outer one lands first, a foot's heel.
+    """
+    found, standing = [], _feet(walk.standing)
+    for foot in range(2):
         for k in range(1, len(standing)):
             if standing[k, foot] and not standing[k - 1, foot]:
                 swing = k - 1
                 while swing > 0 and not standing[swing - 1, foot]:
                     swing -= 1
-                found.append((float(walk.times[swing]), float(walk.times[k]), foot))
+                found.append((float(walk.times[swing]), float(walk.times[k]), foot * (walk.standing.shape[1] - 1)))
     return sorted(found, key=lambda one: one[1])
+
+
+def _feet(standing: FloatArray) -> NDArray[np.bool_]:
+    """Return whether the left and the right foot stand (N, 2), each on any of its contacts (N, C)."""
+    return np.any(np.reshape(standing, (len(standing), 2, -1)), axis=2)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 
@@ -16,10 +17,11 @@ from trundle.models.rolling_pair import RollingPair
 from trundle.models.tree.conversion import to_matrix
 from trundle.models.tree.system import Start
 from trundle.numerics.space import angular_size
-from trundle.parameters import NonNegative, Positive, parameter
+from trundle.parameters import Checked, NonNegative, Positive, Range, parameter
 from trundle.records import Policy
 
 _ROUND = 1e-6
+Seed = Annotated[int, Range("an integer >= 0", minimum=0)]
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ class Camera:
 
 
 @dataclass(frozen=True)
-class Encoders:
+class Encoders(Checked):
     """What the hand's joints tell: its pose and body twist, exact or with normal noise on each component.
 
     Parameters
@@ -107,16 +109,11 @@ class Encoders:
     [1.0, 1.0]
     """
 
-    position_sigma: float = 0.0
-    angle_sigma: float = 0.0
-    velocity_sigma: float = 0.0
-    rate_sigma: float = 0.0
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("position_sigma", "angle_sigma", "velocity_sigma", "rate_sigma"):
-            non_negative(name, getattr(self, name))
-        integer("seed", self.seed, minimum=0)
+    position_sigma: NonNegative = parameter(0.0, "m, of the hand's position")
+    angle_sigma: NonNegative = parameter(0.0, "rad, of its orientation")
+    velocity_sigma: NonNegative = parameter(0.0, "m/s, of its velocity")
+    rate_sigma: NonNegative = parameter(0.0, "rad/s, of its angular velocity")
+    seed: Seed = parameter(0, "of the noise")
 
     def reading(
         self, position: FloatArray, orientation: FloatArray, twist: FloatArray, noise: np.random.Generator

@@ -314,15 +314,7 @@ class Handling:
 
     def posture(self, time: float) -> FloatArray:
         """Return the joints (n,) rad that the posture is drawn to at the plan's `time` (s)."""
-        # The phase in which each change between two postures begins, in their order.
-        changes = (
-            ("reach", "rest", "pick"),
-            ("lift", "pick", "carry"),
-            ("lower", "carry", "place"),
-            ("retreat", "place", "rest"),
-        )
-        begun = [change for change in changes if time >= self.task.starts[change[0]]]
-        phase, start, goal = begun[-1] if begun else changes[0]
-        return self.joints[start] + minimum_jerk(self.task.part(phase, time))[0] * (
-            self.joints[goal] - self.joints[start]
-        )
+        joints = self.joints["rest"]
+        for phase, name in (("reach", "pick"), ("lift", "carry"), ("lower", "place"), ("retreat", "rest")):
+            joints = joints + minimum_jerk(self.task.part(phase, time))[0] * (self.joints[name] - joints)
+        return joints

@@ -282,10 +282,7 @@ class HumanoidPolicy:
 
     def _com_reference(self, momentum: Momentum) -> tuple[FloatArray, FloatArray, FloatArray]:
         now = self.progress.clock
-        if self.preview is None:
-            p, v = self.progress.path(np.array([now]))
-            return p[0], v[0], np.zeros(3)
-        if self._due <= 1e-9 or self.plan is None:
+        if self.preview is not None and (self._due <= 1e-9 or self.plan is None):
             begin = clock.thread_time()
             state = CentroidalState(momentum.com, momentum.com_rate, self._share * momentum.angular)
             plan = self.preview(now, state, self.progress.forecast, self.progress.reference)

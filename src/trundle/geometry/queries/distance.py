@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.geometry.boundary import Boundary
 from trundle.geometry.queries.locate import closest_on_charts
@@ -21,7 +22,6 @@ from trundle.geometry.queries.sampling import (
     sample,
 )
 
-FloatArray = NDArray[np.float64]
 Values = Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArray]]
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.geometry.boundary import Boundary
 from trundle.geometry.queries.sampling import (
@@ -20,8 +21,6 @@ from trundle.geometry.queries.sampling import (
 
 if TYPE_CHECKING:
     from scipy.spatial import cKDTree
-
-FloatArray = NDArray[np.float64]
 
 
 _HALVINGS, _SEEDS = 8, 6000

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from trundle.checks import FloatArray
 from trundle.geometry.boundary import Boundary
 from trundle.geometry.queries.sampling import numeric_level
-
-FloatArray = NDArray[np.float64]
 
 # The six tetrahedra of a cube whose corners are numbered x + 2 y + 4 z, all around the diagonal 0-7.
 TETRAHEDRA = np.array([[0, 1, 3, 7], [0, 3, 2, 7], [0, 2, 6, 7], [0, 6, 4, 7], [0, 4, 5, 7], [0, 5, 1, 7]])

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.geometry.boundary import Boundary
 from trundle.geometry.queries.mesh import mesh, polyline
 from trundle.geometry.queries.sampling import NumericChart, numeric_charts
-
-FloatArray = NDArray[np.float64]
 
 
 def mass_properties(shape: Boundary, kind: str) -> tuple[FloatArray, FloatArray | float]:

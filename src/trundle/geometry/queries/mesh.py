@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.geometry.boundary import Boundary
 from trundle.geometry.queries.marching import level_mesh
 from trundle.geometry.queries.sampling import NumericChart, numeric_charts, numeric_support, window
 
-FloatArray = NDArray[np.float64]
 Mesh = tuple[FloatArray, NDArray[np.intp]]
 
 
@@ -48,7 +48,7 @@ def _chart_mesh(chart: NumericChart, resolution: int, around: FloatArray | None,
         u, faces = _disc(resolution)
     else:
         u, faces = _rectangle(chart, resolution, around, radius)
-    return _oriented(chart, u, faces)
+    return chart.points(u), faces if chart.chart.side > 0 else faces[:, ::-1]
 
 
 def _disc(resolution: int) -> Mesh:
@@ -78,10 +78,6 @@ def _rectangle(chart: NumericChart, resolution: int, around: FloatArray | None, 
     a, b = index[:-1, :-1].ravel(), index[1:, :-1].ravel()
     c, e = index[1:, 1:].ravel(), index[:-1, 1:].ravel()
     return u, np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, e], axis=1)])
-
-
-def _oriented(chart: NumericChart, u: FloatArray, faces: NDArray[np.intp]) -> Mesh:
-    return chart.points(u), faces if chart.chart.side > 0 else faces[:, ::-1]
 
 
 def _weld(parts: list[Mesh], tolerance: float) -> Mesh:

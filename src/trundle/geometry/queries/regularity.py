@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from trundle.checks import integer
+from trundle.checks import FloatArray, integer
 from trundle.errors import ShapeError
 from trundle.geometry.boundary import Boundary
 from trundle.geometry.queries.sampling import (
@@ -16,8 +15,6 @@ from trundle.geometry.queries.sampling import (
     numeric_support,
     sample,
 )
-
-FloatArray = NDArray[np.float64]
 
 _MOST = 1_000_000
 """Samples of a check."""

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.geometry.boundary import Boundary
 from trundle.geometry.chart import Chart, Range
 from trundle.threads import cached_property
 
-FloatArray = NDArray[np.float64]
 GOLDEN = np.pi * (3.0 - np.sqrt(5.0))
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from trundle.checks import FloatArray, instance
 from trundle.errors import InputError, ShapeError
 from trundle.geometry.boundary import Representations
 from trundle.geometry.chart import Range
@@ -26,7 +26,6 @@ from trundle.geometry.shapes.star import harmonics
 from trundle.parameters import Range as Numbers
 from trundle.parameters import check_parameters, parameter
 
-FloatArray = NDArray[np.float64]
 if TYPE_CHECKING:
     from scipy.interpolate import BSpline
 
@@ -108,8 +107,7 @@ class SampledCurve(Shape):
 
     def __post_init__(self) -> None:
         points = coordinates("points", self.points, (None, 2))
-        if not isinstance(self.closed, bool | np.bool_):
-            raise InputError("closed", self.closed, "true or false")
+        instance("closed", self.closed, bool | np.bool_, "true or false")
         object.__setattr__(self, "closed", bool(self.closed))
         if self.closed and len(points) and np.array_equal(points[0], points[-1]):
             points = points[:-1]

@@ -74,7 +74,8 @@ class SupportShape(Shape):
         if not smooth:
             return Representations(support=body, pieces=pieces)
         if d == 3:
-            return Representations(charts=build.by_normal(body), support=body, pieces=pieces)
+            charts, belts = build.by_normal(body)
+            return Representations(charts=charts, belts=belts, support=body, pieces=pieces)
 
         def outline(u: ca.SX) -> ca.SX:
             return body.point_and_radii(ca.vertcat(ca.cos(u), ca.sin(u)))[0]
@@ -87,8 +88,8 @@ class SupportShape(Shape):
         return self.numeric(_widest)
 
 
-class LevelShape(Shape):
-    """A surface f = 0 in space: a subclass gives ``level``.
+class SizedShape(Shape):
+    """A surface in space that says itself how large it is.
 
     Attributes
     ----------
@@ -98,6 +99,15 @@ class LevelShape(Shape):
 
     d = 3
     size: float = 1.0
+
+    @property
+    def reference_length(self) -> float:
+        """The size, m."""
+        return self.size
+
+
+class LevelShape(SizedShape):
+    """A surface f = 0 in space: a subclass gives ``level``."""
 
     @abstractmethod
     def level(self, x: ca.SX) -> ca.SX:
@@ -108,23 +118,9 @@ class LevelShape(Shape):
         level = build.level(3, self.level)
         return Representations(charts=star.level_charts(level, self.size), level=level)
 
-    @property
-    def reference_length(self) -> float:
-        """The size, m."""
-        return self.size
 
-
-class DistanceShape(Shape):
-    """A surface in space by its signed distance: a subclass gives ``signed_distance``.
-
-    Attributes
-    ----------
-    size : float, m
-        How far from the origin the surface reaches, about.
-    """
-
-    d = 3
-    size: float = 1.0
+class DistanceShape(SizedShape):
+    """A surface in space by its signed distance: a subclass gives ``signed_distance``."""
 
     @abstractmethod
     def signed_distance(self, x: ca.SX) -> ca.SX:
@@ -135,11 +131,6 @@ class DistanceShape(Shape):
         level = build.level(3, self.signed_distance)
         distance = build.function("distance", 3, self.signed_distance)
         return Representations(charts=star.level_charts(level, self.size), level=level, distance=distance)
-
-    @property
-    def reference_length(self) -> float:
-        """The size, m."""
-        return self.size
 
 
 def extent(shape: Shape) -> float:

@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import array, number
+from trundle.checks import array
 from trundle.errors import ShapeError
 from trundle.geometry.boundary import Piece, Representations
 from trundle.geometry.chart import TURN, Chart, Range
@@ -20,16 +20,16 @@ from trundle.geometry.features import features, round_features
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build
 from trundle.geometry.shapes.corners import FACE_POINTS, FACE_TILT, corners, rim_points
-from trundle.geometry.shapes.sizes import Size, SizeOrZero, Sizes2, Sizes3, length, length_or_zero, lengths
+from trundle.geometry.shapes.sizes import Size, SizeOrZero, Sizes2, Sizes3
 from trundle.geometry.shapes.surfaces import Sphere, round_about_z
 from trundle.geometry.support import EllipsoidSupport
+from trundle.parameters import Checked, check_parameters, checked, parameter
 from trundle.parameters import Range as Numbers
-from trundle.parameters import parameter
 
 Exponents = Annotated[
     float | Sequence[float], Numbers("one number or two, p and q, each from 1.01 to 100", 1.01, 100.0, length=2)
 ]
-Tilt = Annotated[float, Numbers("an angle from 1e-9 to 0.1 (rad)", 1e-9, 0.1)]
+Tilt = Annotated[float, Numbers("an angle from 1e-9 to 0.1 (rad)", 1e-9, 0.1, unit="rad")]
 
 
 def tilt(n: ca.SX, flat: float = FACE_TILT) -> ca.SX:
@@ -74,10 +74,9 @@ class Superellipsoid(Shape):
     d = 3
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "semi_axes", lengths("semi_axes", self.semi_axes, 3))
+        check_parameters(self)
         given = self.exponents
         object.__setattr__(self, "exponents", _exponents(given))
-        object.__setattr__(self, "rounding", length_or_zero("rounding", self.rounding))
         if max(self._pq) > 2.0 and self.rounding == 0.0:
             allowed = "at most 2 without rounding: above 2 the body has flat spots; give rounding > 0 (m)"
             raise ShapeError("exponents", given, allowed)
@@ -88,12 +87,13 @@ class Superellipsoid(Shape):
         return float(p), float(q)
 
     def bundle(self) -> Representations:
-        """Return the support function, and charts by the normal where no radius of curvature vanishes."""
+        """Return the support function, and charts and belts by the normal where no radius of curvature vanishes."""
         p, q = self._pq
         a, b, c = self.semi_axes
         if p == q == 2.0:
             ellipsoid = EllipsoidSupport((a, b, c), self.rounding)
-            return Representations(charts=build.by_normal(ellipsoid), support=ellipsoid)
+            charts, belts = build.by_normal(ellipsoid)
+            return Representations(charts=charts, belts=belts, support=ellipsoid)
         blunt = max(p, q) > 2.0
         # A length far below any real one keeps the powers' derivatives finite at the edges.
         small = self.rounding if blunt else 1e-7 * min(self.semi_axes)
@@ -106,7 +106,8 @@ class Superellipsoid(Shape):
             return h if blunt or not self.rounding else h + self.rounding * ca.norm_2(u)
 
         body = build.support(3, support)
-        return Representations(charts=build.by_normal(body) if self.rounding else (), support=body)
+        charts, belts = build.by_normal(body) if self.rounding else ((), ())
+        return Representations(charts=charts, belts=belts, support=body)
 
     @property
     def reference_length(self) -> float:
@@ -127,7 +128,7 @@ def _exponents(value: ArrayLike) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class Disc(Shape):
+class Disc(Checked, Shape):
     """Coin in the plane z = 0 about its centre: all points within `rounding` of a flat disc.
 
     Rolls on its rim; with ``rounding = 0`` the rim is a sharp edge. On a flat it lands on its face at the tilt `flat`:
@@ -154,11 +155,6 @@ class Disc(Shape):
     rounding: SizeOrZero = parameter(0.0, "m")
     flat: Tilt = parameter(FACE_TILT, "rad, tilt under which it lies on its face")
     d = 3
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", length("radius", self.radius))
-        object.__setattr__(self, "rounding", length_or_zero("rounding", self.rounding))
-        object.__setattr__(self, "flat", number("flat", self.flat, minimum=1e-9, maximum=0.1, unit="rad"))
 
     def bundle(self) -> Representations:
         """Return support, signed distance and roundness; with rounding also charts of the rim and the faces."""
@@ -197,7 +193,7 @@ class Disc(Shape):
 
 
 @dataclass(frozen=True)
-class Capsule(Shape):
+class Capsule(Checked, Shape):
     """Cylinder about the z axis with hemispherical ends, origin in its middle.
 
     On a flat it touches with the balls at its ends, so it lies and rolls on its side. On a convex hand (sphere,
@@ -219,10 +215,6 @@ class Capsule(Shape):
     radius: Size = field(metadata={"text": "m"})
     length: SizeOrZero = field(metadata={"text": "m, between the centres of the half spheres"})
     d = 3
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", length("radius", self.radius))
-        object.__setattr__(self, "length", length_or_zero("length", self.length))
 
     def bundle(self) -> Representations:
         """Return support, charts (two caps, side), level set = signed distance, and roundness."""
@@ -264,7 +256,7 @@ class Capsule(Shape):
 
 
 @dataclass(frozen=True)
-class Cylinder(Shape):
+class Cylinder(Checked, Shape):
     """Cylinder about the z axis, material inside: endless, or a body about its middle.
 
     On a flat a body of finite length touches with the rims of its ends, and with eight points of its faces: it stands,
@@ -290,12 +282,6 @@ class Cylinder(Shape):
     length: Size | None = parameter(None, "m; endless if left out")
     flat: Tilt = parameter(FACE_TILT, "rad, tilt under which it lies on its face")
     d = 3
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", length("radius", self.radius))
-        if self.length is not None:
-            object.__setattr__(self, "length", length("length", self.length))
-        object.__setattr__(self, "flat", number("flat", self.flat, minimum=1e-9, maximum=0.1, unit="rad"))
 
     def bundle(self) -> Representations:
         """Return chart (angle, z), level set and signed distance; of a body support, distance, roundness and pieces."""
@@ -348,8 +334,8 @@ class Box(Shape):
     half_extents: Sizes2 | Sizes3 = field(metadata={"text": "m, along the axes"})
 
     def __post_init__(self) -> None:
-        size = 2 if np.shape(np.asarray(self.half_extents, dtype=object)) == (2,) else 3
-        object.__setattr__(self, "half_extents", lengths("half_extents", self.half_extents, size))
+        size = Sizes2 if np.shape(np.asarray(self.half_extents, dtype=object)) == (2,) else Sizes3
+        object.__setattr__(self, "half_extents", checked("half_extents", self.half_extents, size))
 
     @property
     def d(self) -> int:  # type: ignore[override]

@@ -7,10 +7,9 @@ from collections.abc import Callable
 
 import casadi as ca
 
-from trundle.geometry.boundary import SupportLike
 from trundle.geometry.chart import TURN, ExpressionChart, Range
 from trundle.geometry.level import ExpressionLevel
-from trundle.geometry.support import ExpressionSupport
+from trundle.geometry.support import ExpressionSupport, SupportLike
 
 Expression = Callable[[ca.SX], ca.SX]
 _BELT = 2.0
@@ -59,30 +58,34 @@ def stereographic(semi_axes: tuple[float, float, float], side: int) -> tuple[Exp
     return cap(-1), cap(1)
 
 
-def belts(semi_axes: tuple[float, float, float], side: int) -> tuple[ExpressionChart, ...]:
-    """Return the charts of an ellipsoid around its three axes, x, y and z.
+def belts(point: Expression, side: int) -> tuple[ExpressionChart, ...]:
+    """Return the charts of a closed surface around the axes x, y and z: images under `point` of the unit sphere's.
 
-    Around z: x = diag(a) (cos u / cosh v, sin u / cosh v, tanh v), the image of the unit sphere's Mercator chart.
+    Around z these are Mercator's: (cos u / cosh v, sin u / cosh v, tanh v).
     """
 
     def around(axis: int) -> ExpressionChart:
-        def point(u: ca.SX) -> ca.SX:
+        def mercator(u: ca.SX) -> ca.SX:
             unit = ca.vertcat(ca.vertcat(ca.cos(u[0]), ca.sin(u[0])) / ca.cosh(u[1]), ca.tanh(u[1]))
-            return ca.vertcat(*(a * unit[(i - axis - 1) % 3] for i, a in enumerate(semi_axes)))
+            return point(ca.vertcat(*(unit[(i - axis - 1) % 3] for i in range(3))))
 
-        return chart(3, point, side, (TURN, Range(-_BELT, _BELT)))
+        return chart(3, mercator, side, (TURN, Range(-_BELT, _BELT)))
 
     return around(0), around(1), around(2)
 
 
-def by_normal(body: SupportLike) -> tuple[ExpressionChart, ExpressionChart]:
-    """Return the charts of a smooth convex body in space by its normal: x = grad h(n(u)), n(u) stereographic.
+def by_normal(body: SupportLike) -> tuple[tuple[ExpressionChart, ...], tuple[ExpressionChart, ...]]:
+    """Return charts and belts of a smooth convex body in space by its normal: x = grad h(n(u)).
 
-    Regular where both radii of curvature are positive. The first is about n = -z, the second about n = z.
+    Regular where both radii of curvature are positive. n(u) is stereographic, the first chart's about -z, the second's
+    about z, and Mercator's on the belts.
     """
 
+    def point(n: ca.SX) -> ca.SX:
+        return body.point_and_radii(n)[0]
+
     def about(sphere: ExpressionChart) -> ExpressionChart:
-        return chart(3, lambda u: body.point_and_radii(sphere.point(u))[0], 1, reach=sphere.reach)
+        return chart(3, lambda u: point(sphere.point(u)), 1, reach=sphere.reach)
 
     south, north = stereographic((1.0, 1.0, 1.0), 1)
-    return about(south), about(north)
+    return (about(south), about(north)), belts(point, 1)

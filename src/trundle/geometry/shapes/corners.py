@@ -8,10 +8,11 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from trundle.geometry.boundary import Boundary, Piece, Representations, SupportLike
+from trundle.geometry.boundary import Boundary, Piece, Representations
 from trundle.geometry.queries.sampling import call
 from trundle.geometry.shapes import build
 from trundle.geometry.shapes.surfaces import Point, Sphere
+from trundle.geometry.support import SupportLike
 
 FACE_TILT = 1e-3
 """Tilt in rad below which a body lies on its face."""

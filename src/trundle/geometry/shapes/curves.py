@@ -10,16 +10,15 @@ from typing import Annotated, Literal
 import casadi as ca
 import numpy as np
 
-from trundle.checks import array, choice, number
 from trundle.errors import InputError
 from trundle.geometry.boundary import Representations
 from trundle.geometry.chart import TURN, Range
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build
-from trundle.geometry.shapes.sizes import Coordinate, Point2, Size, Sizes2, coordinate, coordinates, length, lengths
+from trundle.geometry.shapes.sizes import Coordinate, Point2, Size, Sizes2
 from trundle.geometry.support import EllipsoidSupport
+from trundle.parameters import Checked, Real, check_parameters, parameter
 from trundle.parameters import Range as Numbers
-from trundle.parameters import Real, parameter
 
 Coefficients = Annotated[Sequence[float], Numbers("at most 64 numbers, each from -1e12 to 1e12")]
 
@@ -35,7 +34,7 @@ def graph(height: build.Expression, flat: bool = False, ends: Range | None = Non
 
 
 @dataclass(frozen=True)
-class Line(Shape):
+class Line(Checked, Shape):
     """Straight terrain z = slope x + offset, material below.
 
     Parameters
@@ -55,10 +54,6 @@ class Line(Shape):
     slope: Coordinate = parameter(0.0, "dz/dx")
     offset: Coordinate = parameter(0.0, "m")
     d = 2
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "slope", coordinate("slope", self.slope, unit=""))
-        object.__setattr__(self, "offset", coordinate("offset", self.offset))
 
     def bundle(self) -> Representations:
         """Return chart u = x, level set, signed distance and height."""
@@ -84,7 +79,7 @@ class Line(Shape):
 
 
 @dataclass(frozen=True)
-class Parabola(Shape):
+class Parabola(Checked, Shape):
     """Terrain z = curvature x^2, material below.
 
     Parameters
@@ -102,9 +97,6 @@ class Parabola(Shape):
     curvature: Coordinate = field(metadata={"text": "1/m"})
     d = 2
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "curvature", coordinate("curvature", self.curvature, unit="1/m"))
-
     def bundle(self) -> Representations:
         """Return chart u = x, level set and height."""
         return graph(lambda x: self.curvature * x**2)
@@ -116,7 +108,7 @@ class Parabola(Shape):
 
 
 @dataclass(frozen=True)
-class Sinusoid(Shape):
+class Sinusoid(Checked, Shape):
     """Terrain z = amplitude sin(2 pi x / wavelength + phase), material below.
 
     Parameters
@@ -138,11 +130,6 @@ class Sinusoid(Shape):
     phase: Real = parameter(0.0, "rad")
     d = 2
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "amplitude", coordinate("amplitude", self.amplitude))
-        object.__setattr__(self, "wavelength", length("wavelength", self.wavelength))
-        object.__setattr__(self, "phase", number("phase", self.phase, unit="rad"))
-
     def bundle(self) -> Representations:
         """Return chart u = x, level set and height."""
         k = 2 * math.pi / self.wavelength
@@ -155,7 +142,7 @@ class Sinusoid(Shape):
 
 
 @dataclass(frozen=True)
-class Circle(Shape):
+class Circle(Checked, Shape):
     """Disc-shaped body in the plane, origin at its centre.
 
     Parameters
@@ -171,9 +158,6 @@ class Circle(Shape):
 
     radius: Size = field(metadata={"text": "m"})
     d = 2
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", length("radius", self.radius))
 
     def bundle(self) -> Representations:
         """Return support, chart by the angle, level set and signed distance."""
@@ -192,7 +176,7 @@ class Circle(Shape):
 
 
 @dataclass(frozen=True)
-class Ellipse(Shape):
+class Ellipse(Checked, Shape):
     """Elliptic body in the plane, origin at its centre, axes along x and z.
 
     Parameters
@@ -208,9 +192,6 @@ class Ellipse(Shape):
 
     semi_axes: Sizes2 = field(metadata={"text": "m, along x and z"})
     d = 2
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "semi_axes", lengths("semi_axes", self.semi_axes, 2))
 
     def bundle(self) -> Representations:
         """Return support, chart (a cos u, b sin u) and level set."""
@@ -228,7 +209,7 @@ class Ellipse(Shape):
 
 
 @dataclass(frozen=True)
-class Arc(Shape):
+class Arc(Checked, Shape):
     """Half-circle terrain: the lower half of a bowl or the upper half of a hill.
 
     Parameters
@@ -250,11 +231,6 @@ class Arc(Shape):
     center: Point2 = parameter((0.0, 0.0), "m, x and z")
     side: Literal["inside", "outside"] = parameter("inside", "bowl or hill")
     d = 2
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", length("radius", self.radius))
-        object.__setattr__(self, "center", tuple(float(c) for c in coordinates("center", self.center, (2,))))
-        object.__setattr__(self, "side", choice("side", self.side, ("inside", "outside")))
 
     def bundle(self) -> Representations:
         """Return chart by the angle from the vertical (to +x), level set, signed distance and height."""
@@ -302,12 +278,7 @@ class FourierRadius(Shape):
     d = 2
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", length("radius", self.radius))
-        for key in ("cos", "sin"):
-            value = getattr(self, key)
-            empty = isinstance(value, list | tuple) and len(value) == 0
-            clean = () if empty else tuple(float(c) for c in array(key, value, (None,)))
-            object.__setattr__(self, key, clean)
+        check_parameters(self)
         phi = np.linspace(0, 2 * np.pi, 64 * (1 + max(len(self.cos), len(self.sin))))
         factor = 1 + sum((c * np.cos((k + 1) * phi) for k, c in enumerate(self.cos)), np.zeros_like(phi))
         factor = factor + sum((c * np.sin((k + 1) * phi) for k, c in enumerate(self.sin)), np.zeros_like(phi))

@@ -16,7 +16,8 @@ from trundle.geometry.chart import ExpressionChart, Range
 from trundle.geometry.queries.regularity import check_convex, check_regular
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes.abstract import LevelShape, SupportShape, extent
-from trundle.geometry.shapes.sizes import length
+from trundle.geometry.shapes.sizes import Size
+from trundle.parameters import checked
 
 Formula = Callable[..., Any]
 
@@ -175,7 +176,7 @@ class ExpressionLevelSurface(LevelShape):
     d = 3
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", length("size", self.size))
+        object.__setattr__(self, "size", checked("size", self.size, Size))
         object.__setattr__(self, "function", _written("function", self.function, 3, 1))  # which pickles
         # A boundary that no ray from the origin grazes is regular.
         if not self.representations.charts:

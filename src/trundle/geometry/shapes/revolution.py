@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
 from trundle.errors import InputError, ShapeError
 from trundle.geometry.boundary import Representations
@@ -14,8 +13,6 @@ from trundle.geometry.chart import TURN, Chart
 from trundle.geometry.queries.sampling import NumericChart, numeric_charts
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build
-
-FloatArray = NDArray[np.float64]
 
 POLE = 1e-6
 """Distance from a pole, relative to half the meridian, below which polar coordinates are smoothed."""

@@ -9,16 +9,18 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from trundle.errors import InputError, ShapeError
-from trundle.geometry.boundary import Piece, Representations, SupportLike
+from trundle.checks import instance
+from trundle.errors import ShapeError
+from trundle.geometry.boundary import Piece, Representations
 from trundle.geometry.chart import Chart, ExpressionChart
 from trundle.geometry.features import features
 from trundle.geometry.level import ExpressionLevel
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build
 from trundle.geometry.shapes.corners import corners as corner_pieces
-from trundle.geometry.shapes.sizes import coordinates, length
-from trundle.geometry.support import EllipsoidSupport
+from trundle.geometry.shapes.sizes import Size, coordinates
+from trundle.geometry.support import EllipsoidSupport, SupportLike
+from trundle.parameters import checked
 
 
 @dataclass(frozen=True)
@@ -43,9 +45,8 @@ class Rounded(Shape):
     radius: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", length("radius", self.radius))
-        if not isinstance(self.shape, Shape):
-            raise InputError("shape", self.shape, "a shape")
+        object.__setattr__(self, "radius", checked("radius", self.radius, Size))
+        instance("shape", self.shape, Shape, "a shape")
         bundle = self.shape.representations
         if bundle.support is None or bundle.hull:
             raise ShapeError("shape", self.shape, "convex: only a body with a support function can be rounded")
@@ -65,11 +66,12 @@ class Rounded(Shape):
             distance = build.function("distance", d, lambda x: inner(x) - r)
             level = ExpressionLevel(distance)
         support = _rounded(base.support, r, d)  # type: ignore[arg-type]
-        charts: tuple[Chart, ...] = tuple(_offset(c, r, d) for c in base.charts)
+        charts, belts = (tuple(_offset(c, r, d) for c in kind) for kind in (base.charts, base.belts))
         if not charts and base.roundness is None and d == 3:
-            charts = build.by_normal(support)
+            charts, belts = build.by_normal(support)
         return Representations(
             charts=charts,
+            belts=belts,
             support=support,
             level=level,
             distance=distance,

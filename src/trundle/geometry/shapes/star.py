@@ -8,15 +8,14 @@ from typing import TypeVar
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from trundle.checks import FloatArray
 from trundle.geometry.chart import ExpressionChart
 from trundle.geometry.level import Level
 from trundle.geometry.queries.sampling import call, directions
 from trundle.geometry.shapes import build
 from trundle.numerics.space import dot
 
-FloatArray = NDArray[np.float64]
 DEGREE = 4
 """Of the first guess of the radius: what it misses, Newton's steps make up for."""
 STEPS = 6

@@ -13,8 +13,9 @@ from trundle.geometry.boundary import Representations
 from trundle.geometry.chart import TURN, Chart, Range
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build
-from trundle.geometry.shapes.sizes import Size, Sizes3, length, lengths
+from trundle.geometry.shapes.sizes import Size, Sizes3
 from trundle.geometry.support import EllipsoidSupport
+from trundle.parameters import Checked, check_parameters, checked
 
 
 def polar_chart(semi_axes: tuple[float, float, float], side: int = 1) -> Chart:
@@ -69,7 +70,7 @@ class Plane(Shape):
 
 
 @dataclass(frozen=True)
-class Sphere(Shape):
+class Sphere(Checked, Shape):
     """Ball, origin at its centre.
 
     Parameters
@@ -86,15 +87,12 @@ class Sphere(Shape):
     radius: Size = field(metadata={"text": "m"})
     d = 3
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", length("radius", self.radius))
-
     def bundle(self) -> Representations:
         """Return support, two stereographic charts (south, north), level set and signed distance."""
         r = self.radius
         return Representations(
             charts=build.stereographic((r, r, r), 1),
-            belts=build.belts((r, r, r), 1),
+            belts=build.belts(lambda n: r * n, 1),
             support=EllipsoidSupport((r, r, r)),
             level=build.level(3, lambda x: (ca.sumsqr(x) - r * r) / (2 * r)),
             distance=build.function("distance", 3, lambda x: ca.norm_2(x) - r),
@@ -126,7 +124,7 @@ class Point(Shape):
     d: int = 3
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", length("size", self.size))
+        object.__setattr__(self, "size", checked("size", self.size, Size))
 
     def bundle(self) -> Representations:
         """Return the support h = 0."""
@@ -143,7 +141,7 @@ class Point(Shape):
 
 
 @dataclass(frozen=True)
-class Ellipsoid(Shape):
+class Ellipsoid(Checked, Shape):
     """Ellipsoid, origin at its centre, axes along x, y and z.
 
     Parameters
@@ -160,15 +158,12 @@ class Ellipsoid(Shape):
     semi_axes: Sizes3 = field(metadata={"text": "m, along x, y, z"})
     d = 3
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "semi_axes", lengths("semi_axes", self.semi_axes, 3))
-
     def bundle(self) -> Representations:
         """Return support, two stereographic charts (south, north) and level set."""
         a, b, c = self.semi_axes
         return Representations(
             charts=build.stereographic((a, b, c), 1),
-            belts=build.belts((a, b, c), 1),
+            belts=build.belts(lambda n: ca.vertcat(a, b, c) * n, 1),
             support=EllipsoidSupport((a, b, c)),
             level=build.level(3, ellipsoid_level((a, b, c), 1)),
         )
@@ -185,7 +180,7 @@ class Ellipsoid(Shape):
 
 
 @dataclass(frozen=True)
-class Dish(Shape):
+class Dish(Checked, Shape):
     """Inside of an ellipsoid: material around the hollow, normals to the inside.
 
     Parameters
@@ -203,9 +198,6 @@ class Dish(Shape):
     semi_axes: Sizes3 = field(metadata={"text": "m, along x, y, z"})
     d = 3
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "semi_axes", lengths("semi_axes", self.semi_axes, 3))
-
     def bundle(self) -> Representations:
         """Return two stereographic charts (south, north) and level set, positive in the hollow."""
         a, b, c = self.semi_axes
@@ -214,7 +206,7 @@ class Dish(Shape):
             distance = build.function("distance", 3, lambda x: a - ca.norm_2(x))
         return Representations(
             charts=build.stereographic((a, b, c), -1),
-            belts=build.belts((a, b, c), -1),
+            belts=build.belts(lambda n: ca.vertcat(a, b, c) * n, -1),
             level=build.level(3, ellipsoid_level((a, b, c), -1)),
             distance=distance,
         )
@@ -247,7 +239,7 @@ def round_about_z(radius: float, out: int) -> Representations:
 
 
 @dataclass(frozen=True)
-class Tube(Shape):
+class Tube(Checked, Shape):
     """Inside of an endless cylinder about the z axis: material around, normals to the axis.
 
     Parameters
@@ -262,9 +254,6 @@ class Tube(Shape):
 
     radius: Size = field(metadata={"text": "m"})
     d = 3
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", length("radius", self.radius))
 
     def bundle(self) -> Representations:
         """Return chart (angle, z), level set and signed distance."""
@@ -299,8 +288,7 @@ class Torus(Shape):
     d = 3
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "major", length("major", self.major))
-        object.__setattr__(self, "minor", length("minor", self.minor))
+        check_parameters(self)
         if self.minor >= self.major:
             raise InputError("minor", self.minor, f"smaller than major = {self.major:g} (m)")
 

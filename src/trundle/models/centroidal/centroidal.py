@@ -8,14 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import ArrayField, Converted, FloatArray, array, positive
+from trundle.checks import ArrayField, Converted, FloatArray, array, positive, size, vector, vector_or_none
 from trundle.contact.patch import PlacedPatch
 from trundle.errors import InputError
+from trundle.parameters import Checked
 from trundle.units import GRAVITY
 
 
 @dataclass(frozen=True)
-class CentroidalState:
+class CentroidalState(Checked):
     """Centre of mass (m), its velocity (m/s) and the angular momentum about it (kg m2/s), each (3,), world.
 
     Examples
@@ -25,18 +26,13 @@ class CentroidalState:
     [0.0, 0.0, 0.0]
     """
 
-    position: ArrayField = ArrayField()
-    velocity: ArrayField = ArrayField((0.0, 0.0, 0.0))
-    angular_momentum: ArrayField = ArrayField((0.0, 0.0, 0.0))
-
-    def __post_init__(self) -> None:
-        units = {"position": "m", "velocity": "m/s", "angular_momentum": "kg m2/s"}
-        for name, unit in units.items():
-            object.__setattr__(self, name, array(name, getattr(self, name), (3,), unit=unit))
+    position: ArrayField = vector("m")
+    velocity: ArrayField = vector("m/s", (0.0, 0.0, 0.0))
+    angular_momentum: ArrayField = vector("kg m2/s", (0.0, 0.0, 0.0))
 
 
 @dataclass(frozen=True)
-class Push:
+class Push(Checked):
     """A known force (3,) N and moment (3,) N m from outside, world.
 
     With a `point` (3,) of the world the force acts there; without, its line goes through the centre of mass and
@@ -49,15 +45,9 @@ class Push:
     [0.0, 10.0, 0.0]
     """
 
-    force: ArrayField = ArrayField((0.0, 0.0, 0.0))
-    moment: ArrayField = ArrayField((0.0, 0.0, 0.0))
-    point: Converted[ArrayLike | None, FloatArray | None] = Converted(None)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "force", array("force", self.force, (3,), unit="N"))
-        object.__setattr__(self, "moment", array("moment", self.moment, (3,), unit="N m"))
-        if self.point is not None:
-            object.__setattr__(self, "point", array("point", self.point, (3,), unit="m"))
+    force: ArrayField = vector("N", (0.0, 0.0, 0.0))
+    moment: ArrayField = vector("N m", (0.0, 0.0, 0.0))
+    point: Converted[ArrayLike | None, FloatArray | None] = vector_or_none("m")
 
     @property
     def pointed(self) -> FloatArray:
@@ -71,7 +61,7 @@ class Push:
 
 
 @dataclass(frozen=True)
-class Centroidal:
+class Centroidal(Checked):
     """The momentum of everything that moves (final).
 
         m r'' = sum f_i + fe + m g,     L' = sum [(p_i - r) x f_i + l_i] + (pe - r) x fe + ne
@@ -93,12 +83,8 @@ class Centroidal:
     0.8
     """
 
-    mass: float
-    gravity: ArrayField = ArrayField((0.0, 0.0, -GRAVITY))
-
-    def __post_init__(self) -> None:
-        positive("mass", self.mass, "kg")
-        object.__setattr__(self, "gravity", array("gravity", self.gravity, (3,), unit="m/s2"))
+    mass: Converted[float, float] = size("kg")
+    gravity: ArrayField = vector("m/s2", (0.0, 0.0, -GRAVITY))
 
     def forces(
         self, contacts: Sequence[PlacedPatch], wrenches: ArrayLike, pushes: Sequence[Push] = ()

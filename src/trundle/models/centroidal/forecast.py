@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trundle.checks import ArrayField, Converted, FloatArray, array, number, positive
+from trundle.checks import (
+    ArrayField,
+    Converted,
+    FloatArray,
+    array,
+    instance,
+    number,
+    size,
+    vector,
+    vector_or_none,
+)
 from trundle.contact.patch import PlacedPatch
 from trundle.errors import InputError
 from trundle.models.centroidal.centroidal import Push, projection_frame
+from trundle.parameters import Checked
 
 
 @dataclass(frozen=True)
@@ -33,8 +44,7 @@ class Held:
     end: float = np.inf
 
     def __post_init__(self) -> None:
-        if not isinstance(self.contact, PlacedPatch):
-            raise InputError("contact", self.contact, "a PlacedPatch")
+        instance("contact", self.contact, PlacedPatch, "a PlacedPatch")
         _interval(self.start, self.end)
 
 
@@ -54,13 +64,12 @@ class Pushed:
     end: float = np.inf
 
     def __post_init__(self) -> None:
-        if not isinstance(self.push, Push):
-            raise InputError("push", self.push, "a Push")
+        instance("push", self.push, Push, "a Push")
         _interval(self.start, self.end)
 
 
 @dataclass(frozen=True)
-class MassChange:
+class MassChange(Checked):
     """The mass (kg) of what moves is `mass` from `time` (s) on.
 
     With a `position` (3,) m, world, of the body that joins or leaves, its `velocity` and its `angular_momentum`
@@ -74,20 +83,11 @@ class MassChange:
     True
     """
 
-    time: float
-    mass: float
-    position: Converted[ArrayLike | None, FloatArray | None] = Converted(None)
-    velocity: ArrayField = ArrayField((0.0, 0.0, 0.0))
-    angular_momentum: ArrayField = ArrayField((0.0, 0.0, 0.0))
-
-    def __post_init__(self) -> None:
-        number("time", self.time, unit="s")
-        positive("mass", self.mass, "kg")
-        if self.position is not None:
-            object.__setattr__(self, "position", array("position", self.position, (3,), unit="m"))
-        object.__setattr__(self, "velocity", array("velocity", self.velocity, (3,), unit="m/s"))
-        spin = array("angular_momentum", self.angular_momentum, (3,), unit="kg m2/s")
-        object.__setattr__(self, "angular_momentum", spin)
+    time: Converted[float, float] = Converted(keep=partial(number, unit="s"))
+    mass: Converted[float, float] = size("kg")
+    position: Converted[ArrayLike | None, FloatArray | None] = vector_or_none("m")
+    velocity: ArrayField = vector("m/s", (0.0, 0.0, 0.0))
+    angular_momentum: ArrayField = vector("kg m2/s", (0.0, 0.0, 0.0))
 
 
 @dataclass(frozen=True)
@@ -152,8 +152,7 @@ class Forecast:
         for name, kind in kinds.items():
             items = tuple(getattr(self, name))
             for i, item in enumerate(items):
-                if not isinstance(item, kind):
-                    raise InputError(f"{name}[{i}]", item, f"a {kind.__name__}")
+                instance(f"{name}[{i}]", item, kind, f"a {kind.__name__}")
             object.__setattr__(self, name, items)
         for name in ("masses", "axes"):
             times = [item.time for item in getattr(self, name)]
@@ -184,9 +183,9 @@ class Forecast:
         """
         borders = array("borders", borders, (None,))
         start, end = borders[:-1, None] + within, borders[1:, None] - within
-        held = (self.spans[:, 0] <= start) & (end <= self.spans[:, 1])
         middle = self.held((borders[:-1] + borders[1:]) / 2)
-        return np.where(held.any(axis=1, keepdims=True), held & middle, middle)
+        held = middle & (self.spans[:, 0] <= start) & (end <= self.spans[:, 1])
+        return np.where(held.any(axis=1, keepdims=True), held, middle)
 
     def known_forces(self, times: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return force, pointed force and moment (K, 3) of `Samples` at the times (K,)."""
@@ -218,7 +217,8 @@ def aligned(grid: FloatArray, changes: FloatArray, least: float) -> FloatArray:
     """
     count = len(grid) - 1
     kept: list[float] = []
-    for change in changes[(changes >= grid[0] + least) & (changes <= grid[-1] - least)].tolist():
+    first, last = changes.searchsorted(grid[0] + least), changes.searchsorted(grid[-1] - least, "right")
+    for change in changes[first:last].tolist():
         if len(kept) < count - 1 and (not kept or change - kept[-1] >= least):
             kept.append(change)
     if not kept:
@@ -229,12 +229,11 @@ def aligned(grid: FloatArray, changes: FloatArray, least: float) -> FloatArray:
     at = np.minimum(at, count - len(kept) + order)
     borders = np.array(grid)
     borders[at] = kept
-    if not np.any(3 * np.diff(borders) < np.diff(grid)):
-        return borders
-    for i, k in pairwise([0, *at.tolist(), count]):
-        run, own = borders[i : k + 1], grid[i : k + 1]
-        if np.any(3 * np.diff(run) < np.diff(own)):
-            run[1:-1] = run[0] + (run[-1] - run[0]) * (own[1:-1] - own[0]) / (own[-1] - own[0])
+    short = (3 * (borders[1:] - borders[:-1]) < grid[1:] - grid[:-1]).nonzero()[0]
+    fixed = [0, *at.tolist(), count]
+    for j in set(at.searchsorted(short, "right").tolist()):
+        run, own = (line[fixed[j] : fixed[j + 1] + 1] for line in (borders, grid))
+        run[1:-1] = run[0] + (run[-1] - run[0]) * (own[1:-1] - own[0]) / (own[-1] - own[0])
     return borders
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
-from trundle.threads import cached_property
 
 STATES = 6
 """m r1, m v1, m r2, m v2, L1, L2 (paper 3, (13))."""
@@ -44,11 +43,13 @@ class Samples:
     pointed: FloatArray
     moment: FloatArray
 
-    @cached_property
-    def privileged_force(self) -> FloatArray:
-        """F3 (K,), N: what the contacts must push along the privileged axis, m (r3'' - g3) - fe3."""
+    privileged_force: FloatArray = field(init=False, repr=False, compare=False)
+    """F3 (K,), N: what the contacts must push along the privileged axis, m (r3'' - g3) - fe3."""
+
+    def __post_init__(self) -> None:
         w3 = self.W[:, 2]
-        return self.masses * (self.acceleration - w3 @ self.gravity) - np.sum(w3 * self.force, axis=1)
+        force = self.masses * (self.acceleration - w3 @ self.gravity) - (w3 * self.force).sum(axis=1)
+        object.__setattr__(self, "privileged_force", force)
 
 
 @dataclass(frozen=True)
@@ -115,18 +116,17 @@ def discretise(samples: Samples) -> Stages:
     f, pointed, moment, g = (in_frame(s.W, v) for v in (s.force, s.pointed, s.moment, s.gravity))
     phi = (s.privileged_force + pointed[:, 2]) / m
     height = s.height + T * (s.speed / 2 + T * s.acceleration / 6)
-    turn, half = T * phi, T / 2
+    turn, half, along = T * phi, T / 2, T[:, None]
     A, C = np.zeros((len(T), STATES, STATES)), np.empty((len(T), STATES))
     A.reshape(len(T), STATES * STATES)[:, :: STATES + 1] = 1.0
     A[:, 0, 1] = A[:, 2, 3] = T
     A[:, 5, 0], A[:, 5, 1] = turn, half * turn
     A[:, 4, 2:4] = -A[:, 5, :2]
-    d1, d2 = (f[:, i] + m * g[..., i] for i in (0, 1))
-    C[:, 1], C[:, 3] = T * d1, T * d2
-    C[:, 0], C[:, 2] = half * C[:, 1], half * C[:, 3]
-    twist = turn * T / 6
-    C[:, 4] = T * (moment[:, 0] + height * pointed[:, 1]) - twist * C[:, 3]
-    C[:, 5] = T * (moment[:, 1] - height * pointed[:, 0]) + twist * C[:, 1]
+    C[:, 1:4:2] = along * (f[:, :2] + m[:, None] * g[..., :2])
+    C[:, 0:4:2] = along / 2 * C[:, 1:4:2]
+    # (L1, L2) from what is along (axis 2, axis 1), with opposite signs.
+    swung = height[:, None] * pointed[:, 1::-1] - (turn / 6)[:, None] * C[:, 3::-2]
+    C[:, 4:] = along * (moment[:, :2] - _TURN[:, 0] * swung)
     return Stages(A, C, phi, height, s)
 
 
@@ -148,7 +148,7 @@ def third_momentum_gain(
     """
     s = samples
     T, m = s.durations, s.masses[:, None]
-    mean = (starts[:, 0:4:2] + T[:, None] * (starts[:, 1:4:2] / 3 + ends[:, 1:4:2] / 6)) / m
+    mean = (starts[:, 0:4:2] + T[:, None] / 6 * (2 * starts[:, 1:4:2] + ends[:, 1:4:2])) / m
     arm = mean - in_frame(s.W, about)[:, :2]
     gain = gains[:, 7] - arm[:, 0] * gains[:, 3] + arm[:, 1] * gains[:, 1]
     if not (s.moment.any() or s.pointed.any()):

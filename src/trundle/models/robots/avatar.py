@@ -17,39 +17,14 @@ from numpy.typing import ArrayLike
 from trundle.checks import FloatArray, array, choice, positive
 from trundle.errors import InputError
 from trundle.geometry import Ellipsoid, Shape, Superellipsoid
+from trundle.models.robots.avatar_feet import RATE_LIMIT, TOE, AvatarFoot, Toes, smooth
 from trundle.models.urdf.description import JointDescription, LinkDescription, LinkInertia, RobotDescription, Vector
 
 SEXES = ("male", "female")
-RATE_LIMIT = 20.0
-"""rad/s, assumed for every joint."""
 
 _AXES: dict[str, Vector] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 # Table axes (X anterior, Y superior, Z right) to the avatar's (x forward, y left, z up).
 _FROM_TABLE = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
-
-
-@dataclass(frozen=True)
-class AvatarFoot:
-    """Soles of one foot, in the frame of the link ``<side>_foot`` (origin at the ankle; both sides alike).
-
-    Attributes
-    ----------
-    sole : Shape
-        The rolling sole, smooth and convex; its lowest point is the ankle's height below the ankle.
-    center : (3,) m
-        Its origin.
-    flat : (4, 3) m
-        Corners of the flat sole of the same height.
-    """
-
-    sole: Shape
-    center: FloatArray
-    flat: FloatArray
-
-    @property
-    def depth(self) -> float:
-        """Of the lowest point below the ankle, m."""
-        return -float(self.sole.points_with_normal([0.0, 0.0, -1.0])[0][2] + self.center[2])
 
 
 @dataclass(frozen=True)
@@ -66,6 +41,8 @@ class Avatar:
     foot : AvatarFoot
     right : AvatarFoot, optional
         The right foot, where it is another one than the left.
+    toes : Toes, optional
+        Of feet of two segments.
     base_height : float, m
         Height of the base's origin above the ground when it stands upright.
     """
@@ -77,11 +54,36 @@ class Avatar:
     foot: AvatarFoot
     base_height: float
     right: AvatarFoot | None = None
+    toes: Toes | None = None
 
     @property
     def feet(self) -> dict[str, AvatarFoot]:
-        """The feet by side, ``left`` and ``right``."""
-        return {"left": self.foot, "right": self.right or self.foot}
+        """What rolls, ``left`` and ``right``, between them the toes; each on the link <name>_foot."""
+        toes = {} if self.toes is None else {f"{side}_{TOE}": self.toes.foot for side in ("left", "right")}
+        return {"left": self.foot, **toes, "right": self.right or self.foot}
+
+    @property
+    def springs(self) -> tuple[dict[str, float], dict[str, float]]:
+        """Stiffness (N m/rad) and damping (N m s/rad) of sprung joints, by the links they carry."""
+        if self.toes is None:
+            return {}, {}
+        links = [f"{side}_{TOE}_foot" for side in ("left", "right")]
+        return dict.fromkeys(links, self.toes.stiffness), dict.fromkeys(links, self.toes.damping)
+
+    def with_toes(self, toes: Toes) -> Avatar:
+        """Return the avatar on feet of two segments: `toes` on hinges, and the feet's soles behind them.
+
+        Raises
+        ------
+        InputError
+            If the toes' mass or inertia is more than the foot's.
+        """
+        links, joints = {link.name: link for link in self.robot.links}, list(self.robot.joints)
+        for side in ("left", "right"):
+            links[f"{side}_foot"], toe, joint = toes.grown(side, links[f"{side}_foot"])
+            links[toe.name] = toe
+            joints.append(joint)
+        return replace(self, robot=RobotDescription(self.robot.name, tuple(links.values()), tuple(joints)), toes=toes)
 
     def on_foot(self, sole: Shape, center: ArrayLike, *, right: bool = False) -> Avatar:
         """Return the avatar on another smooth convex sole with its origin at `center` (3,) m in the frame of the ankle.
@@ -94,9 +96,7 @@ class Avatar:
         InputError
             If the sole is no smooth convex body in space, or its lowest point is not below the ankle.
         """
-        forms = sole.representations
-        if sole.d != 3 or forms.support is None or forms.hull or forms.pieces or forms.features:
-            raise InputError("sole", type(sole).__name__, "a smooth convex body, such as an Ellipsoid")
+        smooth("sole", sole)
         at = array("center", center, (3,), unit="m")
         foot = AvatarFoot(sole, at, self.foot.flat)
         if foot.depth <= 0.0:

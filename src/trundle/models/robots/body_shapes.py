@@ -25,7 +25,7 @@ def avatar_scene(avatar: Avatar, flat: bool = False) -> tuple[SceneBody, ...]:
         if link.inertia is None:
             continue
         part = link.name.removeprefix("left_").removeprefix("right_")
-        if part == "foot":
+        if part.endswith("foot"):
             meshes = [_slab(avatar.foot.flat) if flat else _sole(avatar.feet[link.name.removesuffix("_foot")])]
         elif part in _LIMBS:
             meshes = [_limb(ends[link.name], *(scale * r for r in _LIMBS[part]))]

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trundle.checks import ArrayField, Converted, FloatArray, array, non_negative, positive
+from trundle.checks import ArrayField, Converted, FloatArray, instance, non_negative, positive, size, vector
 from trundle.errors import InputError
+from trundle.parameters import check_parameters
 
 
 @dataclass(frozen=True)
@@ -24,16 +25,13 @@ class Capsule:
     """
 
     link: str
-    start: ArrayField = ArrayField()
-    end: ArrayField = ArrayField()
-    radius: Converted[float, float] = Converted()
+    start: ArrayField = vector("m")
+    end: ArrayField = vector("m")
+    radius: Converted[float, float] = size("m")
 
     def __post_init__(self) -> None:
-        if not isinstance(self.link, str):
-            raise InputError("link", self.link, "the name of a link")
-        for name in ("start", "end"):
-            object.__setattr__(self, name, array(name, getattr(self, name), (3,), unit="m"))
-        positive("radius", self.radius, "m")
+        instance("link", self.link, str, "the name of a link")
+        check_parameters(self)
 
     @property
     def middle(self) -> FloatArray:
@@ -102,10 +100,8 @@ def read_clearance(given: Mapping[str, object]) -> Clearance:
     for key in given:
         if key not in fields:
             raise InputError(key, given[key], "one of the keys " + ", ".join(fields))
-    table, capsules = given.get("capsules", {}), {}
-    if not isinstance(table, Mapping):
-        raise InputError("capsules", table, "a table")
-    for name, one in table.items():
+    capsules = {}
+    for name, one in instance("capsules", given.get("capsules", {}), Mapping, "a table").items():
         try:
             capsules[name] = Capsule(**one)
         except TypeError:

@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trundle.checks import ArrayField, Converted, FloatArray, array, positive
+from trundle.checks import ArrayField, Converted, FloatArray, size, vector
 from trundle.contact.patch import FlatPatch
 from trundle.errors import InputError
+from trundle.parameters import Checked, check_parameters
 
 
 @dataclass(frozen=True)
-class Sole:
+class Sole(Checked):
     """A flat rectangle that may stand on the ground.
 
     Parameters
@@ -24,14 +25,9 @@ class Sole:
     """
 
     link: str
-    at: ArrayField = ArrayField()
-    length: Converted[float, float] = Converted()
-    width: Converted[float, float] = Converted()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "at", array("at", self.at, (3,), unit="m"))
-        positive("length", self.length, "m")
-        positive("width", self.width, "m")
+    at: ArrayField = vector("m")
+    length: Converted[float, float] = size("m")
+    width: Converted[float, float] = size("m")
 
     def patch(self, friction: float, part: float = 1.0) -> FlatPatch:
         """Return the patch, its sides shrunk to this part."""
@@ -39,16 +35,12 @@ class Sole:
 
 
 @dataclass(frozen=True)
-class BallHand:
+class BallHand(Checked):
     """A ball of `radius` (m) at the point `at` (3,) m of a link: a hand that may push."""
 
     link: str
-    at: ArrayField = ArrayField()
-    radius: Converted[float, float] = Converted()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "at", array("at", self.at, (3,), unit="m"))
-        positive("radius", self.radius, "m")
+    at: ArrayField = vector("m")
+    radius: Converted[float, float] = size("m")
 
 
 @dataclass(frozen=True)
@@ -70,20 +62,16 @@ class Pad:
     """
 
     link: str
-    at: ArrayField = ArrayField()
-    inward: ArrayField = ArrayField()
-    length: Converted[float, float] = Converted()
-    width: Converted[float, float] = Converted()
-    ahead: ArrayField = ArrayField((1.0, 0.0, 0.0))
+    at: ArrayField = vector("m")
+    inward: ArrayField = vector()
+    length: Converted[float, float] = size("m")
+    width: Converted[float, float] = size("m")
+    ahead: ArrayField = vector("", (1.0, 0.0, 0.0))
     R_link_pad: FloatArray = field(init=False, repr=False, compare=False)
     """(3, 3)."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "at", array("at", self.at, (3,), unit="m"))
-        object.__setattr__(self, "inward", array("inward", self.inward, (3,)))
-        positive("length", self.length, "m")
-        positive("width", self.width, "m")
-        object.__setattr__(self, "ahead", array("ahead", self.ahead, (3,)))
+        check_parameters(self)
         size, long = float(np.linalg.norm(self.inward)), float(np.linalg.norm(self.ahead))
         if long < 1e-9:
             raise InputError("ahead", self.ahead, "a direction")

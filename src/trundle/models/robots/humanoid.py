@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from trundle.checks import FloatArray, inside
+from trundle.checks import FloatArray, choice, inside, instance
 from trundle.contact.packed import FrameMotion
 from trundle.contact.patch import FlatPatch
 from trundle.errors import InputError
@@ -88,18 +88,14 @@ class Humanoid:
         plain = Articulated(self.urdf)
         rotors = by_joint("armature", self.armature, plain.joints, minimum=0.0)
         object.__setattr__(self, "robot", Articulated(self.urdf, armature=rotors))
-        if self.base not in self.urdf.links:
-            raise InputError("robot.base", self.base, "one of " + ", ".join(self.urdf.links))
+        choice("robot.base", self.base, self.urdf.links)
         if len(self.feet) < 1:
             raise InputError("feet", self.feet, "at least one")
         for group in ("feet", "hands", "pads"):
             for name, end in getattr(self, group).items():
-                if end.link not in self.urdf.links:
-                    raise InputError(f"{group}.{name}.link", end.link, "one of " + ", ".join(self.urdf.links))
+                choice(f"{group}.{name}.link", end.link, self.urdf.links)
         for name, capsule in (self.clearance.capsules if self.clearance else {}).items():
-            if capsule.link not in self.urdf.links:
-                allowed = "one of " + ", ".join(self.urdf.links)
-                raise InputError(f"clearance.capsules.{name}.link", capsule.link, allowed)
+            choice(f"clearance.capsules.{name}.link", capsule.link, self.urdf.links)
         _ = self.joint_posture, self.joint_stiffness
         for name, changes in self.postures.items():
             known(f"postures.{name}", changes, self.robot.joints)
@@ -311,9 +307,7 @@ def _read(text: str, name: str, folder: Path | None) -> Humanoid:
         if key not in _TABLES:
             raise InputError(key, data[key], "one of the tables " + ", ".join(_TABLES))
     robot = _table(data, "robot")
-    source = robot.get("urdf")
-    if not isinstance(source, str):
-        raise InputError("robot.urdf", source, "a name of example-robot-data or a path")
+    source = instance("robot.urdf", robot.get("urdf"), str, "a name of example-robot-data or a path")
     urdf = _description(source, folder)
     ends: dict[str, dict[str, Any]] = {"feet": {}, "hands": {}, "pads": {}}
     for group, kind in (("feet", Sole), ("hands", BallHand), ("pads", Pad)):
@@ -337,13 +331,9 @@ def _read(text: str, name: str, folder: Path | None) -> Humanoid:
     said = {"name": name, "licence": "", "notice": "", "base": urdf.root}
     said |= {key: robot[key] for key in said if key in robot}
     for key, value in said.items():
-        if not isinstance(value, str):
-            raise InputError(f"robot.{key}", value, "a text")
+        instance(f"robot.{key}", value, str, "a text")
     return Humanoid(**said, urdf=urdf, **ends, **tables)
 
 
 def _table(data: Mapping[str, Any], key: str, optional: bool = False) -> Mapping[str, Any]:
-    found = data.get(key, {} if optional else None)
-    if not isinstance(found, Mapping):
-        raise InputError(key, found, "a table")
-    return found
+    return instance(key, data.get(key, {} if optional else None), Mapping, "a table")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trundle.checks import FloatArray
+from trundle.checks import FloatArray, choice
 from trundle.errors import InputError
 from trundle.models.robots.humanoid import Humanoid
 
@@ -35,8 +35,7 @@ def limb(humanoid: Humanoid, end: str) -> Limb:
     InputError
         If the robot has no such end, or no joint moves it alone.
     """
-    if end not in humanoid.ends:
-        raise InputError("end", end, "one of the robot's ends: " + ", ".join(map(repr, humanoid.ends)))
+    choice("end", end, humanoid.ends)
     own = own_joints(humanoid, end)
     if not own:
         raise InputError("end", end, "an end that a joint of its own moves")

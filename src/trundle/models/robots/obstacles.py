@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trundle.checks import ArrayField, FloatArray, array, choice, rotation
+from trundle.checks import ArrayField, Converted, FloatArray, array, choice, rotation, vector
+from trundle.parameters import check_parameters
 
 KINDS = {"box": 3, "capsule": 2, "sphere": 1, "half-space": 0}
 """How many numbers the size of each kind has, see `Obstacle`."""
@@ -37,16 +38,15 @@ class Obstacle:
 
     name: str
     size: ArrayField = ArrayField()
-    position: ArrayField = ArrayField()
+    position: ArrayField = vector("m")
     against: tuple[str, ...] = ()
-    R_world_obstacle: ArrayField = ArrayField(((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)))
+    R_world_obstacle: ArrayField = Converted(((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), keep=rotation)
     kind: str = "box"
 
     def __post_init__(self) -> None:
         choice("kind", self.kind, tuple(KINDS))
         object.__setattr__(self, "size", array("size", self.size, (KINDS[self.kind],), above=0.0, unit="m"))
-        object.__setattr__(self, "position", array("position", self.position, (3,), unit="m"))
-        object.__setattr__(self, "R_world_obstacle", rotation("R_world_obstacle", self.R_world_obstacle))
+        check_parameters(self)
         object.__setattr__(self, "against", tuple(self.against))
 
     @property

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.errors import InputError, MissingExtraError
+from trundle.errors import InputError, optional
 from trundle.models.robots.humanoid import Humanoid
 from trundle.models.urdf.checks import CheckedUrdf
 from trundle.models.urdf.meshes import visual_meshes
@@ -43,11 +43,7 @@ class SelfDistance:
     """
 
     def __init__(self, humanoid: Humanoid) -> None:
-        try:
-            import coal
-        except ImportError:
-            raise MissingExtraError("coal", "robots") from None
-        self._coal = coal
+        self._coal = optional("coal", "coal", "robots")
         self.humanoid = humanoid
         self._shapes = self._read(humanoid.urdf)
         self.links = tuple(self._shapes)
@@ -101,7 +97,7 @@ class SelfDistance:
             spread = np.linalg.svd(visual.vertices - visual.vertices.mean(axis=0), compute_uv=False)
             if spread[-1] <= _FLAT * spread[0]:
                 raise InputError(f"link[{visual.link}].visual.mesh", str(visual.file), "a mesh that is not flat")
-            mesh = self._coal.BVHModelOBBRSS()  # pyright: ignore[reportAttributeAccessIssue] - not in its stubs
+            mesh = self._coal.BVHModelOBBRSS()
             mesh.beginModel(len(visual.faces), len(visual.vertices))
             mesh.addVertices(visual.vertices)
             mesh.addTriangles(visual.faces)

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import ArrayField, FloatArray, array
+from trundle.checks import ArrayField, FloatArray, array, instance, vector
 from trundle.errors import InputError
 from trundle.numerics.rotations import rotation_rpy, rotation_z
+from trundle.parameters import Checked
 from trundle.threads import cached_property
 
 _UP = np.array([0.0, 0.0, 1.0])
@@ -25,7 +26,7 @@ _GRID, _SAMPLES = 0.01, 7
 
 
 @dataclass(frozen=True)
-class Block:
+class Block(Checked):
     """A box that does not move: ground, step, slope, ridge, beam.
 
     Parameters
@@ -37,15 +38,10 @@ class Block:
         For messages, and for those who mean this one.
     """
 
-    center: ArrayField = ArrayField()
-    half_size: ArrayField = ArrayField()
-    rpy: ArrayField = ArrayField((0.0, 0.0, 0.0))
+    center: ArrayField = vector("m")
+    half_size: ArrayField = vector("m", above=0.0)
+    rpy: ArrayField = vector("rad", (0.0, 0.0, 0.0))
     name: str = ""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "center", array("center", self.center, (3,), unit="m"))
-        object.__setattr__(self, "half_size", array("half_size", self.half_size, (3,), above=0.0, unit="m"))
-        object.__setattr__(self, "rpy", array("rpy", self.rpy, (3,), unit="rad"))
 
     @cached_property
     def R(self) -> FloatArray:  # noqa: N802
@@ -83,8 +79,7 @@ class Terrain:
 
     def __post_init__(self) -> None:
         for i, block in enumerate(self.blocks):
-            if not isinstance(block, Block):
-                raise InputError(f"blocks[{i}]", block, "a Block")
+            instance(f"blocks[{i}]", block, Block, "a Block")
         object.__setattr__(self, "blocks", tuple(self.blocks))
 
     @property

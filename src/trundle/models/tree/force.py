@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import array
+from trundle.checks import array, instance
 from trundle.contact.motion import Motion
 from trundle.errors import InputError
 from trundle.models.tree.multibody import Multibody
@@ -79,8 +79,7 @@ class Force:
     at: ArrayLike | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.body, str):
-            raise InputError("body", self.body, "the name of a body")
+        instance("body", self.body, str, "the name of a body")
         _callable(self.law)
 
     def __reduce__(self) -> tuple[type[Force], tuple[object, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import final
 
 import casadi as ca
@@ -62,6 +63,8 @@ class Connection(ABC):
     """Dimension, 2 or 3."""
     size: int = 0
     """Number of entries of nu."""
+    inputs: Mapping[str, int] = MappingProxyType({})
+    """Names and sizes of inputs that every such body has."""
     by_contact: bool = False
     """Whether the body's pose follows from the coordinates of its one contact."""
 
@@ -72,10 +75,6 @@ class Connection(ABC):
     @abstractmethod
     def velocity(self) -> dict[str, int]:
         """Return names and sizes of the velocity variables."""
-
-    @abstractmethod
-    def inputs(self) -> dict[str, int]:
-        """Return names and sizes of inputs that every such body has."""
 
     @abstractmethod
     def motion(self, site: Site, y: Symbols) -> Motion:
@@ -214,11 +213,6 @@ class Joint(Connection):
     def velocity(self) -> dict[str, int]:
         """Return ``rate`` (size)."""
         return {"rate": self.size} if self.size else {}
-
-    @final
-    def inputs(self) -> dict[str, int]:
-        """Return none."""
-        return {}
 
     @final
     def motion(self, site: Site, y: Symbols) -> Motion:

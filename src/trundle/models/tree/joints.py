@@ -104,10 +104,6 @@ class Free(Connection):
         """Return angular velocity and velocity."""
         return {"angular_velocity": angular_size(self.d), "velocity": self.d}
 
-    def inputs(self) -> dict[str, int]:
-        """Return none."""
-        return {}
-
     def motion(self, site: Site, y: Symbols) -> Motion:
         """Return the motion of a free body."""
         R = rotation(y["orientation"])
@@ -139,6 +135,9 @@ class Prescribed(Connection):
     d: int
     size = 0
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inputs", {"twist_rate": angular_size(self.d) + self.d})
+
     def configuration(self) -> dict[str, int]:
         """Return position and orientation."""
         return {"position": self.d, "orientation": orientation_size(self.d)}
@@ -146,10 +145,6 @@ class Prescribed(Connection):
     def velocity(self) -> dict[str, int]:
         """Return the twist."""
         return {"twist": angular_size(self.d) + self.d}
-
-    def inputs(self) -> dict[str, int]:
-        """Return the rate of the twist."""
-        return {"twist_rate": angular_size(self.d) + self.d}
 
     def motion(self, site: Site, y: Symbols) -> Motion:
         """Return the given motion."""

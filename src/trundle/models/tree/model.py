@@ -134,8 +134,9 @@ class TreeModel(Multibody):
         groups += [(f"{m.name}.coordinates", m.contact.size) for m in self._contact_specs]
         groups += [(f"{s.name}.{key}", n) for s in by_nu for key, n in s.joint.velocity().items()]
         self.x = self._stack(groups, self.layout)
-        inputs = [(f"{s.name}.{key}", n) for s in self._specs for key, n in s.joint.inputs().items()]
-        inputs += [(f"{s.name}.torque", self._input_size(s)) for s in self._specs if s.actuated]
+        inputs = [(f"{s.name}.{key}", n) for s in self._specs for key, n in s.joint.inputs.items()]
+        driven = (s for s in self._specs if s.actuated)
+        inputs += [(f"{s.name}.torque", self.k if s.floating else s.joint.size) for s in driven]
         self.u = self._stack(inputs, self.input_layout)
         for name, symbol in self._symbols.items():
             body, _, key = name.rpartition(".")
@@ -152,9 +153,6 @@ class TreeModel(Multibody):
 
     def _at(self, body: int, point: tuple[float, ...]) -> Motion:
         return self.motions[self._specs[body].name].at(ca.SX(ca.DM(point)))
-
-    def _input_size(self, spec: BodySpec) -> int:
-        return self.k if spec.floating else spec.joint.size
 
     def _stack(self, groups: list[tuple[str, int]], layout: dict[str, slice]) -> ca.SX:
         at, symbols = 0, []

@@ -115,10 +115,6 @@ class Rolling(Connection):
         """Return the relative angular velocity."""
         return {"relative_velocity": 2 if self.pure and self.d == 3 else angular_size(self.d)}
 
-    def inputs(self) -> dict[str, int]:
-        """Return none."""
-        return {}
-
     def motion(self, site: Site, y: Symbols) -> Motion:
         """Return the motion of the body that rolls on ``site.parent``."""
         return rolling_motion(self.joint(site, y), site.parent, y["relative_velocity"], site.nv, site.column)
@@ -158,8 +154,8 @@ def rolling_motion(joint: RollingJoint, B: Motion, relative: ca.SX, nv: int, col
     frame_B = ca.horzcat(patch_B.T, patch_B.n)
     R_B_A = frame_B @ joint.contact_orientation() @ frame_A.T
     R = B.R @ R_B_A
-    x_A, x_B = _shifted(patch_A.x, contact.center_A), _shifted(patch_B.x, contact.center_B)
-    r_A, r_B = R @ x_A, B.R @ x_B
+    x_A = patch_A.x + ca.SX(ca.DM(contact.center_A)) if any(contact.center_A) else patch_A.x
+    r_A, r_B = R @ x_A, B.R @ patch_B.x
     if contact.d == 2:
         w = B.w + relative
     else:
@@ -167,7 +163,3 @@ def rolling_motion(joint: RollingJoint, B: Motion, relative: ca.SX, nv: int, col
         w = B.w + B.R @ (frame_B @ w_rel)
     v = B.v + cross(B.w, r_B) - lever(r_A) @ w
     return free(R, B.p + r_B - r_A, w, v, nv, column)
-
-
-def _shifted(x: ca.SX, center: tuple[float, ...]) -> ca.SX:
-    return x + ca.SX(ca.DM(center)) if any(center) else x

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 import casadi as ca
 import numpy as np
 
-from trundle.checks import FloatArray, integer
+from trundle.checks import FloatArray, choice, integer
 from trundle.contact.choice import features_on
 from trundle.contact.laws import LAWS, ROLLING, SEPARATED, STOPPED, Law
 from trundle.contact.proximity import Proximity
@@ -21,6 +21,7 @@ from trundle.geometry.boundary import without_caches
 from trundle.geometry.shape import Shape
 from trundle.models.rigid_body import HandMotion
 from trundle.models.tree.tree import TreeModel
+from trundle.parameters import Checked, parameter
 from trundle.threads import cached_property, made_once
 
 Atlas = tuple[tuple[int, int], ...]
@@ -51,7 +52,7 @@ OnSeparation = Literal["stop", "fly", "ignore"]
 
 
 @dataclass(frozen=True)
-class Rules:
+class Rules(Checked):
     """What to do at the end of a mode.
 
     Attributes
@@ -60,8 +61,8 @@ class Rules:
     on_separation : "stop", "fly" or "ignore"
     """
 
-    on_slip: OnSlip = "stop"
-    on_separation: OnSeparation = "stop"
+    on_slip: OnSlip = parameter("stop", "when the friction cone is left")
+    on_separation: OnSeparation = parameter("stop", "when the force reaches zero")
 
 
 @dataclass(frozen=True)
@@ -213,6 +214,11 @@ class ContactSystem:
     def several(self) -> bool:
         """Whether a record has to say which contact it means: shapes touch in several pairs, or joints have stops."""
         return len(self.pairs) > 1 or len(self.shape_pairs) < len(self.contact_pairs)
+
+    def number(self, name: str) -> int:
+        """Return the number of the contact called `name`, or of that whose margin ``<contact>.<margin>`` is meant."""
+        numbers = {pair.contact: i for i, pair in enumerate(self.contact_pairs)}
+        return numbers[choice("name", name.split(".", 1)[0], numbers)]
 
     def on_separation(self, contact: int) -> OnSeparation:
         """Return what to do when a contact comes apart; joints leave their stops."""

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from types import ModuleType
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import FloatArray, array, non_negative, quaternion
+from trundle.checks import FloatArray, array, choice, instance, non_negative, quaternion
 from trundle.contact.packed import ContactRows, FrameMotion
-from trundle.errors import InputError, MissingExtraError
+from trundle.errors import InputError, optional
 from trundle.models.urdf.checks import CheckedUrdf
 from trundle.models.urdf.tree import refuse_idle
 from trundle.threads import PerThread
@@ -140,9 +138,8 @@ class Articulated:
         gravity: Sequence[float] = (0.0, 0.0, -9.81),
         armature: ArrayLike | None = None,
     ) -> None:
-        if not isinstance(urdf, CheckedUrdf):
-            raise InputError("urdf", urdf, "a CheckedUrdf, as load_urdf and check_urdf return it")
-        self._pin = _pinocchio()
+        instance("urdf", urdf, CheckedUrdf, "a CheckedUrdf, as load_urdf and check_urdf return it")
+        self._pin = optional("pinocchio", "pin", "robots")
         for name, joint_type in urdf.joints.items():
             if joint_type in ("planar", "floating"):
                 raise InputError(f"joint[{name}].type", joint_type, "revolute, continuous, prismatic or fixed")
@@ -307,9 +304,8 @@ class Articulated:
 
     def _frame(self, name: str) -> int:
         if name not in self._frames:
-            if name not in self.urdf.links:
-                raise InputError("frame", name, "one of the links " + ", ".join(self.urdf.links))
-            self._frames[name] = int(self._model.getFrameId(name, self._pin.FrameType.BODY))
+            link = choice("frame", name, self.urdf.links)
+            self._frames[name] = int(self._model.getFrameId(link, self._pin.FrameType.BODY))
         return self._frames[name]
 
     def _motion(self, name: str, T: FloatArray) -> FrameMotion:
@@ -363,10 +359,3 @@ def accelerations(
         error = bottom - J @ free - delassus @ lam
         lam = lam + np.linalg.solve(delassus + size * np.eye(len(lam)), error)
     return np.asarray(free + by_mass[:, :-1] @ lam, dtype=np.float64), lam
-
-
-def _pinocchio() -> ModuleType:
-    try:
-        return import_module("pinocchio")
-    except ImportError:
-        raise MissingExtraError("pin", "robots") from None

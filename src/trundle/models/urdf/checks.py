@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from trundle.checks import FloatArray
+from trundle.checks import FloatArray, instance
 from trundle.errors import InputError
 from trundle.models.urdf.joints import check_joint, check_structure
-from trundle.models.urdf.xml import MAX_BYTES, number_of, numbers_of, parse_xml
+from trundle.models.urdf.xml import MAX_BYTES, TENSOR, number_of, numbers_of, parse_xml
 from trundle.records.whole import read_bytes
 
 SLACK = 1e-3
@@ -22,7 +22,6 @@ NEGLIGIBLE = 1e-15
 """kg m2: below it an inertia is the dust of a computation and counts as zero."""
 
 _SINGLE = {"inertial", "mass", "inertia", "origin", "axis", "limit", "parent", "child", "geometry", "mimic", "dynamics"}
-_ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
 @dataclass(frozen=True)
@@ -117,8 +116,7 @@ def check_urdf(text: str, *, repair: bool = False) -> CheckedUrdf:
     InputError
         Naming the element, as in ``link[foot].inertial.mass.value``, and the rule.
     """
-    if not isinstance(text, str):
-        raise InputError("urdf", text, "a text")
+    instance("urdf", text, str, "a text")
     try:
         data = text.encode()
     except UnicodeEncodeError:
@@ -196,8 +194,9 @@ def _check_inertial(inertial: ET.Element | None, repair: bool) -> bool:
             raise InputError("mass.value", mass, ">= 0 (kg)")
         if inertia_element is None:
             raise InputError("inertia", None, "given: an <inertial> has an <inertia>")
-        xx, xy, xz, yy, yz, zz = (number_of(f"inertia.{key}", inertia_element.get(key)) for key in _ENTRIES)
-        tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        tensor = np.zeros((3, 3))
+        for key, i, j in TENSOR:
+            tensor[i, j] = tensor[j, i] = number_of(f"inertia.{key}", inertia_element.get(key))
         broken = _broken_rule(mass, tensor)
         if broken is not None and not repair:
             raise broken
@@ -205,7 +204,7 @@ def _check_inertial(inertial: ET.Element | None, repair: bool) -> bool:
         raise error.within("inertial") from None
     if broken is not None:
         possible = _nearest_possible(tensor) if mass > 0 else np.zeros((3, 3))
-        for key, (i, j) in zip(_ENTRIES, ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)), strict=True):
+        for key, i, j in TENSOR:
             inertia_element.set(key, repr(float(possible[i, j])))
     return broken is not None
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from trundle.checks import FloatArray, array, non_negative, number, positive
+from trundle.checks import ArrayField, Converted, FloatArray, array, non_negative, number, size, vector
 from trundle.errors import InputError
 from trundle.models.inertia import check_inertia
+from trundle.models.urdf.xml import TENSOR
+from trundle.parameters import Checked
 
 Vector = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
-class LinkInertia:
+class LinkInertia(Checked):
     """Inertia of a link in its own axes.
 
     Parameters
@@ -35,14 +38,9 @@ class LinkInertia:
         If the mass is not positive, or a shape or number is wrong.
     """
 
-    mass: float
-    com: FloatArray
-    tensor: FloatArray
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "mass", positive("mass", self.mass, "kg"))
-        object.__setattr__(self, "com", array("com", self.com, (3,), unit="m"))
-        object.__setattr__(self, "tensor", array("tensor", self.tensor, (3, 3), unit="kg m2"))
+    mass: Converted[float, float] = size("kg")
+    com: ArrayField = vector("m")
+    tensor: ArrayField = Converted(keep=partial(array, shape=(3, 3), unit="kg m2"))
 
     def moved(self, offset: FloatArray) -> LinkInertia:
         """Return the same inertia in a parallel frame in which the present origin is at `offset` (3,), m."""
@@ -197,8 +195,7 @@ def _add_inertia(link: ET.Element, inertia: LinkInertia) -> None:
     element = ET.SubElement(link, "inertial")
     ET.SubElement(element, "origin", xyz=_text(inertia.com), rpy="0 0 0")
     ET.SubElement(element, "mass", value=_text([inertia.mass]))
-    entries = [("ixx", 0, 0), ("ixy", 0, 1), ("ixz", 0, 2), ("iyy", 1, 1), ("iyz", 1, 2), ("izz", 2, 2)]
-    ET.SubElement(element, "inertia", {key: _text([inertia.tensor[i, j]]) for key, i, j in entries})
+    ET.SubElement(element, "inertia", {key: _text([inertia.tensor[i, j]]) for key, i, j in TENSOR})
 
 
 def _text(values: object) -> str:

@@ -6,7 +6,8 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-from trundle.errors import InputError, MissingExtraError
+from trundle.checks import choice
+from trundle.errors import MissingExtraError
 from trundle.models.urdf.checks import CheckedUrdf, load_urdf
 
 _ROBOTS = "cmeel.prefix/share/example-robot-data/robots"
@@ -56,9 +57,7 @@ def load_example_robot(name: str, *, repair: bool = True) -> CheckedUrdf:
     'solo12'
     """
     files = example_robots()
-    if name not in files:
-        raise InputError("name", name, "one of " + ", ".join(sorted(files)))
-    return load_urdf(files[name], [files[name].parents[4]], meshes=False, repair=repair)
+    return load_urdf(files[choice("name", name, sorted(files))], [files[name].parents[4]], meshes=False, repair=repair)
 
 
 def example_name(urdf: CheckedUrdf) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from collections import Counter
 from collections.abc import Sequence
+from graphlib import CycleError, TopologicalSorter
 
 from trundle.errors import InputError
 from trundle.models.urdf.xml import number_of, numbers_of
@@ -83,7 +85,7 @@ def check_structure(links: Sequence[str], joints: Sequence[tuple[str, ET.Element
             raise InputError(f"joint[{name}].child.link", child, "a link that no other joint has as its child")
         parents[child] = parent
     bases = [link for link in links if link not in parents]
-    _check_loops(links, parents)
+    _check_loops(parents)
     if len(bases) != 1:
         raise InputError("robot", bases, "one tree: one link that is no joint's child")
     _check_mimics(joints)
@@ -91,28 +93,17 @@ def check_structure(links: Sequence[str], joints: Sequence[tuple[str, ET.Element
 
 
 def _unique(tag: str, names: Sequence[str]) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
+    for name, count in Counter(names).items():
+        if count > 1:
             raise InputError(f"{tag}[{name}].name", name, f"a name no other {tag} has")
-        seen.add(name)
 
 
-def _check_loops(names: Sequence[str], parents: dict[str, str], key: str = "link") -> None:
-    """Follow every chain of parents; each link is walked over once."""
-    good: set[str] = set()
-    for start in names:
-        path: list[str] = []
-        on_path: set[str] = set()
-        at: str | None = start
-        while at is not None and at not in good:
-            if at in on_path:
-                loop = [*path[path.index(at) :], at]
-                raise InputError(f"{key}[{at}]", " < ".join(loop), "no part of a loop")
-            path.append(at)
-            on_path.add(at)
-            at = parents.get(at)
-        good.update(path)
+def _check_loops(parents: dict[str, str], key: str = "link") -> None:
+    try:
+        TopologicalSorter({name: [parent] for name, parent in parents.items()}).prepare()
+    except CycleError as error:
+        loop = error.args[1]
+        raise InputError(f"{key}[{loop[0]}]", " < ".join(reversed(loop)), "no part of a loop") from None
 
 
 def _check_mimics(joints: Sequence[tuple[str, ET.Element]]) -> None:
@@ -126,4 +117,4 @@ def _check_mimics(joints: Sequence[tuple[str, ET.Element]]) -> None:
         if leader is None or leader not in names or leader == name:
             raise InputError(f"joint[{name}].mimic.joint", leader, "the name of another joint of this robot")
         follows[name] = leader
-    _check_loops(list(follows), follows, "joint")
+    _check_loops(follows, "joint")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.checks import FloatArray, inside
-from trundle.errors import InputError, MissingExtraError
+from trundle.errors import InputError, optional
 from trundle.models.urdf.checks import CheckedUrdf, mesh_places
 from trundle.numerics.rotations import rotation_rpy
 from trundle.records.whole import read_bytes
@@ -90,10 +89,7 @@ def visual_meshes(urdf: CheckedUrdf) -> list[VisualMesh]:
 
 def _read(file: Path) -> tuple[FloatArray, NDArray[np.int64]]:
     """Return vertices (n, 3), in the file's unit, and faces (m, 3) of a file of at least one triangle."""
-    try:
-        trimesh = import_module("trimesh")
-    except ImportError:
-        raise MissingExtraError("trimesh", "robots") from None
+    trimesh = optional("trimesh", "trimesh", "robots")
     kind = file.suffix[1:].lower()
     if kind not in _KINDS:
         raise InputError("mesh.filename", str(file), "a mesh of kind " + ", ".join(_KINDS))

@@ -87,7 +87,7 @@ def robot_from_urdf(
     (23, 1)
     """
     choice("base", base, ("pose", "joints", "fixed"))
-    rules, surface = _rules(on_slip, on_separation), Plane() if ground is None else ground
+    rules, surface = Rules(on_slip, on_separation), Plane() if ground is None else ground
     tree = Tree(3, array("gravity", gravity, (3,), unit="m/s2").tolist())
     moving = _add_ground(tree, surface)
     parts = _grown(tree, urdf_tree(urdf), feet or {}, base)
@@ -95,11 +95,6 @@ def robot_from_urdf(
     origins = {spec.name: (0.0,) * 3 for spec in tree.specs if spec.joint.size}
     mu = non_negative("friction", friction)
     return RollingTree(tree, parts, terrain, mu, ROLLING.name, rules, origins=origins, base=TERRAIN, moving=moving)
-
-
-def _rules(on_slip: OnSlip, on_separation: OnSeparation) -> Rules:
-    after = choice("on_separation", on_separation, ("stop", "fly", "ignore"))
-    return Rules(choice("on_slip", on_slip, ("stop", "slide", "ignore")), after)
 
 
 def _add_ground(tree: Tree, surface: Shape | Ground | Hand) -> Hand | None:
@@ -113,7 +108,7 @@ def _add_ground(tree: Tree, surface: Shape | Ground | Hand) -> Hand | None:
     if any(surface.twist) or not surface.motion.is_still(0.0):
         tree.prescribed(TERRAIN)
         return surface
-    tree.add(BodySpec(Fixed(3), TERRAIN, parent=world, at=surface.position, orientation=_turn(surface.R_world_hand)))
+    tree.add(BodySpec(Fixed(3), TERRAIN, parent=world, at=surface.position, orientation=turned(surface.R_world_hand)))
     return None
 
 
@@ -122,7 +117,7 @@ def _grown(tree: Tree, description: UrdfTree, feet: Mapping[str, Foot], base: st
     names = _names(description)
     offset = _add_base(tree, description.bodies[0], names[0], base)
     for body, name in zip(description.bodies[1:], names[1:], strict=True):
-        tree.add(_jointed(body, name, body.parent + offset))
+        tree.add(jointed(body, name, body.parent + offset))
     parts = []
     for name, foot in feet.items():
         patch = name if isinstance(foot.shape, FlatPatch) else None
@@ -141,7 +136,8 @@ def _names(description: UrdfTree) -> list[str]:
     return names
 
 
-def _with_mass(spec: BodySpec, inertia: LinkInertia | None) -> BodySpec:
+def with_mass(spec: BodySpec, inertia: LinkInertia | None) -> BodySpec:
+    """Return a body with its mass, centre of mass and inertia, none where there is no mass."""
     if inertia is None:
         return replace(spec, com=(0.0, 0.0, 0.0))
     tensor = np.asarray(inertia.tensor)
@@ -153,7 +149,7 @@ def _with_mass(spec: BodySpec, inertia: LinkInertia | None) -> BodySpec:
 def _add_base(tree: Tree, body: MovingBody, name: str, base: str) -> int:
     """Add the base; return the number in the tree of the description's first body."""
     if base == "pose":
-        return tree.add(_with_mass(BodySpec(Free(3), name), body.inertia)).index
+        return tree.add(with_mass(BodySpec(Free(3), name), body.inertia)).index
     if base == "fixed":
         return tree.add(BodySpec(Fixed(3), name, parent=0, at=(0.0, 0.0, 0.0))).index
     at = 0
@@ -161,45 +157,46 @@ def _add_base(tree: Tree, body: MovingBody, name: str, base: str) -> int:
         last = i == len(_BASE_JOINTS) - 1
         label_of = name if last else f"{name}-{label}"
         spec = BodySpec(joint, label_of, parent=at, at=(0.0, 0.0, 0.0), joint_name=f"base_{label}")
-        at = tree.add(_with_mass(spec, body.inertia if last else None)).index
+        at = tree.add(with_mass(spec, body.inertia if last else None)).index
     return at
 
 
-def _jointed(body: MovingBody, name: str, parent: int) -> BodySpec:
+def jointed(body: MovingBody, name: str, parent: int) -> BodySpec:
+    """Return the body of a tree, driven by its joint, on the body `parent`."""
     spec = BodySpec(
         body.motion,
         name,
         parent=parent,
-        at=_vector(body.place.p),
+        at=triple(body.place.p),
         actuated=True,
-        orientation=_turn(body.place.R),
+        orientation=turned(body.place.R),
         joint_name=body.joint,
     )
-    return _with_mass(spec, body.inertia)
+    return with_mass(spec, body.inertia)
 
 
 def _part(tree: Tree, description: UrdfTree, name: str, foot: Foot, offset: int) -> Part:
     """The foot's shape on its body, or on a frame fixed there if its axes are turned."""
     frame = name if foot.frame is None else foot.frame
-    if frame not in description.links:
-        raise InputError(f"feet.{name}.frame", frame, "one of the links " + ", ".join(description.links))
-    number, held = description.links[frame]
+    number, held = description.links[choice(f"feet.{name}.frame", frame, description.links)]
     place, body = held.then(foot.place), tree.specs[number + offset]
-    orientation = None if isinstance(foot.shape, Sphere | Point) else _turn(place.R)
+    orientation = None if isinstance(foot.shape, Sphere | Point) else turned(place.R)
     if isinstance(foot.shape, FlatPatch):
         raise InputError(f"feet.{name}.shape", foot.shape, "a Shape: a patch touches with its corners")
     if orientation is None:
-        return Part(name, body.name, foot.shape, _vector(place.p), friction=foot.friction, law=foot.law, whole=True)
-    spec = BodySpec(Fixed(3), f"{name}-frame", parent=number + offset, at=_vector(place.p), orientation=orientation)
+        return Part(name, body.name, foot.shape, triple(place.p), friction=foot.friction, law=foot.law, whole=True)
+    spec = BodySpec(Fixed(3), f"{name}-frame", parent=number + offset, at=triple(place.p), orientation=orientation)
     return Part(
         name, tree.add(spec).name, foot.shape, (0.0, 0.0, 0.0), friction=foot.friction, law=foot.law, whole=True
     )
 
 
-def _vector(values: FloatArray) -> tuple[float, float, float]:
+def triple(values: FloatArray) -> tuple[float, float, float]:
+    """Return three numbers as a body of a tree keeps them."""
     x, y, z = (float(v) for v in values)
     return x, y, z
 
 
-def _turn(R: FloatArray) -> tuple[tuple[float, ...], ...] | None:
-    return None if np.array_equal(R, np.eye(3)) else tuple(_vector(row) for row in R)
+def turned(R: FloatArray) -> tuple[tuple[float, ...], ...] | None:
+    """Return a rotation (3, 3) as a body of a tree keeps it: None for none."""
+    return None if np.array_equal(R, np.eye(3)) else tuple(triple(row) for row in R)

@@ -18,12 +18,11 @@ from trundle.models.tree.joint import Joint
 from trundle.models.tree.joints import Fixed, Prismatic, Revolute
 from trundle.models.urdf.checks import CheckedUrdf, check_urdf
 from trundle.models.urdf.description import LinkInertia, RobotDescription
-from trundle.models.urdf.xml import number_of, numbers_of
+from trundle.models.urdf.xml import TENSOR, number_of, numbers_of
 from trundle.numerics.rotations import skew
 
 _EXACT = 1e-15
 _MOVES = 1e-14
-_ENTRIES = (("ixx", 0, 0), ("ixy", 0, 1), ("ixz", 0, 2), ("iyy", 1, 1), ("iyz", 1, 2), ("izz", 2, 2))
 
 
 @dataclass(frozen=True)
@@ -254,7 +253,7 @@ def _inertia(link: ET.Element, place: Place) -> LinkInertia | None:
         return None
     tensor = np.zeros((3, 3))
     inertia = inertial.find("inertia")
-    for key, i, j in _ENTRIES if inertia is not None else ():
+    for key, i, j in TENSOR if inertia is not None else ():
         tensor[i, j] = tensor[j, i] = number_of(key, inertia.get(key, "0"))  # type: ignore[union-attr]
     at = place.then(_origin(inertial))
     return LinkInertia(number_of("mass", mass.get("value")), np.zeros(3), tensor).placed(at.R, at.p)

@@ -13,6 +13,8 @@ MAX_ELEMENTS = 200_000
 MAX_DEPTH = 50
 """Bounds of a file; the largest public robot descriptions stay a factor of ten below each."""
 
+TENSOR = (("ixx", 0, 0), ("ixy", 0, 1), ("ixz", 0, 2), ("iyy", 1, 1), ("iyz", 1, 2), ("izz", 2, 2))
+"""Attributes of an <inertia> and their places in the tensor."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 

@@ -35,7 +35,6 @@ __all__ = [
     "find_compiler",
     "function_source",
     "library_source",
-    "native_function",
 ]
 
 # Generated code is one straight line: -O2, -O3 and -march=native were measured to be no faster, but slower to compile.
@@ -44,7 +43,7 @@ LINK_FLAGS: tuple[str, ...] = ("-fPIC", "-shared")
 _PROBE = "#include <math.h>\ndouble trundle_probe(double x) { return sin(x); }\n"
 _ADVICE = "runs take 10 to 100 times longer; install gcc (Debian, Ubuntu: apt install gcc libc6-dev) or set CC"
 
-_libraries: dict[str, Path] = {}
+Sources = str | Mapping[str, str] | Callable[[], str | Mapping[str, str]]
 
 
 @dataclass(frozen=True)
@@ -95,15 +94,13 @@ def compile_function(function: ca.Function, *, flags: Sequence[str] = FLAGS, der
     if path is None:
         return function
     try:
-        compiled = ca.external(name, str(path))
+        return ca.external(name, str(path))
     except RuntimeError as error:
         raise CompileError(f"the compiled function {name} cannot be loaded: {error}") from error
-    _libraries[name] = path
-    return compiled
 
 
 def compile_library(
-    name: str, sources: str | Mapping[str, str], *, flags: Sequence[str] = FLAGS, build: bool = True
+    name: str, sources: Sources, *, flags: Sequence[str] = FLAGS, build: bool = True, identity: str = ""
 ) -> Path | None:
     """Return the path of a shared library made of C sources, from the cache if it is there; None without a compiler.
 
@@ -111,12 +108,15 @@ def compile_library(
     ----------
     name : str
         First part of the file name in the cache; letters, digits and underscores.
-    sources : str or mapping of str to str
-        One source text, or file names and texts; names ending in ``.c`` are compiled, others can be included.
+    sources : str or mapping of str to str, or callable
+        One source text, or file names and texts; names ending in ``.c`` are compiled, others can be included. A
+        callable returns them where the library is not in the cache.
     flags : sequence of str
         Compiler flags; part of the cache key.
     build : bool
         False: None where the library is not in the cache.
+    identity : str
+        What the sources follow from; needed, and part of the cache key in their place, where they are callable.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def compile_library(
         compiler = find_compiler()
         if compiler is None:
             return None
-        key, make = _recipe(compiler, name, sources, tuple(flags))
+        key, make = _recipe(compiler, name, sources, tuple(flags), identity)
         return cache.fetch(name, key, make) if build else cache.find(name, key)
     except (OSError, StorageError) as error:
         if not of_machine(error):
@@ -172,28 +172,33 @@ def function_source(function: ca.Function, *, derivatives: bool = False) -> tupl
 
 
 def library_source(
-    functions: Mapping[str, ca.Function], *, derivatives: bool = False, dense: bool = False
+    functions: Mapping[str, ca.Function], *, derivatives: bool = False, dense: bool = False, digest: str = ""
 ) -> tuple[list[str], str]:
     """Return the C names and the C source of named functions.
 
-    A C name is ``trundle_<name>_<digest of the source>``: never the name of a function of the C library, and another
-    one for each other source. With `derivatives` the Jacobians are there too. With `dense` all outputs are written in
-    full, column by column.
+    A C name is ``trundle_<name>_<digest of the source>``, or with the `digest` of what the source follows from: never
+    the name of a function of the C library, and another one for each other source. With `derivatives` the Jacobians are
+    there too. With `dense` all outputs are written in full, column by column.
     """
     generator = ca.CodeGenerator("generated", {"with_header": False, "cpp": False, "verbose": False})
     marks = []
     for name, function in functions.items():
-        marks.append(f"trundle_{re.sub('_+', '_', name).strip('_')}_digest")
+        marks.append(library_name(name, "digest"))
         one = renamed(function, marks[-1], dense=dense)
         generator.add(one)
         if derivatives:
             generator.add(one.jacobian())
     text = generator.dump()
-    digest = hashlib.sha256(text.encode()).hexdigest()[:10]
+    digest = digest or hashlib.sha256(text.encode()).hexdigest()[:10]
     names = [mark.removesuffix("digest") + digest for mark in marks]
     for mark, name in zip(marks, names, strict=True):
         text = text.replace(mark, name)
     return names, text
+
+
+def library_name(name: str, digest: str) -> str:
+    """Return the C name of a function."""
+    return f"trundle_{re.sub('_+', '_', name).strip('_')}_{digest}"
 
 
 class NativeFunction:
@@ -235,16 +240,6 @@ class NativeFunction:
         self.memory = int(library[f"{name}_checkout"]())
 
 
-def native_function(function: ca.Function) -> NativeFunction | None:
-    """Return the C function behind one of `compile_function`, or of the VM (compiled here); None without a compiler."""
-    name = function.name()
-    path = _libraries.get(name)
-    if path is None:
-        name, source = function_source(function)
-        path = compile_library(name, source)
-    return None if path is None else NativeFunction(path, name)
-
-
 def renamed(function: ca.Function, name: str, *, dense: bool = False) -> ca.Function:
     """Return the same function with another name, its outputs in full where `dense`."""
     # Of SX or MX alike: the type of one stands for both.
@@ -256,21 +251,26 @@ def renamed(function: ca.Function, name: str, *, dense: bool = False) -> ca.Func
 
 
 def _recipe(
-    compiler: Compiler, name: str, sources: str | Mapping[str, str], flags: tuple[str, ...]
+    compiler: Compiler, name: str, sources: Sources, flags: tuple[str, ...], identity: str = ""
 ) -> tuple[str, Callable[[Path], None]]:
     """Return the digest of everything that a library depends on, and what builds it."""
-    texts = {f"{name}.c": sources} if isinstance(sources, str) else dict(sources)
+
+    def written() -> Mapping[str, str]:
+        found = sources() if callable(sources) else sources
+        return {f"{name}.c": found} if isinstance(found, str) else found
+
+    content = {"": identity} if callable(sources) else written()
     digest = hashlib.sha256()
     machine = _processor() if any(flag.startswith(("-march=native", "-mtune=native")) for flag in flags) else ""
     facts = [ca.CasadiMeta.version(), *compiler.command, compiler.path, compiler.version, *flags, *LINK_FLAGS]
     facts += [platform.system(), platform.machine(), machine]
-    for part in (*facts, *(item for pair in sorted(texts.items()) for item in pair)):
+    for part in (*facts, *(item for pair in sorted(content.items()) for item in pair)):
         # The length before each part: no two lists of parts give the same bytes.
         digest.update(f"{len(part)}:{part}".encode())
 
     def build(target: Path) -> None:
         """Write the sources beside `target` and compile them into it."""
-        folder = target.parent
+        folder, texts = target.parent, written()
         for file, text in texts.items():
             (folder / file).write_text(text)
         files = sorted(file for file in texts if file.endswith(".c"))

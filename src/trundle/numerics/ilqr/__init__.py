@@ -1,11 +1,10 @@
 """The real-time optimiser of nonlinear model predictive control.
 
 `ilqr` holds the verb, `Optimiser.solve`; `stage` compiles a `ControlProblem` into stage functions; `native` runs the
-passes in C and `python` in NumPy behind one interface, `backend`; `check` recomputes the residuals of an answer.
+passes in C and `python` in NumPy behind one interface, `backend`.
 """
 
 from trundle.arguments import guard
-from trundle.numerics.ilqr.check import Recomputed, recompute
 from trundle.numerics.ilqr.ilqr import Optimiser
 from trundle.numerics.ilqr.solution import ControlSolution, Guess, Limits, cheapest
 from trundle.numerics.ilqr.stage import ControlProblem, Cost, midpoint, relaxed_barrier
@@ -17,10 +16,8 @@ __all__ = [
     "Guess",
     "Limits",
     "Optimiser",
-    "Recomputed",
     "cheapest",
     "midpoint",
-    "recompute",
     "relaxed_barrier",
 ]
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from importlib import resources
 
 import casadi as ca
 import numpy as np
@@ -13,13 +15,15 @@ from numpy.typing import NDArray
 
 from trundle.checks import FloatArray, array
 from trundle.errors import CompileError, InputError
-from trundle.numerics.compiled import cache
-from trundle.numerics.compiled.compile import compile_library, find_compiler, library_source
+from trundle.numerics.compiled.compile import compile_library, find_compiler, library_name, library_source
+from trundle.numerics.compiled.tape import POINTS, tape_sources
+from trundle.threads import cached_property
 
 IntArray = NDArray[np.intp]
 
 COMPILE_LIMIT = 20_000
-"""Operations of an element above which it is not compiled unasked: that takes longer than solving without."""
+"""Operations of an element above which it becomes a tape, unless asked: compiling takes longer than solving."""
+_KEYS = ("value", "jacobian", "cost", "gradient", "hessian")
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +111,17 @@ def _kernel(function: ca.Function, rows: tuple[int, ...], costs: tuple[int, ...]
     return Kernel(function, rows, costs, compiled)
 
 
+@lru_cache(maxsize=1)
+def _makers() -> str:
+    """Return the sources that write derivatives and their C."""
+    files = {"nlp": ("elements.py",), "compiled": ("compile.py", "tape.py", "tape.h")}
+    return "".join(
+        resources.files(f"trundle.numerics.{folder}").joinpath(name).read_text("utf-8")
+        for folder, names in files.items()
+        for name in names
+    )
+
+
 class Kernel:
     """The functions of one element: its outputs, their Jacobians and the Hessian of nu'o (final).
 
@@ -116,10 +131,8 @@ class Kernel:
     ----------
     rows, costs, used : tuple of int
         Outputs that enter constraints, the cost, either.
-    functions : dict
-        VM functions of (w, p): ``value`` -> o_rows; ``jacobian`` -> (o_rows, do_rows/dw); ``cost`` -> o_costs;
-        ``gradient`` -> (o_costs, do_costs/dw); and of (w, p, nu): ``hessian`` -> upper triangle of
-        d2(nu'o_used)/dw2.
+    points : int
+        Points at once of `compiled`, side by side.
     """
 
     def __init__(self, function: ca.Function, rows: tuple[int, ...], costs: tuple[int, ...], compiled: bool) -> None:
@@ -127,63 +140,104 @@ class Kernel:
         self.rows, self.costs = rows, costs
         self.used = tuple(sorted({*rows, *costs}))
         self._loaded: Mapping[str, ca.Function] | None = None
-        solves = any(part.class_name() == "Newton" for part in function.find_functions())
-        # Matrix expressions are written as scalar ones are.
-        kind: type[ca.SX] = ca.MX if solves else ca.SX  # type: ignore[assignment]
+        self.points = 1
+        self._solves = any(part.class_name() == "Newton" for part in function.find_functions())
         try:
-            expanded = function if solves or function.is_a("SXFunction") else function.expand()
+            known = self._solves or function.is_a("SXFunction")
+            self._function = function if known else function.expand()
         except RuntimeError as error:
             raise InputError("function", function, f"one that expands to scalar operations: {error}") from error
-        self._compiled = compiled and not solves
+        self._compiled = compiled and not self._solves
+
+    @cached_property
+    def functions(self) -> dict[str, ca.Function]:
+        """VM functions of (w, p) and (w, p, nu).
+
+        ``value`` -> o_rows; ``jacobian`` -> (o_rows, do_rows/dw); ``cost`` -> o_costs; ``gradient`` -> (o_costs,
+        do_costs/dw); ``hessian`` -> upper triangle of d2(nu'o_used)/dw2.
+        """
+        function = self._function
+        # Matrix expressions are written as scalar ones are.
+        kind: type[ca.SX] = ca.MX if self._solves else ca.SX  # type: ignore[assignment]
         w = kind.sym("w", function.size1_in(0))
         p = kind.sym("p", function.size1_in(1) if function.n_in() == 2 else 0)
         # What is common is found once here: the derivatives have a sixth fewer operations.
-        o = ca.densify(ca.cse(expanded(*(w, p)[: function.n_in()])))
+        o = ca.densify(ca.cse(function(*(w, p)[: function.n_in()])))
         nu = kind.sym("nu", len(self.used))
-        o_rows, o_costs, o_used = (_pick(o, which) for which in (rows, costs, self.used))
+        o_rows, o_costs, o_used = (_pick(o, which) for which in (self.rows, self.costs, self.used))
         H = ca.triu(ca.hessian(ca.dot(nu, o_used), w)[0]) if self.used else kind(w.shape[0], w.shape[0])
-        self.functions: dict[str, ca.Function] = {
-            "value": ca.Function("value", [w, p], [o_rows]),
-            "jacobian": ca.Function("jacobian", [w, p], [o_rows, ca.jacobian(o_rows, w)]),
-            "cost": ca.Function("cost", [w, p], [o_costs]),
-            "gradient": ca.Function("gradient", [w, p], [o_costs, ca.jacobian(o_costs, w)]),
-            "hessian": ca.Function("hessian", [w, p, nu], [H]),
+        outputs = [o_rows], [o_rows, ca.jacobian(o_rows, w)], [o_costs], [o_costs, ca.jacobian(o_costs, w)], [H]
+        return {
+            key: ca.Function(key, [w, p, nu] if key == "hessian" else [w, p], out)
+            for key, out in zip(_KEYS, outputs, strict=True)
         }
 
     @property
     def compiled(self) -> Mapping[str, ca.Function]:
-        """The same functions as compiled C, from the cache if they are there.
+        """The same functions as compiled C, from the cache if they are there, each of `points` points.
 
-        The VM's without a compiler, and where an element has more than `COMPILE_LIMIT` operations and was never
-        compiled: `build` does that.
+        A tape where an element has more than `COMPILE_LIMIT` operations and was never compiled, which `build` does;
+        the VM's without a compiler.
         """
         if self._loaded is None:
-            self._loaded = self._load(sum(self.instructions().values()) <= COMPILE_LIMIT)
-        return self._loaded
+            self._load(build=False)
+        return self._loaded or self.functions
 
     def build(self) -> None:
         """Compile the functions, however long it takes; programs that are assembled from now on use them."""
-        if self._loaded is None or self._loaded is self.functions:
-            self._loaded = self._load(True)
+        if self._loaded is None or self.points > 1:
+            self._load(build=True)
 
-    def _load(self, build: bool) -> Mapping[str, ca.Function]:
-        if not self._compiled:
-            return self.functions
-        wanted = {k: f for k, f in self.functions.items() if sum(f.nnz_out(i) for i in range(f.n_out())) > 0}
-        library = f"trundle_{self.name}_{sum(self.instructions().values())}"
-        # Writing the C of a large element takes seconds: only where something of this name and size was compiled.
-        known = build or any(path.name.startswith(f"{library}-") for path in cache.entries())
-        if not (wanted and known):
-            return self.functions
-        names, source = library_source({f"{self.name}_{key}": f for key, f in wanted.items()})
-        path = compile_library(library, source, build=build)
-        if path is None:
-            return self.functions
+    def pattern(self, key: str, output: int = 0) -> ca.Sparsity:
+        """Return the pattern of an output of one of `functions`."""
+        whole = self.compiled[key].sparsity_out(output)
+        return ca.horzsplit(whole, whole.size2() // self.points)[0]
+
+    def at(self, key: str, count: int, *inputs: ca.MX | ca.DM) -> list[ca.MX]:
+        """Return the outputs of one of `functions` at `count` points, columns of the inputs, side by side."""
+        function = self.compiled[key]
+        blocks = -(-count // self.points)
+        spare = blocks * self.points - count
+        given = [ca.horzcat(value, ca.repmat(value[:, -1], 1, spare)) if spare else value for value in inputs]
+        found = function.map(blocks).call(given)
+        return [value[:, : value.shape[1] * count // (count + spare)] for value in found] if spare else found
+
+    def _load(self, build: bool) -> None:
+        """Take compiled code from the cache, or a tape, or make one of them."""
+        self._loaded, self.points = None, 1
+        if not self._compiled or (not build and (self._take("code") or self._take("tape"))):
+            return
+        small = sum(self.instructions().values()) <= COMPILE_LIMIT
+        self._take("code" if small or build else "tape", make=True)
+
+    def _take(self, kind: str, make: bool = False) -> bool:
+        """Load the library of a kind, and return whether it is there."""
+        digest = hashlib.sha256(f"{kind} {self._identity}".encode()).hexdigest()[:10]
+        names = {key: library_name(f"{self.name}_{key}", digest) for key in _KEYS}
+
+        def sources() -> str | dict[str, str]:
+            if kind == "tape":
+                return tape_sources({names[key]: f for key, f in self.functions.items()})
+            return library_source({f"{self.name}_{key}": f for key, f in self.functions.items()}, digest=digest)[1]
+
         try:
-            loaded = {key: ca.external(name, str(path)) for key, name in zip(wanted, names, strict=True)}
+            path = compile_library(f"trundle_{self.name}", sources, build=make, identity=f"{kind} {self._identity}")
+            loaded = None if path is None else {key: ca.external(name, str(path)) for key, name in names.items()}
+        except CompileError:
+            if kind == "code":
+                raise
+            return False
         except RuntimeError as error:
             raise CompileError(f"the compiled functions of {self.name} cannot be loaded: {error}") from error
-        return {**self.functions, **loaded}
+        if loaded is not None:
+            self._loaded, self.points = loaded, POINTS if kind == "tape" else 1
+        return loaded is not None
+
+    @cached_property
+    def _identity(self) -> str:
+        """What the functions and their C follow from."""
+        made = hashlib.sha256(f"{_makers()} {self._function.serialize()}".encode()).hexdigest()
+        return f"{made} {self.rows} {self.costs}"
 
     def instructions(self) -> dict[str, int]:
         """Return the number of operations of each function."""

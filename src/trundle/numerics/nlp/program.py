@@ -171,14 +171,14 @@ class Program:
     def _cost(self, z: ca.MX, inputs: list[ca.MX]) -> tuple[ca.MX, ca.MX]:
         f, gradient = ca.dot(ca.DM(_given(self.a)), z) + self.f0, ca.MX(ca.DM(_given(self.a)))
         for group, w in zip(self.groups, inputs, strict=True):
-            functions, costs = group.kernel.compiled, group.kernel.costs
+            kernel, costs = group.kernel, group.kernel.costs
             if not costs:
                 continue
             parameters = ca.DM(_given(group.parameters).T)
-            o = functions["cost"].map(group.count)(w, parameters)
+            (o,) = kernel.at("cost", group.count, w, parameters)
             f += ca.dot(ca.DM(group.weights[group.columns(costs)]), ca.vec(o))
-            slope = functions["gradient"].map(group.count)(w, parameters)[1]
-            scatter = gradient_scatter(group, functions["gradient"].sparsity_out(1))
+            slope = kernel.at("gradient", group.count, w, parameters)[1]
+            scatter = gradient_scatter(group, kernel.pattern("gradient", 1))
             gradient += scatter.matrix(np.arange(self.size)) @ _nonzeros(slope)
         return f, ca.densify(gradient)
 
@@ -188,13 +188,14 @@ class Program:
         A = sp.coo_matrix(self.A)
         parts = []
         for group, w in zip(self.groups, inputs, strict=True):
-            functions, rows = group.kernel.compiled, group.kernel.rows
+            kernel, rows = group.kernel, group.kernel.rows
             if not rows:
                 continue
             parameters = ca.DM(_given(group.parameters).T)
-            c += to_casadi(group.B[:, group.columns(rows)]) @ ca.vec(functions["value"].map(group.count)(w, parameters))
-            slope = functions["jacobian"].map(group.count)(w, parameters)[1]
-            parts.append((jacobian_scatter(group, functions["jacobian"].sparsity_out(1), m), _nonzeros(slope)))
+            (o,) = kernel.at("value", group.count, w, parameters)
+            c += to_casadi(group.B[:, group.columns(rows)]) @ ca.vec(o)
+            slope = kernel.at("jacobian", group.count, w, parameters)[1]
+            parts.append((jacobian_scatter(group, kernel.pattern("jacobian", 1), m), _nonzeros(slope)))
         fixed = A.col.astype(np.intp) * m + A.row
         keys = np.unique(np.concatenate([fixed, *(s.key for s, _ in parts)]))
         constant = np.zeros(len(keys))
@@ -204,13 +205,14 @@ class Program:
     def _hessian(self, inputs: list[ca.MX], sigma: ca.MX, lam: ca.MX) -> ca.MX:
         parts = []
         for group, w in zip(self.groups, inputs, strict=True):
-            function, used = group.kernel.compiled["hessian"], group.kernel.used
-            if not used or function.nnz_out(0) == 0:
+            kernel, used = group.kernel, group.kernel.used
+            if not used or kernel.pattern("hessian").nnz() == 0:
                 continue
             at = group.columns(used)
             nu = to_casadi(group.B[:, at].T) @ lam + sigma * ca.DM(group.weights[at])
-            bend = function.map(group.count)(w, ca.DM(_given(group.parameters).T), ca.reshape(nu, -1, group.count))
-            parts.append((hessian_scatter(group, function.sparsity_out(0), self.size), _nonzeros(bend)))
+            multipliers = ca.reshape(nu, -1, group.count)
+            (bend,) = kernel.at("hessian", group.count, w, ca.DM(_given(group.parameters).T), multipliers)
+            parts.append((hessian_scatter(group, kernel.pattern("hessian"), self.size), _nonzeros(bend)))
         keys = np.unique(np.concatenate([np.zeros(0, np.intp), *(s.key for s, _ in parts)]))
         values = _sum(np.zeros(len(keys)), [s.matrix(keys) @ v for s, v in parts])
         return ca.MX(pattern_of(keys, self.size, self.size), values)

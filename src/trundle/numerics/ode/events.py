@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
+from functools import cache
+
+from scipy.optimize import brentq
 
 Margin = Callable[[float], float]
+_RELATIVE = 4.0 * sys.float_info.epsilon  # the least that scipy takes
 
 
 def first_zero(margin: Margin, low: float, high: float, resolution: float) -> float:
@@ -27,24 +32,13 @@ def first_zero(margin: Margin, low: float, high: float, resolution: float) -> fl
     float
         The time (s), or -1 if the signs at the bracket's ends are not as said.
     """
-    b, gb = low, margin(low)
-    a, ga = high, margin(high)
-    c, gc, part = b, gb, 0.5
-    if not gb > 0.0 >= ga:
+    at = cache(margin)
+    if not at(low) > 0.0 >= at(high):
         return -1.0
-    for _ in range(120):
-        h = a + part * (b - a)
-        if abs(b - a) <= resolution or ga == 0.0 or h <= min(a, b) or h >= max(a, b):
-            break
-        g = margin(h)
-        if (g <= 0.0) == (ga <= 0.0):
-            c, gc = a, ga
-        else:
-            c, gc, b, gb = b, gb, a, ga
-        a, ga = h, g
-        edge = min(0.5 * resolution / abs(b - a), 0.5) if a != b else 0.5
-        part = min(max(_inverse_quadratic(a, b, c, ga, gb, gc), edge), 1.0 - edge)
-    return a if ga <= 0.0 else b
+    zero = high if at(high) == 0.0 else float(brentq(at, low, high, xtol=resolution, rtol=_RELATIVE, maxiter=200))
+    while at(zero) > 0.0:
+        zero = min(zero + resolution, high)
+    return zero
 
 
 def dip(margin: Margin, s: list[float], g: list[float], h: float) -> float:
@@ -84,14 +78,3 @@ def dip(margin: Margin, s: list[float], g: list[float], h: float) -> float:
         at = 1 if lower else (0 if before else 2)
         s[at], g[at] = tip, value
     return -1.0
-
-
-def _inverse_quadratic(a: float, b: float, c: float, ga: float, gb: float, gc: float) -> float:
-    """Return where between a (0) and b (1) to look next: inverse quadratic interpolation where it is safe, else 1/2."""
-    if not all(map(math.isfinite, (ga, gb, gc))) or ga == gb or gc == gb or ga == gc or c == b:
-        return 0.5
-    xi, phi = (a - b) / (c - b), (ga - gb) / (gc - gb)
-    if phi * phi < xi and (1.0 - phi) ** 2 < 1.0 - xi:
-        part = ga / (gb - ga) * gc / (gb - gc) + (c - a) / (b - a) * ga / (gc - ga) * gb / (gc - gb)
-        return part if math.isfinite(part) else 0.5
-    return 0.5

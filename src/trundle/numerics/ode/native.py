@@ -80,40 +80,19 @@ class Core:
     """
 
     def __init__(self, path: Path) -> None:
-        self._library = ctypes.CDLL(str(path))
+        self.library = ctypes.CDLL(str(path))
         for name, mirror in (("trundle_ode_size", OdeStruct), ("trundle_batch_size", BatchStruct)):
-            self._library[name].restype = ctypes.c_longlong
-            if self._library[name]() != ctypes.sizeof(mirror):
+            self.library[name].restype = ctypes.c_longlong
+            if self.library[name]() != ctypes.sizeof(mirror):
                 raise CompileError("the stepping core and its Python mirror do not have the same layout")
         for name in ("trundle_ode_start", "trundle_ode_run"):
-            self._library[name].argtypes = [ctypes.POINTER(OdeStruct)]
-            self._library[name].restype = None
-        self.start = self._library["trundle_ode_start"]
-        self.run = self._library["trundle_ode_run"]
-        self.batch = self._library["trundle_ode_batch"]
+            self.library[name].argtypes = [ctypes.POINTER(OdeStruct)]
+            self.library[name].restype = None
+        self.start = self.library["trundle_ode_start"]
+        self.run = self.library["trundle_ode_run"]
+        self.batch = self.library["trundle_ode_batch"]
         self.batch.argtypes = [ctypes.POINTER(OdeStruct), ctypes.POINTER(BatchStruct), *[ctypes.c_longlong] * 2]
         self.batch.restype = None
-        timer = self._library["trundle_time_calls"]
-        timer.argtypes = [ctypes.POINTER(CallStruct), *[ctypes.c_void_p] * 2, *[ctypes.c_longlong] * 3]
-        timer.restype = ctypes.c_double
-        self._timer = timer
-
-    def time_calls(
-        self, native: NativeFunction, function: ca.Function, inputs: Sequence[FloatArray | float], count: int
-    ) -> float:
-        """Return the seconds a call of `native`, the compiled `function`, takes."""
-        values = [
-            np.array(ca.DM(function.sparsity_in(i), _nonzeros(function.sparsity_in(i), value)).nonzeros())
-            for i, value in enumerate(inputs)
-        ]
-        results = [np.zeros(max(function.nnz_out(i), 1)) for i in range(function.n_out())]
-        arg = np.array([value.ctypes.data for value in values], dtype=np.uintp)
-        res = np.array([result.ctypes.data for result in results], dtype=np.uintp)
-        (work,) = work_memory([native])
-        call = call_struct(native, work.ctypes.data)
-        sizes = len(values), len(results)
-        self._timer(ctypes.byref(call), arg.ctypes.data, res.ctypes.data, *sizes, max(count // 10, 1))  # warm caches
-        return float(self._timer(ctypes.byref(call), arg.ctypes.data, res.ctypes.data, *sizes, count))
 
 
 @lru_cache(maxsize=4)
@@ -309,10 +288,3 @@ def _addresses(method: str) -> dict[str, int]:
     """Addresses of a tableau's arrays, which live as long as the process."""
     coefficients = tableau(method)
     return {name: getattr(coefficients, name).ctypes.data for name in ("A", "b", "c", "E", "A_extra", "c_extra", "D")}
-
-
-def _nonzeros(sparsity: ca.Sparsity, value: FloatArray | float) -> list[float]:
-    dense = ca.DM(value)
-    if dense.is_scalar() and not sparsity.is_scalar():
-        dense = ca.DM.ones(sparsity.shape) * dense
-    return ca.project(ca.densify(dense), sparsity).nonzeros()

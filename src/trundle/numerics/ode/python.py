@@ -55,7 +55,7 @@ class PythonRun:
         n, m = len(x0), len(armed)
         self._method, self._points, self._set = method, points, SimpleNamespace(**settings)
         self._rate = _evaluator(system.rate, p)
-        self._margins = _no_margins if system.margins is None else _evaluator(system.margins, p)
+        self._margins = (lambda t, x: np.zeros(0)) if system.margins is None else _evaluator(system.margins, p)
         self._projection = None if system.projection is None else _evaluator(system.projection, p)
         self._tolerance, self._times, self._armed = absolute_tolerance, sample_times, armed.copy()
         self._x, self._x_new = np.array(x0), np.array(x0)
@@ -345,10 +345,6 @@ class PythonRun:
         self._K[self._method.stages] = self._slope(self.state.t + h_event, self._x_new)
         self._densify(h_event)
         return j, h_event, h_event
-
-
-def _no_margins(t: float, x: FloatArray) -> FloatArray:
-    return np.zeros(0)
 
 
 def _evaluator(function: ca.Function, p: FloatArray) -> Callable[[float, FloatArray], FloatArray]:

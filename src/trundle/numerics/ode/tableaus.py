@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, choice
 
@@ -119,28 +120,17 @@ def _tableau(
     c: FloatArray,
     *,
     points: int,
-    E: FloatArray | None = None,
+    E: ArrayLike = (),
     error_exponent: float = 0.0,
-    A_extra: FloatArray | None = None,
-    c_extra: FloatArray | None = None,
-    D: FloatArray | None = None,
+    A_extra: ArrayLike = (),
+    c_extra: ArrayLike = (),
+    D: ArrayLike = (),
 ) -> Tableau:
     s = len(b)
-    e = 0 if c_extra is None else len(c_extra)
-    empty = np.zeros((0, s + 1 + e))
-    arrays = [
-        np.array(value, dtype=np.float64, order="C")
-        for value in (
-            A,
-            b,
-            c,
-            np.zeros((0, s + 1)) if E is None else E,
-            empty if A_extra is None else A_extra,
-            np.zeros(0) if c_extra is None else c_extra,
-            empty if D is None else D,
-        )
-    ]
-    for value in arrays:
+    rows = s + 1 + np.size(c_extra)
+    widths = (A, s), (E, s + 1), (A_extra, rows), (D, rows)
+    A, E, A_extra, D = (np.array(M, dtype=np.float64, order="C").reshape(-1, width) for M, width in widths)
+    b, c, c_extra = (np.array(values, dtype=np.float64) for values in (b, c, c_extra))
+    for value in (A, b, c, E, A_extra, c_extra, D):
         value.setflags(write=False)
-    A, b, c, E, A_extra, c_extra, D = arrays
     return Tableau(name, order, A, b, c, E, error_exponent, A_extra, c_extra, D, points)

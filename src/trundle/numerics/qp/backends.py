@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from trundle.checks import FloatArray
+from trundle.checks import FloatArray, choice
 from trundle.errors import InputError, MissingExtraError
 from trundle.threads import PerThread
 
@@ -105,10 +105,8 @@ def backend(name: str, max_iterations: int | None = None) -> Backend:
         return partial(_clarabel, max_iterations)
     if name in _CASADI:
         return _Conic(name, max_iterations)
-    import qpsolvers
 
-    if name not in qpsolvers.available_solvers:
-        raise InputError("solver", name, "one of " + ", ".join(repr(n) for n in solvers()))
+    choice("solver", name, solvers())
     return partial(_qpsolvers, name)
 
 
@@ -250,11 +248,9 @@ class _Conic:
         import casadi as ca
 
         if not ca.has_conic(name):
-            raise (
-                MissingExtraError("proxsuite", "bench")
-                if name == "proxqp"
-                else InputError("solver", name, "one of " + ", ".join(repr(n) for n in solvers()))
-            )
+            if name == "proxqp":
+                raise MissingExtraError("proxsuite", "bench")
+            choice("solver", name, solvers())
         self._name = name
         self._limit = max_iterations
         # One a thread: the status of the last call belongs to the function, not to the call.

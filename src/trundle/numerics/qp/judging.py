@@ -88,9 +88,7 @@ def _stacked(A: Matrix, H: Matrix, n: int) -> Matrix:
     return sparse.vstack((sparse.identity(n), A, H), format="csr")
 
 
-@lru_cache(maxsize=16)
-def _identity(n: int) -> FloatArray:
-    return np.eye(n)
+_identity = lru_cache(maxsize=16)(np.eye)
 
 
 def _raised(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trundle.checks import FloatArray, integer, positive
+from trundle.checks import FloatArray, choice, integer, positive
 from trundle.errors import InputError
 from trundle.numerics.qp.qp import TOLERANCE, QpSolution, QpSolver, unsolved
 from trundle.status import Status
@@ -78,12 +78,16 @@ class PersistentQp:
 
         self.n = integer("n", n, minimum=1)
         self.tolerance = positive("tolerance", tolerance)
-        self._E, self._at_E = _matrix("E", E, n)
-        self._C, self._at_C = _matrix("C", C, n)
-        # Views that share the values: to build a transpose at each solve costs as much as the rest of the judgement.
-        self._E_transposed, self._C_transposed = _transposed(self._E), _transposed(self._C)
-        self.h, self.g = np.ones(n), np.zeros(n)
-        self.e, self.low = np.zeros(E.shape[0]), np.zeros(C.shape[0])
+        (self._E, at_E), (self._C, at_C) = _matrix("E", E, n), _matrix("C", C, n)
+        # For the judgement all rows once more as one matrix, and its transpose over the same values.
+        m = E.shape[0] + C.shape[0]
+        rows = np.concatenate((np.ravel(E.rows), np.ravel(C.rows) + E.shape[0]))
+        places = Entries(np.concatenate((np.ravel(E.columns), np.ravel(C.columns))), rows, (n, m))
+        self._transposed, order = _matrix("C", places, m)
+        self._rows = _transposed(self._transposed)
+        self._at_E, self._at_C = (at_E, order[: len(at_E)]), (at_C, order[len(at_E) :] - len(at_E))
+        self.h, self.g, self._right = np.ones(n), np.zeros(n), np.zeros(m)
+        self.e, self.low = self._right[: E.shape[0]], self._right[E.shape[0] :]
         self.x_lower = np.full(n, -np.inf)
         self._diagonal = _diagonal(n)
         self._cost = 1.0
@@ -91,9 +95,7 @@ class PersistentQp:
         self._ready = False
         self._solver = piqp.SparseSolver()
         settings = self._solver.settings
-        if layout not in LAYOUTS:
-            raise InputError("layout", layout, "one of " + ", ".join(map(repr, LAYOUTS)))
-        settings.kkt_solver = getattr(piqp, layout)
+        settings.kkt_solver = getattr(piqp, choice("layout", layout, LAYOUTS))
         settings.eps_abs = settings.eps_duality_gap_abs = positive("accuracy", accuracy)
         settings.eps_rel = settings.eps_duality_gap_rel = 0.0
         settings.tau = 0.999  # of the way to a bound, 0.99 else: up to half a step less
@@ -118,13 +120,20 @@ class PersistentQp:
 
     def write_equations(self, values: FloatArray) -> None:
         """Renew the values of E, in the order of its `Entries`."""
-        np.take(values, self._at_E, out=self._E.data)
-        self._stale.add("E")
+        self._write("E", values, self._E, self._at_E, self._rows.data[: len(self._at_E[0])])
 
     def write_inequalities(self, values: FloatArray) -> None:
         """Renew the values of C, in the order of its `Entries`."""
-        np.take(values, self._at_C, out=self._C.data)
-        self._stale.add("C")
+        self._write("C", values, self._C, self._at_C, self._rows.data[len(self._at_E[0]) :])
+
+    def _write(
+        self, key: str, values: FloatArray, matrix: csc_matrix, at: tuple[NDArray[np.intp], ...], rows: FloatArray
+    ) -> None:
+        if len(values) != len(rows):
+            raise InputError("values", values, f"the {len(rows)} values of {key}")
+        for places, data in zip(at, (matrix.data, rows), strict=True):
+            values.take(places, out=data, mode="clip")  # no place is outside: a quarter of the time
+        self._stale.add(key)
 
     def write_weights(self, h: FloatArray) -> None:
         """Renew the diagonal h (n,) >= 0."""
@@ -144,12 +153,9 @@ class PersistentQp:
             return unsolved(self.n, rows, Status.NOT_FINITE, "not called: a number is not finite", began)
         solver = self._solver
         if self._ready:
-            changed: dict[str, FloatArray | csc_matrix] = {"c": self._cost * self.g, "b": self.e}
-            changed |= {"h_l": self.low, "x_l": self.x_lower}
-            changed |= {"P": self._cost * self.matrix} if "h" in self._stale else {}
-            changed |= {"A": self._E} if "E" in self._stale else {}
-            changed |= {"G": self._C} if "C" in self._stale else {}
-            solver.update(**changed)
+            P = self._cost * self.matrix if "h" in self._stale else None
+            A, G = (matrix if key in self._stale else None for key, matrix in (("E", self._E), ("C", self._C)))
+            solver.update(P, self._cost * self.g, A, self.e, G, self.low, x_l=self.x_lower)
         else:
             h_u, x_u = np.full(len(self.low), np.inf), np.full(self.n, np.inf)
             solver.setup(
@@ -172,7 +178,7 @@ class PersistentQp:
         """Solve the numbers of now once more from nothing by another solver, judged by the same residuals."""
         from scipy import sparse
 
-        rows = sparse.vstack((self._E, self._C), format="csc")
+        rows = sparse.csc_matrix(self._rows)
         low = np.concatenate((self.x_lower, self.e, self.low))
         high = np.concatenate((np.full(self.n, np.inf), self.e, np.full(len(self.low), np.inf)))
         return other.solve(self.matrix, self.g, rows, low, high)
@@ -186,12 +192,10 @@ class PersistentQp:
     def _judged(self, solver_status: str, began: float) -> QpSolution:
         """Recompute the residuals, over their largest term and 1, of a cost its size below: units are even (class)."""
         result = self._solver.result
-        x = np.array(result.x)
-        y, s, z = result.y / self._cost, result.z_l / -self._cost, result.z_bl / -self._cost
-        multipliers = np.concatenate((z, y, s))
-        iterations = int(result.info.iter)
+        x, iterations = np.array(result.x), int(result.info.iter)
+        multipliers = np.concatenate((result.z_bl, -result.y, result.z_l)) / -self._cost
         with np.errstate(all="ignore"):
-            primal, dual, gap, error = self._residuals(x, y, s, z)
+            primal, dual, gap, error = self._residuals(x, multipliers[self.n :], multipliers[: self.n])
         spent = time.perf_counter() - began
         if not error < math.inf:
             return unsolved(self.n, len(self.e) + len(self.low), Status.NOT_CONVERGED, solver_status, began)
@@ -199,25 +203,26 @@ class PersistentQp:
         status = Status.SUCCESS if error <= self.tolerance else status
         return QpSolution(x, multipliers, status, primal, dual, gap, error, iterations, spent, solver_status)
 
-    def _residuals(self, x: FloatArray, y: FloatArray, s: FloatArray, z: FloatArray) -> tuple[float, ...]:
-        rows, bent = self._C @ x, self.h * x
-        level = self._E @ x
-        below, held = float((self.low - rows).max(initial=0.0)), float(y @ self.e) + float(s @ self.low)
-        bounded = self.x_lower > -math.inf
-        if bounded.any():
+    def _residuals(self, x: FloatArray, pushes: FloatArray, z: FloatArray) -> tuple[float, ...]:
+        """Return them for the multipliers of all rows and of the lower bounds."""
+        rows, bent, level = self._rows @ x, self.h * x, len(self.e)
+        off, stationary = self._right - rows, bent + self.g + self._transposed @ pushes
+        below, held = float(off[level:].max(initial=0.0)), float(pushes @ self._right)
+        # A multiplier of the wrong sign would push away from a bound that is not there.
+        wrong = float(pushes[level:].max(initial=0.0))
+        if self.x_lower.max() > -math.inf:
+            bounded = self.x_lower > -math.inf
             below = max(below, float((self.x_lower - x).max()))
             held += float(z[bounded] @ self.x_lower[bounded])
-        z[~bounded] = 0.0  # crumbs a solver leaves at infinite bounds: the dual residual shows them
-        # A multiplier of the wrong sign would push away from a bound that is not there.
-        wrong = max(float(s.max(initial=0.0)), float(z.max(initial=0.0)))
-        primal = max(below, float(np.abs(level - self.e).max(initial=0.0)))
-        stationary = bent + self.g + self._E_transposed @ y + self._C_transposed @ s + z
+            wrong = max(wrong, float(z[bounded].max()))
+            stationary[bounded] += z[bounded]  # crumbs a solver leaves at infinite bounds: the dual residual shows them
+        primal = max(below, float(np.abs(off[:level]).max(initial=0.0)))
         dual = max(float(np.abs(stationary).max()), wrong)
         quadratic, linear = float(x @ bent), float(x @ self.g)
         gap = abs(quadratic + linear + held)
         if not primal + dual + gap < math.inf:
             return math.inf, math.inf, math.inf, math.inf
-        size = max(1.0, float(np.abs(x).max()), float(np.abs(rows).max(initial=0.0)))
+        size = max(1.0, float(np.abs(x).max()), float(np.abs(rows[level:]).max(initial=0.0)))
         steep = float(np.abs(self.g).max())
         unit = min(1.0, max(float(self.h.max()), steep)) or 1.0  # the cost's own, where it is small
         slope, cost = max(unit, float(np.abs(bent).max()), steep), max(unit, abs(quadratic), abs(linear))

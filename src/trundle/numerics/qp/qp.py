@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import FloatArray, integer, positive
+from trundle.checks import FloatArray, array, integer, positive
 from trundle.errors import InputError, TrundleError
 from trundle.numerics.qp.backends import Matrix, ProgramBounds, RawSolution, WarmStart, backend, dense
 from trundle.numerics.qp.judging import SURE, residuals, violations, without_multipliers_at_infinity
@@ -58,7 +58,7 @@ class QuadraticProgram:
     x_upper: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        g = _clean("g", self.g, (None,))
+        g = array("g", self.g, (None,))
         n = len(g)
         H = _matrix("H", self.H, (n, n))
         A = _matrix("A", np.zeros((0, n)) if self.A is None else self.A, (None, n))
@@ -322,15 +322,9 @@ def unsolved(n: int, m: int, status: Status, solver_status: str, began: float) -
     return QpSolution(x, multipliers, status, math.inf, math.inf, math.inf, math.inf, 0, spent, solver_status)
 
 
-def _clean(key: str, value: ArrayLike, shape: tuple[int | None, ...]) -> FloatArray:
-    from trundle.checks import array
-
-    return array(key, value, shape)
-
-
 def _matrix(key: str, value: ArrayLike | csc_matrix, shape: tuple[int | None, int]) -> Matrix:
     if not _is_sparse(value):
-        return _clean(key, value, shape)
+        return array(key, value, shape)
     matrix = value.tocsc().astype(np.float64)
     wrong = any(want is not None and want != have for want, have in zip(shape, matrix.shape, strict=True))
     if wrong or not np.all(np.isfinite(matrix.data)):

@@ -16,7 +16,9 @@ from trundle.models.tree.multibody import Dynamics
 from trundle.models.tree.system import Start
 from trundle.models.tree.touching import contact_points
 from trundle.models.tree.tree import TreeModel
+from trundle.models.urdf.arm import Arm
 from trundle.numerics.space import rotation
+from trundle.plan.arm.coordinates import ArmCoordinates
 from trundle.plan.transfer.charts import chart_bounds, chart_contact, common_charts, patch_on_hand
 from trundle.plan.transfer.ends import Ends
 from trundle.plan.transfer.goal import HandInstant, goal_errors, hand_pose, make_target, names_of
@@ -49,7 +51,8 @@ class Formulation:
     target : Target
     goal : (n_x,) or None
         A state of the twin that meets the goal, where contact and orientation are given.
-    phase, reduction : the whole phase and the one without constants
+    phase, hand : the whole phase and the one without constants
+    reduction : what is planned: `hand`, or where an arm carries it the phase in the arm's joints
     problem : OptimalControlProblem
         Of the phase without constants.
     """
@@ -82,7 +85,9 @@ class Formulation:
             self.goal, self.target = rolled_goal(task, self.model, self.dynamics, self.start, self.target)
         self.phase = self._phase()
         fixed = {i: 0.0 for i in range(self.model.u.shape[0]) if i not in task.hand_limits.components(pair.d)}
-        self.reduction: Reduction = reduce_phase(self.phase, self.start, fixed, self._velocities())
+        self.hand: Reduction = reduce_phase(self.phase, self.start, fixed, self._velocities())
+        self.arm = None if task.arm is None else self._carried(task.arm)
+        self.reduction: Reduction | ArmCoordinates = self.arm or self.hand
         links = [self.reduction.link(link) for link in self.ends.links()]
         self.problem = OptimalControlProblem([self.reduction.phase], [link for link in links if link is not None])
 
@@ -143,6 +148,15 @@ class Formulation:
             u_bounds=(-bound, bound),
             open_end=task.goal.release,
         )
+
+    def _carried(self, arm: Arm) -> ArmCoordinates:
+        """Return the phase in the joints of the arm."""
+        task, k = self.task, self.dynamics.kin[0]
+        gravity, W = np.asarray(task.pair.gravity, dtype=np.float64), self.model.to_world
+        force, lever = W @ self.dynamics.forces[0], rotation(self.model.x[self._where("orientation")]) @ self.on_hand()
+        wrench = -ca.vertcat(W @ k.n * self.dynamics.moments[0] + ca.cross(lever, force), force)
+        moving = (self.model.layout, names_of(task)[1], self.start, wrench, self._velocities())
+        return ArmCoordinates(arm, gravity, self.phase, *moving, task.weights.joint_acceleration)
 
     def _velocities(self) -> list[int]:
         """Return which states are unknown at the start."""

@@ -25,17 +25,21 @@ def built_in(formulation: Formulation, kind: str, nodes: int) -> NodeTrajectory:
     quintic from start to goal, with the velocities and inputs that follow it best; for planar and geometric paths.
     """
     choice("guess", kind, KINDS)
-    reduction = formulation.reduction
+    reduction = formulation.hand
     times = np.linspace(0.0, float(np.mean(formulation.task.duration)), nodes + 1)
-    x0 = formulation.start[reduction.states]
+    x0 = reduction.start
     goal = formulation.goal
     u = np.zeros((nodes + 1, reduction.phase.nu))
     if kind == "stationary" or goal is None:
-        return NodeTrajectory(times, np.tile(x0, (nodes + 1, 1)), u)
-    if kind == "straight":
+        arc = NodeTrajectory(times, np.tile(x0, (nodes + 1, 1)), u)
+    elif kind == "straight":
         share = (times / times[-1])[:, None]
-        return NodeTrajectory(times, (1 - share) * x0 + share * goal[reduction.states], u)
-    return _smooth(formulation, times, goal)
+        arc = NodeTrajectory(times, (1 - share) * x0 + share * goal[reduction.states], u)
+    else:
+        arc = _smooth(formulation, times, goal)
+    if formulation.arm is None:
+        return arc
+    return NodeTrajectory(times, *formulation.arm.nodes(times, *reduction.full(arc.x, arc.u)))
 
 
 def perturbed(arc: NodeTrajectory, formulation: Formulation, sigma: float, seed: int) -> NodeTrajectory:
@@ -48,6 +52,7 @@ def perturbed(arc: NodeTrajectory, formulation: Formulation, sigma: float, seed:
     x = arc.x + sigma * rng.normal(size=arc.x.shape)
     x[0] = arc.x[0]
     bound = formulation.reduction.phase.u_bounds[1]
+    bound = np.where(np.isfinite(bound), bound, 1.0)
     return NodeTrajectory(arc.times, x, arc.u + sigma * rng.normal(size=arc.u.shape) * bound)
 
 
@@ -59,14 +64,13 @@ def from_plan(formulation: Formulation, plan: Plan) -> NodeTrajectory:
     InputError
         If its states are others.
     """
-    model, reduction = formulation.model, formulation.reduction
+    model = formulation.model
     if plan.states.shape[1] != model.x.shape[0] or plan.inputs.shape[1] != model.u.shape[0]:
         raise InputError("guess", plan.states.shape, f"a plan with {model.x.shape[0]} states, as this task's pair has")
     if plan.atlas != formulation.atlas:
         raise InputError("guess", plan.atlas, f"a plan on the charts {formulation.atlas} of this task")
-    return NodeTrajectory(
-        plan.times - plan.times[0], plan.states[:, reduction.states], plan.inputs[:, reduction.inputs]
-    )
+    times = plan.times - plan.times[0]
+    return NodeTrajectory(times, *formulation.reduction.nodes(times, plan.states, plan.inputs))
 
 
 def _smooth(formulation: Formulation, times: FloatArray, goal: FloatArray) -> NodeTrajectory:
@@ -74,10 +78,10 @@ def _smooth(formulation: Formulation, times: FloatArray, goal: FloatArray) -> No
 
     Rates of configurations are linear in velocities, those of velocities affine in inputs.
     """
-    reduction, phase = formulation.reduction, formulation.reduction.phase
+    reduction, phase = formulation.hand, formulation.hand.phase
     velocity = _velocities(formulation)
     q, v = np.flatnonzero(~velocity), np.flatnonzero(velocity)
-    x0, x1 = formulation.start[reduction.states], goal[reduction.states]
+    x0, x1 = reduction.start, goal[reduction.states]
     s = times / times[-1]
     blend = s**3 * (10 - 15 * s + 6 * s * s)
     slope = 30 * s * s * (1 - s) ** 2 / times[-1]
@@ -127,4 +131,4 @@ def _velocities(formulation: Formulation) -> np.ndarray:
     full = np.zeros(formulation.model.x.shape[0], dtype=bool)
     for name, where in formulation.model.layout.items():
         full[where] = name.endswith((".twist", ".relative_velocity", ".velocity", ".angular_velocity"))
-    return full[formulation.reduction.states]
+    return full[formulation.hand.states]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
@@ -10,7 +10,9 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.errors import SimulationError
 from trundle.models.tree.touching import touch_function
+from trundle.models.urdf.arm_numbers import JOINT_USE
 from trundle.numerics.nlp.nlp import ProgramSolution
+from trundle.plan.arm.demands import recorded
 from trundle.plan.transcription.transcription import NodeTrajectory
 from trundle.plan.transfer.formulation import Formulation
 from trundle.plan.transfer.goal import ERRORS, RATES, names_of
@@ -120,6 +122,10 @@ def _replayed(
     difference = np.linalg.norm(in_run - on_hand)
     residuals["replay_position_difference"] = float(difference)
     residuals |= _worse(residuals, _use_of_run(formulation, run))
+    if formulation.arm is not None:
+        motion = formulation.arm.motion(run, dense.times, dense.x, dense.u)
+        residuals |= motion.use() | motion.margins() | {"joint_position_error": motion.missed}
+        run = recorded(replace(run, metadata=dict(run.metadata) | {"nearest_limit": motion.worst()}), motion)
     return run, reference
 
 
@@ -142,6 +148,8 @@ def _held(
     for name in ("friction_use", "torsional_use"):
         if not residuals[name] <= 1.0:
             return Status.INFEASIBLE, f"{name} is {residuals[name]:.4g}"
+    if not all(value <= 1.0 for name, value in residuals.items() if name in JOINT_USE):
+        return Status.INFEASIBLE, str(trajectory.metadata["nearest_limit"])
     return Status.SUCCESS, ""
 
 
@@ -211,7 +219,7 @@ def start_fault(formulation: Formulation) -> str:
     if formulation.task.start_velocities == "free":
         return ""
     phase = formulation.reduction.phase
-    x0 = formulation.start[formulation.reduction.states]
+    x0 = formulation.reduction.start
     outside = np.flatnonzero((x0 < phase.x_bounds[0] - 1e-9) | (x0 > phase.x_bounds[1] + 1e-9))
     if outside.size:
         i = int(outside[0])
@@ -249,7 +257,13 @@ def _no_input(formulation: Formulation, x0: FloatArray) -> str:
     found = np.asarray(least(x0=[*np.zeros(phase.nu), float(np.max(outside(np.zeros(phase.nu))))], **bounds)["x"])
     left = outside(found.ravel()[:-1])
     worst = int(np.argmax(left))
-    return f"no input keeps the limit '{names[worst]}' at the start" if left[worst] > 1e-6 else ""
+    if left[worst] <= 1e-6:
+        return ""
+    value = np.asarray(path(x0, found.ravel()[:-1])).ravel()
+    # Least is the largest of all: what is nearly as far outside stands in the way as well.
+    rows = {names[i]: i for i in np.flatnonzero(left > left[worst] / 2)} | {names[worst]: worst}
+    kept = [f"'{name}' ({value[i]:.4g}, from {lower[i]:.4g} to {upper[i]:.4g})" for name, i in rows.items()]
+    return f"no input keeps the limit {' and '.join(kept)} at the start"
 
 
 def _slip(formulation: Formulation) -> float:
@@ -260,4 +274,8 @@ def _slip(formulation: Formulation) -> float:
 
 def _state_name(formulation: Formulation, number: int) -> str:
     full = int(formulation.reduction.states[number])
+    if formulation.arm is not None and full < 0:
+        joints = formulation.arm.arm.joints
+        what = "joint" if number < len(joints) else "the rate of joint"
+        return f"{what} {joints[number if number < len(joints) else number - len(formulation.arm.states)]}"
     return next(f"{k}[{full - w.start}]" for k, w in formulation.model.layout.items() if w.start <= full < w.stop)

@@ -24,6 +24,8 @@ class Reduction:
         Which entries of the full x and u those are.
     x, u : (n_x,), (n_u,)
         Full state and input with the constants at their values, 0 elsewhere.
+    start : (n,)
+        The states that are left, at the start.
     """
 
     phase: Phase
@@ -31,12 +33,17 @@ class Reduction:
     inputs: np.ndarray
     x: FloatArray
     u: FloatArray
+    start: FloatArray
 
     def full(self, states: FloatArray, inputs: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return full states (N, n_x) and inputs (N, n_u) from reduced ones."""
         x, u = np.tile(self.x, (len(states), 1)), np.tile(self.u, (len(inputs), 1))
         x[:, self.states], u[:, self.inputs] = states, inputs
         return x, u
+
+    def nodes(self, times: FloatArray, x: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return reduced states and inputs from full ones."""
+        return x[:, self.states], u[:, self.inputs]
 
     def link(self, link: PhaseLinkage) -> PhaseLinkage | None:
         """Return a link of the full phase's ends in symbols of the reduced one, or None where it says nothing."""
@@ -80,7 +87,7 @@ def reduce_phase(
     kept = np.array([i for i in range(phase.nx) if i not in constant], dtype=np.intp)
     x_fixed, u_fixed = np.array(x0), np.array(u0)
     x_fixed[kept], u_fixed[free_u] = 0.0, 0.0
-    return _reduced(phase, kept, free_u, x_fixed, u_fixed)
+    return Reduction(_reduced(phase, kept, free_u, x_fixed, u_fixed), kept, free_u, x_fixed, u_fixed, x0[kept])
 
 
 def _with_constants(phase: Phase, constant: Sequence[int], x0: FloatArray, held: Mapping[int, float]) -> ca.SX:
@@ -99,7 +106,7 @@ def _filled(symbol: ca.SX, where: np.ndarray, values: FloatArray) -> ca.SX:
     return full
 
 
-def _reduced(phase: Phase, kept: np.ndarray, free_u: np.ndarray, x_fixed: FloatArray, u_fixed: FloatArray) -> Reduction:
+def _reduced(phase: Phase, kept: np.ndarray, free_u: np.ndarray, x_fixed: FloatArray, u_fixed: FloatArray) -> Phase:
     x, u = ca.SX.sym("x", len(kept)), ca.SX.sym("u", len(free_u))
     full_x, full_u = _filled(x, kept, x_fixed), _filled(u, free_u, u_fixed)
 
@@ -110,7 +117,7 @@ def _reduced(phase: Phase, kept: np.ndarray, free_u: np.ndarray, x_fixed: FloatA
         found = [replace(c, expression=inside(c.expression)) for c in conditions]
         return [c for c in (_without_constants(c) for c in found) if c is not None]
 
-    smaller = Phase(
+    return Phase(
         name=phase.name,
         x=x,
         u=u,
@@ -125,7 +132,6 @@ def _reduced(phase: Phase, kept: np.ndarray, free_u: np.ndarray, x_fixed: FloatA
         u_bounds=(phase.u_bounds[0][free_u], phase.u_bounds[1][free_u]),
         open_end=phase.open_end,
     )
-    return Reduction(smaller, kept, free_u, x_fixed, u_fixed)
 
 
 def _without_constants(condition: Condition) -> Condition | None:

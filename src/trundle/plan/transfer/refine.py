@@ -12,6 +12,7 @@ import numpy as np
 from trundle.checks import FloatArray, array, choice, integer, non_negative
 from trundle.errors import InputError
 from trundle.numerics.nlp.nlp import Iterate, ProgramSolution, solve
+from trundle.plan.arm.demands import joint_demands
 from trundle.plan.transcription.transcription import MOST_NODES, NodeTrajectory, Transcription
 from trundle.plan.transfer.formulation import Formulation
 from trundle.plan.transfer.guess import KINDS, built_in, from_plan, perturbed
@@ -31,6 +32,7 @@ STALLED = 1e-5
 """Violation (as in `Iterate`) below which a solver is left alone."""
 _FAR = 5.0
 """Times SIGMA on belts: about a straight roll a hand that only tilts has no yaw to first order, and solvers crawl."""
+FirstGuess = str | Plan | NodeTrajectory | Path | None
 _REFUSALS = 2
 _FEWEST = 8
 _SHARE = 0.3
@@ -40,7 +42,7 @@ _SPLIT = 4
 def plan(
     task: Transfer,
     *,
-    guess: str | Plan | NodeTrajectory | Path | None = None,
+    guess: FirstGuess = None,
     nodes: int = 25,
     method: str = "hermite-simpson",
     position_tolerance: float = 1e-4,
@@ -65,7 +67,7 @@ def plan(
     ----------
     task : Transfer
     guess : "stationary", "straight", "smooth", Plan, NodeTrajectory or file of `Plan.save`, optional
-        Default: smooth, from start to goal. A plan is gone on from where it ended, on its own mesh.
+        Default: smooth; with an arm the plan without it. A plan is gone on from where it ended, on its own mesh.
     nodes, method : int; "hermite-simpson", "trapezoid" or "shooting"
         Intervals of the first mesh, and how they are made equations.
     position_tolerance, rotation_tolerance, velocity_tolerance, angular_velocity_tolerance : m, rad, m/s, rad/s
@@ -95,12 +97,31 @@ def plan(
         None if save is None else Path(save), progress, time_limit, compile, dict(options or {}),
     )  # fmt: skip
     formulation, count = Formulation(task), integer("nodes", nodes, minimum=2, maximum=MOST_NODES)
-    return Planner(formulation, settings).run(_guesses(formulation, guess, count, sigma, settings))
+    return _planned(formulation, guess, count, sigma, settings)
+
+
+def _planned(formulation: Formulation, guess: FirstGuess, nodes: int, sigma: float, settings: Settings) -> Plan:
+    """Plan, with an arm first without it: there the plan with it begins, and that one says what the arm cannot do."""
+    if formulation.arm is None or guess is not None or start_fault(formulation):
+        return Planner(formulation, settings).run(_guesses(formulation, guess, nodes, sigma, settings))
+    begin = clock.perf_counter()
+    hand = Formulation(replace(formulation.task, arm=None))
+    free = Planner(hand, replace(settings, save=None)).run(_guesses(hand, None, nodes, sigma, settings))
+    if not free.success:
+        return replace(free, message=f"without the arm, too: {free.message}" if free.message else "")
+    left = settings.time_limit and max(settings.time_limit - (clock.perf_counter() - begin), 1e-3)
+    planner = Planner(formulation, replace(settings, time_limit=left))
+    found = planner.run(_guesses(formulation, free, nodes, sigma, settings))
+    found = replace(found, history=[*free.history, *found.history])
+    if found.status in (Status.SUCCESS, Status.INTERRUPTED) or free.trajectory is None:
+        return found
+    demands = joint_demands(formulation.arm.arm, free.trajectory, formulation.arm.start[: formulation.arm.n])
+    return replace(found, message=f"{found.message}; moved as without the arm, {demands.beyond()}")
 
 
 def _guesses(
     formulation: Formulation,
-    guess: str | Plan | NodeTrajectory | Path | None,
+    guess: FirstGuess,
     nodes: int,
     sigma: float,
     settings: Settings,

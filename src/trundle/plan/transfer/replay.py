@@ -29,13 +29,15 @@ _STEP = 1e-3
 class Dense:
     """An accurate motion in rolling coordinates: times (n,), full states (n, n_x) and inputs (n, n_u) of the twin.
 
-    ``starts`` (N + 1,) says which samples are the nodes.
+    ``starts`` (N + 1,) says which samples are the nodes; `x` and `u` are the states and inputs that are planned.
     """
 
     times: FloatArray
     states: FloatArray
     inputs: FloatArray
     starts: np.ndarray
+    x: FloatArray
+    u: FloatArray
 
 
 class Replayer:
@@ -58,7 +60,7 @@ class Replayer:
         u = arc.at(times).u
         x = _integrated(self._step, arc.x[0], times, u)
         states, inputs = self.formulation.reduction.full(x, u)
-        return Dense(times, states, inputs, starts)
+        return Dense(times, states, inputs, starts, x, u)
 
     def local_errors(self, arc: NodeTrajectory, lengths: FloatArray) -> FloatArray:
         """Return the error (N,) each interval of the transcription adds: its end state against an accurate one's.
@@ -77,8 +79,11 @@ class Replayer:
     def simulated(self, arc: NodeTrajectory) -> Trajectory:
         """Return the run of the user's own pair, in the user's coordinates, under the inputs of `arc`."""
         task = self.formulation.task
-        _, u = self.formulation.reduction.full(arc.x, arc.u)
-        motion = SampledMotion(arc.times, u)
+        if self.formulation.arm is None:
+            motion = SampledMotion(arc.times, self.formulation.reduction.full(arc.x, arc.u)[1])
+        else:  # the joints' accelerations are linear between nodes, those of the hand are not
+            dense = self.dense(arc)
+            motion = SampledMotion(dense.times, dense.inputs)
         if self._system is None:
             base = replace(task.pair.base, motion=motion)
             pair = replace(task.pair, base=base, on_slip="ignore", on_separation="ignore")

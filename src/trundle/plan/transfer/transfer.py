@@ -15,6 +15,7 @@ from trundle.models.hand_freedoms import hand_freedoms
 from trundle.models.rigid_body import Hand
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.tree.system import Start
+from trundle.models.urdf.arm import Arm
 from trundle.parameters import NonNegative, Positive, PositiveFraction, Range, check_parameters, parameter
 
 if TYPE_CHECKING:
@@ -200,6 +201,8 @@ class Weights:
         Of the hand's turn away from the start (rad).
     duration : float
         Of the duration over the mean of its bounds, where it is free: least time.
+    joint_acceleration : float
+        Of an arm's joint accelerations over their largest rates / duration: what the hand's motion leaves free.
 
     Examples
     --------
@@ -212,6 +215,7 @@ class Weights:
     hand_rate: NonNegative = parameter(0.0, "the hand's twist")
     tilt: NonNegative = parameter(0.0, "turn of the hand away from its start")
     duration: NonNegative = parameter(0.0, "a free duration over the mean of its bounds")
+    joint_acceleration: NonNegative = parameter(1e-3, "an arm's joint accelerations over largest rate / duration")
 
     def __post_init__(self) -> None:
         check_parameters(self, "weights.")
@@ -249,6 +253,8 @@ class Transfer:
     hand_limits, contact_limits, weights : or mappings of their fields
     start_velocities : "given" or "free"
         Free: what the hand's twist and the object's rolling are at the start is for the plan to say.
+    arm : Arm, optional
+        What carries the hand, in space: the ranges, rates and torques of its joints are limits of the plan.
 
     Raises
     ------
@@ -271,6 +277,7 @@ class Transfer:
     contact_limits: ContactLimits = field(default_factory=ContactLimits)
     weights: Weights = field(default_factory=Weights)
     start_velocities: Literal["given", "free"] = parameter("given", "whether the plan may choose those of the start")
+    arm: Arm | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.pair, RollingPair) or not isinstance(self.pair.base, Hand):
@@ -298,6 +305,18 @@ class Transfer:
         object.__setattr__(self, "duration", (float(low), float(high)))
         self.hand_limits.components(self.pair.d)
         choice("start_velocities", self.start_velocities, ("given", "free"))
+        self._check_arm()
+
+    def _check_arm(self) -> None:
+        if self.arm is None:
+            return
+        if not isinstance(self.arm, Arm):
+            raise InputError("arm", self.arm, "an Arm, or None")
+        if self.pair.d == 2:
+            raise InputError("arm", self.arm, "left out in the plane")
+        if len(self.hand_limits.components(3)) < 6:
+            allowed = "'all' where an arm carries the hand: its joints say how it moves"
+            raise InputError("hand_limits.freedoms", self.hand_limits.freedoms, allowed)
 
     @property
     def d(self) -> int:

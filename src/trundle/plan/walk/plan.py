@@ -11,6 +11,7 @@ import numpy as np
 
 from trundle.checks import FloatArray, array, integer
 from trundle.errors import InputError
+from trundle.models.robots.avatar_feet import TOE
 from trundle.records.sealed import load_arrays, reading, save_arrays, typed
 from trundle.status import Status
 
@@ -34,10 +35,11 @@ class WalkPlan:
     acceleration : (N, n)
         d nu/dt.
     torque : (N, n - 6) N m
-    force, moment, point : (N, 2, 3) N, N m, m
-        On the left and the right foot, world, at the middle of the interval: the force at ``point`` and the moment
-        about it (zero of a rolling sole).
-    standing : (N, 2) bool
+        Of the joints' motors; `springs` come on top.
+    force, moment, point : (N, C, 3) N, N m, m
+        On the left and the right foot (C = 2; of feet with toes C = 4, those between them), world, at the middle of
+        the interval: the force at ``point`` and the moment about it (zero of a rolling sole).
+    standing : (N, C) bool
         Whether the left, the right foot stands.
     phase : (N,) int
         Number of the name in `phases`.
@@ -79,6 +81,13 @@ class WalkPlan:
     def stretch(self) -> list[float]:
         """Factors (3,) of the rolling sole's semi-axes, which `Gait.stretch` left to the plan."""
         return self.statistics.get("stretch", [1.0] * 3)
+
+    @property
+    def springs(self) -> FloatArray:
+        """Torques (N, n - 6) of springs and dampers at the joints, N m, at the middles of the intervals."""
+        stiffness, damping = np.array(self.settings.get("springs", np.zeros((2, len(self.joints)))))
+        q, nu = ((nodes[1:, 6:] + nodes[:-1, 6:]) / 2 for nodes in (self.q, self.nu))
+        return -stiffness * q - damping * nu
 
     @property
     def duration(self) -> float:
@@ -155,10 +164,10 @@ def _checked(data: Mapping[str, FloatArray], phases: tuple[str, ...], joints: tu
     for key, names in (("phases", phases), ("joints", joints)):
         if not all(isinstance(name, str) for name in names):
             raise InputError(key, names, "texts")
-    N, n = len(data["times"]) - 1, len(joints) + 6
-    shapes: dict[str, tuple[int | None, ...]] = dict.fromkeys(("force", "moment", "point"), (N, 2, 3))
+    N, n, C = len(data["times"]) - 1, len(joints) + 6, 4 if f"left_{TOE}" in joints else 2
+    shapes: dict[str, tuple[int | None, ...]] = dict.fromkeys(("force", "moment", "point"), (N, C, 3))
     shapes |= {"times": (N + 1,), "q": (N + 1, n), "nu": (N + 1, n), "acceleration": (N, n), "torque": (N, n - 6)}
-    shapes |= {"standing": (N, 2), "phase": (N,), "mirror": (n, n), "gravity": (3,), "z": (None,), "dual": (None,)}
+    shapes |= {"standing": (N, C), "phase": (N,), "mirror": (n, n), "gravity": (3,), "z": (None,), "dual": (None,)}
     given = {name: data[name] for name in shapes if name != "mirror" or name in data}
     floats = {name: array(name, v.view(np.uint8) if v.dtype == bool else v, shapes[name]) for name, v in given.items()}
     for key, most in (("standing", 1), ("phase", len(phases) - 1)):

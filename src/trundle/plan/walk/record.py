@@ -17,7 +17,7 @@ from trundle.models.robots.avatar import Avatar, AvatarFoot
 from trundle.models.robots.body_shapes import avatar_scene
 from trundle.plan.walk.plan import WalkPlan, repeat
 from trundle.problems.soles import FlatSole
-from trundle.problems.walking import SIDES, Walking
+from trundle.problems.walking import Walking
 from trundle.records import ROBOT, Trajectory, make_dataset
 from trundle.status import Status
 
@@ -29,7 +29,7 @@ _LOCKED = 1e-6
 def record_walk(walking: Walking, plan: WalkPlan, steps: int) -> Trajectory:
     """Return the trajectory of `steps` periods of a plan at its nodes; forces and torques are those that follow.
 
-    Contacts are the feet, ``left`` and ``right``.
+    Contacts are the feet, ``left`` and ``right``, and their toes; torques are those of motors and springs.
     """
     if "stretch" in plan.statistics:
         walking = Walking(walking.avatar.stretched(plan.stretch), replace(walking.gait, stretch=None))
@@ -40,7 +40,7 @@ def record_walk(walking: Walking, plan: WalkPlan, steps: int) -> Trajectory:
     names = [body.name for body in scene]
     found = [np.array(value).T for value in _kinematics(walking, names).map(len(whole.q))(whole.q.T, whole.nu.T)]
     com, com_velocity, base_velocity, base_omega, feet, energy, places, turns = found
-    feet = feet.reshape(len(feet), 2, 8)
+    feet = feet.reshape(len(feet), len(walking.soles), 8)
     force = whole.force[held]
     point, moment = feet[:, :, :3].copy(), np.zeros_like(force)
     if isinstance(walking.sole, FlatSole):
@@ -50,7 +50,7 @@ def record_walk(walking: Walking, plan: WalkPlan, steps: int) -> Trajectory:
         "com_velocity": com_velocity,
         "joint_position": whole.q[:, 6:],
         "joint_velocity": whole.nu[:, 6:],
-        "joint_torque": whole.torque[held],
+        "joint_torque": (whole.torque + whole.springs)[held],
         "base_position": whole.q[:, :3],
         "base_quaternion": turn.as_quat(scalar_first=True),
         "base_velocity": base_velocity,
@@ -65,7 +65,9 @@ def record_walk(walking: Walking, plan: WalkPlan, steps: int) -> Trajectory:
         "body_position": places.reshape(len(places), -1, 3),
         "body_quaternion": _quaternions(turns.reshape(len(turns), -1, 3, 3)),
     }
-    dataset = make_dataset(ROBOT, whole.times, arrays, bodies=names, contacts=SIDES, joints=walking.joints)
+    dataset = make_dataset(
+        ROBOT, whole.times, arrays, bodies=names, contacts=list(walking.soles), joints=walking.joints
+    )
     return Trajectory(dataset, plan.status, feasible(plan), _metadata(walking, plan, steps), scene)
 
 
@@ -98,10 +100,11 @@ def walk_of(run: Trajectory) -> WalkPlan:
     nu = np.hstack([run["base_velocity"][: count + 1], rates, run["joint_velocity"][: count + 1]])
     names = list(dict.fromkeys(str(name) for name in run["phase"][:count]))
     phase = np.array([names.index(str(name)) for name in run["phase"][:count]])
-    standing = np.array([[side in walk["standing"][names[int(k)]] for side in SIDES] for k in phase])
+    contacts = [str(name) for name in run["contact"]]
+    standing = np.array([[contact in walk["standing"][names[int(k)]] for contact in contacts] for k in phase])
     mirror = walk["mirror"]
     h = np.diff(times)[:, None]
-    return WalkPlan(
+    plan = WalkPlan(
         times=times,
         q=q,
         nu=nu,
@@ -118,8 +121,9 @@ def walk_of(run: Trajectory) -> WalkPlan:
         gravity=np.array(run.metadata["physics"]["gravity"]),
         status=run.status,
         statistics=walk["statistics"],
-        settings={key: walk[key] for key in ("gait", "sex", "mass", "height")},
+        settings={key: walk[key] for key in ("gait", "sex", "mass", "height", "springs") if key in walk},
     )
+    return replace(plan, torque=plan.torque - plan.springs)
 
 
 def _angle_rates(angles: FloatArray, omega: FloatArray) -> FloatArray:
@@ -144,10 +148,10 @@ def _kinematics(walking: Walking, names: Sequence[str]) -> ca.Function:
         com, velocity = com + body.mass * at.p, velocity + body.mass * at.v
     total = sum(body.mass for body in model.bodies)
     feet = []
-    for side in SIDES:
-        motion = model.motions[f"{side}_foot"]
-        probe = walking.soles[side].probe(motion)
-        feet += [probe.p, probe.v, ca.mmin(walking.soles[side].clearance(motion)), motion.p[0]]
+    for contact, sole in walking.soles.items():
+        motion = model.motions[f"{contact}_foot"]
+        probe = sole.probe(motion)
+        feet += [probe.p, probe.v, ca.mmin(sole.clearance(motion)), motion.p[0]]
     base = model.motions[walking.avatar.robot.base]
     links = {link.name: link for link in walking.avatar.robot.links}
     motions = [model.motions[name] for name in names]
@@ -212,6 +216,7 @@ def _metadata(walking: Walking, plan: WalkPlan, steps: int) -> dict[str, Any]:
             "steps": steps,
             "sole": _sole(avatar.foot, walking.gait.sole),
             "right_sole": _sole(avatar.feet["right"], walking.gait.sole),
+            **({} if avatar.toes is None else {"toe_sole": _sole(avatar.toes.foot, walking.gait.sole)}),
             "mirror": None if plan.mirror is None else plan.mirror.tolist(),
             "standing": {support.name: list(support.stances) for support in walking.supports},
             "duration": plan.duration,

@@ -18,15 +18,19 @@ from trundle.plan.walk.measured import fitted_guess
 from trundle.plan.walk.plan import WalkPlan
 from trundle.problems.gait import Gait
 from trundle.problems.landing import SPAN
-from trundle.problems.walking import SIDES, Walking
+from trundle.problems.walking import Walking
 from trundle.status import Status
 
 Impact = dict[str, str | float | dict[str, list[list[float]]]]
 Statistics = dict[str, float | str | list[float] | list[Impact]]
 TOLERANCE = 1e-7
-OPTIONS = {"mumps_pivot_order": 5, "mumps_permuting_scaling": 0, "mumps_scaling": 0, "constr_viol_tol": 1e-9}
-"""METIS: a fourth of the time of MUMPS' own choice. The equations are scaled; with MUMPS' scaling as well steps are so
-wrong that fine grids and torques alone do not converge. Forces count in weights: 1e-9 of one is 1e-6 N."""
+OPTIONS = {
+    "mumps_pivot_order": 5, "mumps_permuting_scaling": 0, "mumps_scaling": 0, "mumps_mem_percent": 100,
+    "constr_viol_tol": 1e-9,
+}  # fmt: skip
+"""METIS: a fourth of the time of MUMPS' own choice. Ten times the memory needed is a tenth slower than twice. The
+equations are scaled; with MUMPS' scaling as well steps are so wrong that fine grids and torques alone do not converge.
+Forces count in weights: 1e-9 of one is 1e-6 N."""
 _PUSHES = ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac", "mult_bound_push")
 _NEIGHBOUR = {"mu_strategy": "adaptive", **{f"warm_start_{push}": 1e-2 for push in _PUSHES}}
 """A neighbour's bounds are hit elsewhere: closer to them the solver takes half as many iterations again."""
@@ -97,7 +101,8 @@ def transcribe(walking: Walking) -> Transcription:
 def meshes(walking: Walking) -> list[FloatArray]:
     """Return the even mesh of each phase."""
     single, double = walking.gait.intervals
-    counts = [single if len(support.stances) == 1 else double for support in walking.supports]
+    shares = [support.swing for support in walking.supports]
+    counts = [double if share is None else max(2, round(single * (share[1] - share[0]))) for share in shares]
     return [np.linspace(0.0, 1.0, count + 1) for count in counts]
 
 
@@ -107,7 +112,7 @@ def crude_guess(walking: Walking) -> list[NodeTrajectory]:
     single, double = (float(np.clip(t, *b)) for t, b in ((0.45, gait.single), (0.1, gait.double)))
     step = single + double
     for support, mesh in zip(walking.supports, meshes(walking), strict=True):
-        times = mesh * (single if len(support.stances) == 1 else double)
+        times = mesh * (double if support.swing is None else single * (support.swing[1] - support.swing[0]))
         shares = (begin + times) / step
         q = np.array([_posture(walking, s) for s in shares])
         nu = np.array([(_posture(walking, s + 1e-4) - _posture(walking, s - 1e-4)) / (2e-4 * step) for s in shares])
@@ -145,7 +150,7 @@ def neighbour(walking: Walking, plan: WalkPlan) -> list[NodeTrajectory]:
         raise InputError(
             "guess", plan.settings.get("gait", {}).get("sole"), f"a plan with the sole {walking.gait.sole}"
         )
-    arcs, places = [], walking.places()
+    arcs, places, contacts = [], walking.places(), list(walking.soles)
     for number, support in enumerate(walking.supports):
         within = np.flatnonzero((plan.phase == number) & (np.diff(plan.times) > 0))
         nodes = np.append(within, within[-1] + 1)
@@ -160,7 +165,7 @@ def neighbour(walking: Walking, plan: WalkPlan) -> list[NodeTrajectory]:
         for side, mode in support.stances.items():
             where = places[f"force-{side}-{mode}"]
             points = len(walking.stances[side, mode].points)
-            share = plan.force[within, SIDES.index(side)] / walking.weight / points
+            share = plan.force[within, contacts.index(side)] / walking.weight / points
             u[:, where] = np.tile(share, (1, points))
         arcs.append(NodeTrajectory(times, x, u))
     return arcs
@@ -178,7 +183,7 @@ def _noisy(arcs: list[NodeTrajectory], walking: Walking, sigma: float, seed: int
 
 def _unpacked(walking: Walking, made: Transcription, solution: ProgramSolution, built: float) -> WalkPlan:
     arcs, places, n = made.unpack(solution.z), walking.places(), walking.n
-    points = _points(walking)
+    points, contacts = _points(walking), list(walking.soles)
     parts: dict[str, list[FloatArray]] = {name: [] for name in ("times", "q", "nu", "acceleration", "torque")}
     act: dict[str, list[FloatArray]] = {name: [] for name in ("force", "moment", "point", "standing", "phase")}
     begin = 0.0
@@ -194,21 +199,22 @@ def _unpacked(walking: Walking, made: Transcription, solution: ProgramSolution, 
         parts["acceleration"].append(arc.u[held][:, places["acceleration"]])
         parts["torque"].append(arc.u[held][:, places["torque"]] * walking.references)
         middle = (x[1:] + x[:-1]) / 2
-        wrench = {name: np.zeros((len(arc.u), 2, 3)) for name in ("force", "moment", "point")}
+        wrench = {name: np.zeros((len(arc.u), len(contacts), 3)) for name in ("force", "moment", "point")}
         for side, mode in support.stances.items():
-            i = SIDES.index(side)
+            i = contacts.index(side)
             given = walking.weight * arc.u[:, places[f"force-{side}-{mode}"]]
             found = points[side, mode].map(len(middle))(middle.T, given.T)
             for name, value in zip(("force", "moment", "point"), found, strict=True):
                 wrench[name][:, i] = np.array(value).T
         for name, value in wrench.items():
             act[name].append(value[held])
-        stands = np.array([side in support.stances for side in SIDES])
+        stands = np.array([side in support.stances for side in contacts])
         act["standing"].append(np.tile(stands, (len(held), 1)))
         act["phase"].append(np.full(len(held), number))
         begin = times[-1]
     gait = asdict(walking.gait) | {"torques": dict(walking.gait.torques)}
     settings = {"gait": gait, "sex": walking.avatar.sex, "mass": walking.avatar.mass, "height": walking.avatar.height}
+    settings |= {} if walking.avatar.toes is None else {"springs": walking.springs.tolist()}
     return WalkPlan(
         **{name: np.concatenate(values) for name, values in (parts | act).items()},
         phases=tuple(support.name for support in walking.supports),

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from trundle.errors import InputError
+from trundle.scenarios.overrides import split
 from trundle.scenarios.problems import Toml
 
 Row = dict[str, Toml]
 """A run of a sweep as a row of its table."""
 
 MOST_RUNS = 1_000_000
-_KEY = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 _FORM = "of the form table.key=a:b:n or table.key=v1,v2,..."
 
 
@@ -52,10 +52,7 @@ class Axis:
         InputError
             If it is not of that form.
         """
-        key, equals, given = text.partition("=")
-        key, given = key.strip(), given.strip()
-        if not equals or not _KEY.fullmatch(key):
-            raise InputError("--over", text, _FORM)
+        key, given = split("--over", text, _FORM)
         words = given.split(":")
         if len(words) == 3 and not given.startswith(('"', "'", "[", "{")):
             return cls._range(key, given, *map(_number, words))

@@ -12,7 +12,7 @@ from trundle.checks import FloatArray
 from trundle.geometry import Dish, Tube
 from trundle.geometry.chart import Chart
 from trundle.geometry.shape import Shape
-from trundle.numerics.compiled import batched
+from trundle.numerics.compiled.batch import batched
 
 _SAFETY = 0.95
 _GRID = {2: 2001, 3: 61}

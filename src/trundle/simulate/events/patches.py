@@ -7,7 +7,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.laws import SEPARATED
 from trundle.models.tree.system import ContactSystem
-from trundle.models.tree.touching import contact_points, face_below, lies_flat, may_touch, touch_function
+from trundle.models.tree.touching import face_below, gap_of, lies_flat, may_touch, touch_function
 from trundle.simulate.mode import Mode
 
 _AT_ONCE, _APPROACHES = 1e-9, 1e-9
@@ -34,6 +34,4 @@ def _lands(system: ContactSystem, mode: Mode, x: FloatArray, contact: int) -> bo
     _, v, n, *_ = (np.asarray(value) for value in touch_function(system, mode.atlas, contact)(x))
     if float(n.ravel() @ v.ravel()) > -_APPROACHES:
         return False
-    R, p = system.relative_pose(x, contact, mode.atlas)
-    on_A, on_B, normal = contact_points(system, mode.atlas, x, contact)
-    return float(normal @ (p + R @ on_A - on_B)) < _AT_ONCE
+    return gap_of(system, x, contact) < _AT_ONCE

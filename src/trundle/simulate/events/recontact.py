@@ -68,6 +68,5 @@ def recontact(
             return phase.margin_values(t, state_at(t), p)[name] + DEPTH
 
         instant = crossing(above, begin, done.t_end)
-        contact = [contact_pair.contact for contact_pair in system.contact_pairs].index(name.split(".", 1)[0])
-        found.append((instant, Event(contact, "gap")))
+        found.append((instant, Event(system.number(name), "gap")))
     return min(found, key=lambda one: one[0], default=None)

@@ -32,12 +32,6 @@ def slip_and_spin(
     return n, v - n * float(n @ v), float(spin[0, 0])
 
 
-def normal_speed(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int) -> float:
-    """Return the speed (m/s) at which the gap of a contact opens."""
-    _, velocity, n, *_ = (np.asarray(v) for v in touch_function(system, atlas, contact)(x))
-    return float(n.ravel() @ velocity.ravel())
-
-
 def impact_at(
     system: ContactSystem,
     atlas: Atlas,

@@ -5,11 +5,3 @@
 MuJoCo, with terrain, obstacles and a box; other robots write their own model with `mjcf`. MuJoCo itself is loaded when
 the first model is made.
 """
-
-from __future__ import annotations
-
-from trundle.simulate.mujoco.plant import Fall, MujocoPlant, PlantRun, PlantView
-from trundle.simulate.mujoco.pushes import Action, ForcePulse
-from trundle.simulate.mujoco.sensors import Sensors
-
-__all__ = ["Action", "Fall", "ForcePulse", "MujocoPlant", "PlantRun", "PlantView", "Sensors"]

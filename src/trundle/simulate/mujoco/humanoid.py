@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from trundle.checks import FloatArray, array, number, positive
+from trundle.checks import ArrayField, Converted, FloatArray, array, number, positive, vector
 from trundle.models.robots.capsules import Capsule
 from trundle.models.robots.ends import Pad, Sole
 from trundle.models.robots.humanoid import Humanoid
 from trundle.models.robots.obstacles import Obstacle
 from trundle.models.robots.terrain import Terrain
 from trundle.numerics.rotations import quaternion_of, rotation_of, rotation_rpy
-from trundle.parameters import NonNegative, Period, Positive, PositiveFraction, check_parameters, parameter
+from trundle.parameters import Checked, NonNegative, Period, Positive, PositiveFraction, check_parameters, parameter
 from trundle.simulate.mujoco.mjcf import (
     GeomContact,
     add_geom,
@@ -44,7 +45,7 @@ _PAD_IMPEDANCE = (0.99, 0.995, 0.001, 0.5, 2.0)
 
 
 @dataclass(frozen=True)
-class FreeBox:
+class FreeBox(Checked):
     """A box that moves freely, of even density.
 
     Parameters
@@ -56,16 +57,10 @@ class FreeBox:
         Of its centre at the start; it is upright and turned by `yaw` (rad).
     """
 
-    size: FloatArray
-    mass: float
-    position: FloatArray
-    yaw: float = 0.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "size", array("size", self.size, (3,), above=0.0, unit="m"))
-        object.__setattr__(self, "position", array("position", self.position, (3,), unit="m"))
-        positive("mass", self.mass, "kg")
-        number("yaw", self.yaw, unit="rad")
+    size: ArrayField = vector("m", above=0.0)
+    mass: Converted[float, float] = Converted(keep=partial(positive, unit="kg"))
+    position: ArrayField = vector("m")
+    yaw: Converted[float, float] = Converted(0.0, keep=partial(number, unit="rad"))
 
     @property
     def inertia(self) -> FloatArray:
@@ -75,7 +70,7 @@ class FreeBox:
 
 
 @dataclass(frozen=True)
-class SensorNoise:
+class SensorNoise(Checked):
     """Standard deviations of a robot's sensors."""
 
     position: NonNegative = parameter(1e-4, "rad, of joints")
@@ -83,9 +78,6 @@ class SensorNoise:
     attitude: NonNegative = parameter(0.002, "rad, of the base")
     gyro: NonNegative = parameter(0.01, "rad/s, of the base")
     force: NonNegative = parameter(1.0, "N, each component at soles and hands")
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
 
 @dataclass(frozen=True, eq=False)

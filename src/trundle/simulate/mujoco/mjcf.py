@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.errors import MissingExtraError
+from trundle.errors import optional
 from trundle.numerics.rotations import quaternion_of
 
 if TYPE_CHECKING:
@@ -31,11 +31,7 @@ def load_mujoco() -> ModuleType:
     MissingExtraError
         If it is not installed.
     """
-    try:
-        import mujoco
-    except ImportError:
-        raise MissingExtraError("mujoco", "sim") from None
-    return mujoco
+    return optional("mujoco", "mujoco", "sim")
 
 
 def new_spec(name: str, step: float, gravity: Vector) -> mujoco.MjSpec:

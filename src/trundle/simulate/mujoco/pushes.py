@@ -4,34 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trundle.checks import FloatArray, array, non_negative, positive
-from trundle.errors import InputError
+from trundle.checks import ArrayField, Converted, FloatArray, choice, non_negative, size, vector
+from trundle.parameters import Checked
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from trundle.simulate.mujoco.plant import PlantView
 
 
 @dataclass(frozen=True)
-class ForcePulse:
+class ForcePulse(Checked):
     """A force (3,), N, world axes, at a point (3,), m, of a body's frame from `start` for `duration`, s."""
 
     body: str
-    point: ArrayLike
-    force: ArrayLike
-    start: float
-    duration: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "point", array("point", self.point, (3,), unit="m"))
-        object.__setattr__(self, "force", array("force", self.force, (3,), unit="N"))
-        non_negative("start", self.start, "s")
-        positive("duration", self.duration, "s")
+    point: ArrayField = vector("m")
+    force: ArrayField = vector("N")
+    start: Converted[float, float] = Converted(keep=partial(non_negative, unit="s"))
+    duration: Converted[float, float] = size("s")
 
     def acts(self, time: float) -> bool:
         """Whether it acts at a time (s)."""
@@ -57,12 +50,7 @@ class AppliedPulses:
 
     def __init__(self, view: PlantView, pulses: Sequence[ForcePulse]) -> None:
         names = {view.model.body(i).name: i for i in range(view.model.nbody)}
-        for pulse in pulses:
-            if pulse.body not in names:
-                raise InputError("push.body", pulse.body, "one of " + ", ".join(repr(name) for name in names))
-        self._pulses = [
-            (names[pulse.body], pulse, np.asarray(pulse.point), np.asarray(pulse.force)) for pulse in pulses
-        ]
+        self._pulses = [(names[choice("push.body", one.body, names)], one, one.point, one.force) for one in pulses]
 
     def apply(self, view: PlantView, time: float) -> None:
         """Write the forces and moments at a time (s) to the plant: about the bodies' centres of mass, world axes."""

@@ -105,3 +105,16 @@ def orientation(rotations: FloatArray) -> FloatArray:
     if d == 2:
         return np.unwrap(np.arctan2(R[:, 1, 0], R[:, 0, 0]))[:, None]
     return Rotation.from_matrix(R).as_quat(scalar_first=True)
+
+
+def continuous(quaternions: FloatArray) -> FloatArray:
+    """Return quaternions (n, ..., 4) of which none jumps to the other sign of the same rotation."""
+    signs = np.sign(np.einsum("i...j,i...j->i...", quaternions[1:], quaternions[:-1]))
+    flips = np.cumprod(np.concatenate([np.ones_like(quaternions[:1, ..., 0]), np.where(signs < 0, -1.0, 1.0)]), axis=0)
+    return quaternions * flips[..., None]
+
+
+def along_ground(columns: Mapping[str, FloatArray]) -> FloatArray:
+    """Return the slips (n, contacts) of contacts in the plane, m/s, along the tangents to the right."""
+    n = columns["normal"]
+    return np.einsum("ijk,ijk->ij", columns["slip"], np.stack([n[..., 1], -n[..., 0]], axis=-1))

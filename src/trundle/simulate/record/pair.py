@@ -8,6 +8,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.numerics.rotations import quaternions_plane
+from trundle.simulate.record.contacts import continuous
 from trundle.simulate.record.log import Columns
 
 if TYPE_CHECKING:
@@ -28,11 +29,11 @@ def pair_arrays(columns: Columns, controlled: bool) -> Columns:
     }
     arrays = {
         "object_position": columns["A.position"],
-        "object_quaternion": _continuous(_quaternions(columns["A.orientation"])),
+        "object_quaternion": continuous(_quaternions(columns["A.orientation"])),
         "object_velocity": columns["A.velocity"],
         "object_angular_velocity": columns["A.angular_velocity"],
         "hand_position": columns["B.position"],
-        "hand_quaternion": _continuous(_quaternions(columns["B.orientation"])),
+        "hand_quaternion": continuous(_quaternions(columns["B.orientation"])),
         "hand_velocity": columns["B.velocity"],
         "hand_angular_velocity": columns["B.angular_velocity"],
         "contact_position": first["point"],
@@ -74,10 +75,9 @@ def about_y(w: FloatArray) -> FloatArray:
 
 
 def _quaternions(orientation: FloatArray) -> FloatArray:
-    """Return quaternions (n, 4) of quaternions, or of angles (n, 1) about -y."""
-    if orientation.shape[1] == 4:
-        return orientation
-    return quaternions_plane(orientation[:, 0])
+    """Return unit quaternions (n, 4) of quaternions, or of angles (n, 1) about -y."""
+    q = orientation if orientation.shape[1] == 4 else quaternions_plane(orientation[:, 0])
+    return q / np.linalg.norm(q, axis=1, keepdims=True)
 
 
 def say_which_contact(dataset: xarray.Dataset) -> None:
@@ -86,14 +86,6 @@ def say_which_contact(dataset: xarray.Dataset) -> None:
     position = ("contact_position", "contact_normal", "contact_on_hand", "contact_on_object")
     for name in (*position, "contact_moment", "gap", "slip"):
         dataset[name].attrs["contacts"] = "the first of the contacts that touch"
-
-
-def _continuous(q: FloatArray) -> FloatArray:
-    """Return unit quaternions (n, 4) whose sign does not jump."""
-    unit = q / np.linalg.norm(q, axis=1, keepdims=True)
-    signs = np.sign(np.einsum("ij,ij->i", unit[1:], unit[:-1]))
-    flips = np.cumprod(np.concatenate([[1.0], np.where(signs < 0, -1.0, 1.0)]))
-    return unit * flips[:, None]
 
 
 def _joined(modes: np.ndarray) -> np.ndarray:

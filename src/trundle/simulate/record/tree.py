@@ -13,7 +13,15 @@ from trundle.contact.laws import LAWS
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.tree import TreeModel
 from trundle.records import make_dataset, tree_view
-from trundle.simulate.record.contacts import OF_CONTACT, Recorded, nearest_in_flight, orientation, without_a_point
+from trundle.simulate.record.contacts import (
+    OF_CONTACT,
+    Recorded,
+    along_ground,
+    continuous,
+    nearest_in_flight,
+    orientation,
+    without_a_point,
+)
 from trundle.simulate.record.scene import describe, tree_scene
 
 if TYPE_CHECKING:
@@ -186,23 +194,18 @@ def _contacts(system: ContactSystem, segment: Segment, slots: Sequence[int]) -> 
 
 
 def _planar(columns: Columns) -> Columns:
-    n = columns["normal"]
-    tangent = np.stack([n[..., 1], -n[..., 0]], axis=-1)
     return {
         **_common(columns),
         "body_angle": columns["orientation"][..., 0],
         "body_angular_velocity": columns["angular_velocity"][..., 0],
-        "slip": np.einsum("ijk,ijk->ij", columns["slip"], tangent),
+        "slip": along_ground(columns),
     }
 
 
 def _spatial(columns: Columns) -> Columns:
-    quaternions = columns["orientation"]
-    signs = np.sign(np.einsum("ijk,ijk->ij", quaternions[1:], quaternions[:-1]))
-    flips = np.cumprod(np.vstack([np.ones(quaternions.shape[1]), np.where(signs < 0, -1.0, 1.0)]), axis=0)
     return {
         **_common(columns),
-        "body_quaternion": quaternions * flips[..., None],
+        "body_quaternion": continuous(columns["orientation"]),
         "body_angular_velocity": columns["angular_velocity"],
         "contact_moment": columns["moment"][..., 0],
         "slip": columns["slip"],

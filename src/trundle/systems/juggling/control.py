@@ -24,6 +24,7 @@ from trundle.scenarios.engine.trials import next_of, stream_trials
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 from trundle.status import Status
+from trundle.systems.juggling.arm import arm_of, with_joints
 from trundle.systems.juggling.build import pair_and_start, simulated, xz
 from trundle.systems.juggling.goals import finite, goal_pose, judged, resting_pose, transfer_goal
 from trundle.systems.juggling.metrics import path_length
@@ -61,6 +62,7 @@ def build_transfer(scenario: Scenario) -> TransferExperiment:
             ContactLimits(**limits.values(ContactLimits)),
             Weights(**tables.cost.values()),
             plan.start_velocities,
+            arm_of(scenario),
         )
         goal_pose(tables, pair)  # what cannot be a goal is bad input, not a failed run
         Formulation(task)
@@ -77,7 +79,8 @@ def _moved(limits: LimitsTable) -> dict[str, str]:
     """Return, for the keys in errors of a Transfer, the keys of the scenario file."""
     places = {f"{table}.{name}": f"limits.{name}" for table in _LIMITS for name in type(limits).model_fields}
     weights = {f"weights.{name}": f"cost.{name}" for name in CostTable.model_fields}
-    return {"duration": "plan.duration"} | places | weights
+    arm = {f"arm.{name}": f"arm.{name}" for name in ("position", "posture")}
+    return {"duration": "plan.duration", "arm": "arm"} | arm | places | weights
 
 
 _LIMITS = ("hand_limits", "contact_limits")
@@ -120,13 +123,14 @@ class TransferExperiment:
             return
         if offset is not None:
             start = self.offset_start(offset)
-            yield Part("", lambda share: self._judged(self._closed(plan.tracked, start, share)))
+            yield Part("", lambda share: self._judged(self._closed(plan.tracked, start, share), plan))
             yield Part("open-loop", lambda share: self._open(plan.tracked, start, share))
         elif self.trials:
-            yield Part("", lambda share: self._judged(self._trial(plan, self.trials[0], closed=True, share=share)))
+            first = self.trials[0]
+            yield Part("", lambda share: self._judged(self._trial(plan, first, closed=True, share=share), plan))
         else:
             start = self._planned_start(plan)
-            yield Part("", lambda share: self._judged(self._closed(plan.tracked, start, share)))
+            yield Part("", lambda share: self._judged(self._closed(plan.tracked, start, share), plan))
         if self.tables.plan.coarse_nodes:
             yield from self._coarse()
         if self.tables.plan.printed:
@@ -316,8 +320,8 @@ class TransferExperiment:
         duration = plan.tracked.duration + self.tables.controller.hold
         return self._simulated(draw.pair, start, duration, share, policy=policy)
 
-    def _judged(self, run: Trajectory) -> Trajectory:
-        return judged(run, self.tables, self.tables.controller.hold)
+    def _judged(self, run: Trajectory, plan: Plan) -> Trajectory:
+        return judged(with_joints(run, plan, self.task.arm), self.tables, self.tables.controller.hold)
 
     def _simulated(
         self, pair: RollingPair, start: Start, duration: float, share: PartProgress | None, policy: Policy | None = None

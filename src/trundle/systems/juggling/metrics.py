@@ -16,7 +16,7 @@ from trundle.report import Count, Metric, MetricGroup, Quantity, RunSet, measure
 from trundle.report.metrics import QUANTITIES, general, input_jumps, phases, usage
 from trundle.report.runs import Runs
 from trundle.status import Status
-from trundle.systems.juggling import metrics_passive
+from trundle.systems.juggling import arm, metrics_passive
 
 Array = NDArray[np.float64]
 
@@ -314,6 +314,7 @@ _RATES = {
     "period_error": Quantity("1", "of the velocities at the plan's end against those at its start, relative"),
 }
 GROUPS = (
+    arm.GROUP,
     MetricGroup(_RATES, goal_in_motion, applies=lambda run, parts: bool(run.metadata.get("goal"))),
     MetricGroup(
         {

@@ -8,10 +8,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from trundle.models.urdf.arm import Arm
 from trundle.plan.throw.shooting import Shooting
 from trundle.plan.throw.throw import ThrowCatch
 from trundle.scenarios.problems import Allowed
-from trundle.scenarios.schema import Count, Duration, NonNegative, Place3, Positive, Table, fault, table_of
+from trundle.scenarios.robots import DescriptionTable, Numbers
+from trundle.scenarios.schema import Count, Duration, NonNegative, Place3, Positive, Table, Text, fault, table_of
 from trundle.scenarios.schema_shapes import is_planar
 from trundle.systems.juggling.schema import JugglingTable
 from trundle.systems.juggling.schema_goals import (
@@ -46,6 +48,15 @@ class CatchTable(Table):
     )
 
 
+class ArmTable(table_of(Arm, base=DescriptionTable)):
+    """The arm that carries the hand: the ranges, rates and torques of its joints are limits of the plan."""
+
+    link: Text = Field(description="the link that carries the hand")
+    posture: Numbers = Field(
+        default={}, description="rad, by joint: near it the start is looked for; left out: the middle of its range"
+    )
+
+
 class JugglingTransfer(JugglingTable):
     """Kind `juggling`, task `transfer`: a plan from rest to rest, then its motion under a controller, and trials."""
 
@@ -61,6 +72,7 @@ class JugglingTransfer(JugglingTable):
     noise: NoiseTable | None = Field(default=None, description="of trials; left out: the controller sees the state")
     trials: TrialsTable = TrialsTable()
     catch: CatchTable | None = Field(default=None, description="after a release in space; left out: no catch")
+    arm: ArmTable | None = Field(default=None, description="carries the hand, in space; left out: it moves freely")
 
     def _check(self) -> None:
         super()._check()
@@ -69,6 +81,10 @@ class JugglingTransfer(JugglingTable):
         posed = self.goal.contact_on_hand is not None and self.goal.object_quaternion is not None
         if self.plan.printed and (self.goal.moving or not posed or isinstance(self.plan.duration, tuple)):
             raise fault("plan.printed", "must be false, or in space to a given pose at rest in a fixed time")
+        if self.arm is not None:
+            given = (("plan.printed", self.plan.printed), ("controller.replan", self.controller.replan))
+            for key in (key for key, value in (*given, ("catch", self.catch)) if value):
+                raise fault(key, "must be left out where an arm carries the hand")
         if self.goal.moving and self.controller.hold and self.catch is None:
             raise fault("controller.hold", "must be 0: nothing is held where the goal is not at rest")
         if self.catch is not None and (

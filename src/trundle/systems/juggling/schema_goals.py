@@ -91,9 +91,10 @@ class LimitsTable(
     """Limits of the hand's motion, and margins of the contact's limits in a plan."""
 
 
-class CostTable(
-    table_of(Weights, ["acceleration", "contact_speed", "hand_rate", "tilt"], narrower={"acceleration": NonNegative})
-):
+COST = ("acceleration", "contact_speed", "hand_rate", "tilt", "joint_acceleration")
+
+
+class CostTable(table_of(Weights, COST, narrower={"acceleration": NonNegative})):
     """Cost of a plan: time averages of squares, each divided by its own scale."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar, final
 
@@ -240,13 +240,9 @@ class CarryExperiment(MulticontactExperiment):
         return InputError(f"stands.{name}_ahead", ahead, f"{allowed} (also by stands.{name}_height, {height:g} m)")
 
     @property
-    def trial_count(self) -> int:
-        """Number of trials."""
-        return self.tables.trials.count
-
-    def waves(self, outcomes: Sequence[Outcome]) -> Iterator[list[Trial]]:
-        """Yield all trials at once."""
-        yield numbered(self.scenario.seed, self.tables.trials)
+    def trials(self) -> list[list[Trial]]:
+        """All trials at once."""
+        return [numbered(self.scenario.seed, self.tables.trials)]
 
     def policy(self) -> HumanoidPolicy:
         """Return a fresh policy."""
@@ -296,7 +292,7 @@ def with_box(experiment: CarryExperiment, outcome: Outcome) -> TrialResult:
         local = np.einsum("kji,kj->ki", turns, pad)[held][:, [0, 2]]
         if held.any():
             slip = max(slip, float(np.linalg.norm(local - local[0], axis=1).max()))
-    loads = np.linalg.norm(r["forces"][:, [ends.index(hand) for hand in HANDS]], axis=2)
+    loads = np.linalg.norm(r["contact_force"][:, [ends.index(hand) for hand in HANDS]], axis=2)
     grasped = bool(carried.any() and loads[carried].min() > 1.0)
     lifted = bool(carried.any() and box[carried, 2].min() > task.pick.position[2] + 0.03)
     off = float(np.linalg.norm(box[-1, :3] - task.place.position))

@@ -36,7 +36,7 @@ from trundle.simulate.mujoco.humanoid import HumanoidPlant, SensorNoise
 from trundle.simulate.mujoco.pushes import ForcePulse
 from trundle.systems.multicontact.layout import terrain_of
 from trundle.systems.multicontact.obstacles import read_avoidance_pairs, read_obstacles, read_rows
-from trundle.systems.multicontact.trials import Outcome, Trial, trajectory
+from trundle.systems.multicontact.trials import Outcome, Trial, run_trial, trajectory
 from trundle.threads import cached_property
 
 if TYPE_CHECKING:
@@ -114,12 +114,8 @@ class MulticontactExperiment(ABC):
 
     @property
     @abstractmethod
-    def trial_count(self) -> int:
-        """Most trials there can be."""
-
-    @abstractmethod
-    def waves(self, outcomes: Sequence[Outcome]) -> Iterator[list[Trial]]:
-        """Yield batches of trials that may run in parallel; `outcomes` holds those of all waves before."""
+    def trials(self) -> Sequence[Sequence[Trial]]:
+        """Batches of trials that may run in parallel, one after the other."""
 
     @abstractmethod
     def policy(self) -> HumanoidPolicy:
@@ -143,10 +139,20 @@ class MulticontactExperiment(ABC):
         with error_context(self.path_table, self.scenario):
             _ = self.path
         outcomes: list[Outcome] = []
+        count = sum(map(len, self.trials))
         for wave in self.waves(outcomes):
-            told = share and partial(_shared, share, len(outcomes), len(wave), self.trial_count)
+            told = share and partial(_shared, share, len(outcomes), len(wave), count)
             outcomes += run_trials(self.outcome, wave, told)
         return trajectory(self, outcomes)
+
+    def waves(self, outcomes: Sequence[Outcome]) -> Iterator[Sequence[Trial]]:
+        """Yield batches of trials; `outcomes` holds those of all before: after a fall none along that axis follows."""
+        felled: set[str] = set()
+        for wave in self.trials:
+            if wave[0].axis not in felled:
+                yield wave
+                if not all(one.result.survived for one in outcomes[-len(wave) :]):
+                    felled.add(wave[0].axis)
 
     def __getstate__(self) -> dict[str, object]:
         """Return what a process that runs trials needs: all else follows from it."""
@@ -337,3 +343,24 @@ class MulticontactExperiment(ABC):
     def noise(self) -> SensorNoise:
         """Return the noise of the sensors."""
         return self.tables.noise.make()
+
+
+class OnFeet(MulticontactExperiment):
+    """Trials of a robot that carries nothing."""
+
+    @cached_property
+    def controller(self) -> WholeBodyController:
+        """Whole-body controller of the robot that the file names."""
+        return self.make_controller()
+
+    def policy(self) -> HumanoidPolicy:
+        """Return a fresh policy; where poses are asked for it follows theirs."""
+        return self.make_policy(None if self.rests is None else self.rests.posture)
+
+    def plant(self, trial: Trial) -> HumanoidPlant:
+        """Return the simulated robot of a trial."""
+        return self.make_plant(trial)
+
+    def outcome(self, trial: Trial) -> Outcome:
+        """Run a trial and judge it."""
+        return run_trial(self, trial)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -26,7 +26,7 @@ def general(run: Trajectory) -> dict[str, float]:
     held = _survivors(trials)
     preview = run["solve_time_preview"][run["solve_time_preview"] > 0]
     return {
-        "trials_ok": _count(one.survived for one in trials),
+        "trials_ok": Count.true(one.survived for one in trials),
         "trials": float(len(trials)),
         "com_rms_xy": max(one.com_rms_xy for one in held),
         "torque_use": max(one.torque_use for one in trials),
@@ -49,11 +49,6 @@ def general(run: Trajectory) -> dict[str, float]:
 def _survivors(trials: Sequence[TrialResult]) -> Sequence[TrialResult]:
     """Return the trials that survived; all if none did."""
     return [one for one in trials if one.survived] or trials
-
-
-def _count(holds: Iterable[bool]) -> Count:
-    found = list(holds)
-    return Count(sum(found), len(found))
 
 
 def _of_momentum(trials: Sequence[TrialResult]) -> dict[str, float]:
@@ -110,7 +105,7 @@ def walk(run: Trajectory, parts: Runs) -> dict[str, float]:
     """Return the metrics of `humanoid-walk`: the worst of all its trials."""
     trials = results(run)
     return {
-        "seeds_ok": _count(one.survived for one in trials),
+        "seeds_ok": Count.true(one.survived for one in trials),
         "com_rms_xy": max(one.com_rms_xy for one in trials),
     }
 
@@ -124,7 +119,7 @@ def carry(run: Trajectory, parts: Runs) -> dict[str, float]:
     trials = results(run)
     good = _survivors(trials)
     return {
-        "seeds_ok": _count(one.crossed is True for one in trials),
+        "seeds_ok": Count.true(one.crossed is True for one in trials),
         "box_slip": _worst([one.slip for one in good]),
         "box_tilt": _worst([one.tilt for one in good]),
         "grip": float(np.mean([one.grip for one in good])),

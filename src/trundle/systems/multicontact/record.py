@@ -7,17 +7,16 @@ from math import nan
 from typing import Annotated
 
 from trundle.checks import FloatArray
-from trundle.records import Trajectory, Variable, View, column, read_trials
+from trundle.records import ROBOT, Trajectory, Variable, View, column, read_trials
 
 _V = ("time", "xyz")
 _Q = ("time", "wxyz")
 _T = ("time",)
 _C = ("time", "contact")
-_J = ("time", "joint")
 
-_VARIABLES: dict[str, Variable] = {
-    "com_position": Variable(_V, "m", "world", "centre of mass"),
-    "com_velocity": Variable(_V, "m/s", "world", "velocity of the centre of mass"),
+_SHARED = ("com_position", "com_velocity", "joint_position", "joint_velocity", "joint_torque", "base_position")
+_SHARED += ("base_quaternion", "base_velocity", "base_angular_velocity")
+_VARIABLES: dict[str, Variable] = {name: ROBOT.variables[name] for name in _SHARED} | {
     "com_position_planned": Variable(_V, "m", "world", "centre of mass that the last preview has now"),
     "com_position_nominal": Variable(_V, "m", "world", "centre of mass of the nominal motion"),
     "angular_momentum": Variable(_V, "kg m2/s", "world", "angular momentum about the centre of mass"),
@@ -27,13 +26,6 @@ _VARIABLES: dict[str, Variable] = {
     "angular_momentum_planned": Variable(
         _V, "kg m2/s", "world", "what the last preview has now, from the estimated one where it was made"
     ),
-    "joint_position": Variable(_J, "rad or m", "none", "angle of a revolute or travel of a prismatic joint"),
-    "joint_velocity": Variable(_J, "rad/s or m/s", "none", "rate of the joint"),
-    "joint_torque": Variable(_J, "N m", "none", "torque of the joint"),
-    "base_position": Variable(_V, "m", "world", "origin of the base"),
-    "base_quaternion": Variable(_Q, "1", "world", "orientation of the base, world from base"),
-    "base_velocity": Variable(_V, "m/s", "world", "velocity of the base's origin"),
-    "base_angular_velocity": Variable(_V, "rad/s", "world", "angular velocity of the base"),
     "base_position_estimated": Variable(_V, "m", "world", "what the odometry says of the base's origin"),
     "contact_position": Variable((*_C, "xyz"), "m", "world", "middle of the sole or hand"),
     "contact_force": Variable((*_C, "xyz"), "N", "world", "force of the world on the sole or hand"),

@@ -16,9 +16,8 @@ from trundle.models.urdf.examples import load_example_robot
 from trundle.models.urdf.meshes import visual_meshes
 from trundle.numerics.rotations import quaternion_of, rotation_by, rotation_of
 from trundle.records import Trajectory
-from trundle.report.meshes import MeshPart
-from trundle.report.staging import Actor, Stage, frame_times, sampled
-from trundle.systems.wallbounce.stage import sphere
+from trundle.report.meshes import MeshPart, box, polygon, sphere, square
+from trundle.report.staging import Actor, Stage, fixed, frame_times, sampled
 
 if TYPE_CHECKING:
     from trundle.systems.multicontact.trials import BodyRecord
@@ -29,10 +28,6 @@ _GROUND, _HOLD = (214, 208, 196), (150, 160, 150)
 _PARCEL = (196, 138, 74)
 _BLOCK = (168, 150, 126)
 _OBSTACLE = (150, 92, 84)
-_BOX = np.array(
-    [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4],
-     [1, 5, 7], [1, 7, 3]]
-)  # fmt: skip
 """Triangles of a box whose corners are those of `trundle.models.robots.terrain.Block`, seen from outside."""
 _FORCE = 0.0015  # m of arrow a newton
 _CELL = 0.012  # m: vertices of a mesh within one cell are merged, which keeps a page small
@@ -53,9 +48,7 @@ def stage(run: Trajectory) -> Stage:
     actors += _ground(run, len(times), middle, reach) + _obstacles(run, len(times), reach)
     if run.metadata.get("box"):
         place, turn = run["box_position"][index], run["box_quaternion"][index]
-        actors.append(
-            Actor("box", (MeshPart(_corners(run.metadata["box"]), _BOX, _PARCEL, None, True, True),), place, turn)
-        )
+        actors.append(Actor("box", (box(run.metadata["box"], _PARCEL),), place, turn))
     look_at = middle * [1.0, 1.0, 0.95]
     others = tuple(zip(points[1:], pushes[1:], strict=True))
     up = np.tile([0.0, 0.0, 1.0], (len(times), 1))
@@ -162,39 +155,26 @@ def _obstacles(run: Trajectory, count: int, reach: float) -> list[Actor]:
     actors = []
     for one in run.metadata.get("obstacles", []):
         if one["kind"] == "box":
-            part = MeshPart(_corners(one["size"]), _BOX, _OBSTACLE, None, True, True)
+            part = box(one["size"], _OBSTACLE)
         elif one["kind"] == "half-space":
-            square = 0.3 * reach * np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]], dtype=np.float64)
-            part = MeshPart(square, np.array([[0, 1, 2], [0, 2, 3]]), _OBSTACLE, 0.5, True, True)
+            part = square(0.3 * reach, np.zeros(3), _OBSTACLE, 0.5)
         else:
-            ball, half = sphere(one["size"][0], _OBSTACLE, None), 0.5 * sum(one["size"][1:])
+            ball, half = sphere(one["size"][0], _OBSTACLE), 0.5 * sum(one["size"][1:])
             part = replace(ball, vertices=ball.vertices + half * np.sign(ball.vertices) * [0.0, 0.0, 1.0])
         turn = np.tile(quaternion_of(np.array(one["axes"])), (count, 1))
         actors.append(Actor(f"obstacle_{one['name']}", (part,), np.tile(one["position"], (count, 1)), turn))
     return actors
 
 
-def _corners(size: list[float]) -> Array:
-    """Return the corners (8, 3), m, of a box with these sides about the origin."""
-    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=np.float64)
-    return signs * np.array(size) / 2
-
-
 def _ground(run: Trajectory, count: int, middle: Array, reach: float) -> list[Actor]:
-    zero, still = np.zeros((count, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
-    square = 0.6 * reach * np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]], dtype=np.float64)
-    faces = np.array([[0, 1, 2], [0, 2, 3]])
     terrain = run.metadata.get("terrain", {"floor": True, "blocks": []})
     actors = []
     if terrain["floor"]:
-        floor = MeshPart(square + np.array([middle[0], middle[1], -0.004]), faces, _GROUND, None, True)
-        actors.append(Actor("floor", (floor,), zero, still))
+        actors.append(fixed("floor", square(0.6 * reach, [*middle[:2], -0.004], _GROUND), count))
     for i, block in enumerate(terrain["blocks"]):
-        box = MeshPart(np.array(block["corners"]), _BOX, _BLOCK, None, True, True)
-        actors.append(Actor(block["name"] or f"block_{i}", (box,), zero, still))
+        actors.append(fixed(block["name"] or f"block_{i}", box((), _BLOCK, corners=block["corners"]), count))
     for i, place in enumerate(run.metadata.get("footholds", [])):
         corners = np.array(place["corners"]) + np.array([0.0, 0.0, 0.003])
         if len(corners) >= 3:
-            fan = np.array([[0, j, j + 1] for j in range(1, len(corners) - 1)])
-            actors.append(Actor(f"foothold_{i}", (MeshPart(corners, fan, _HOLD, 0.8, True, True),), zero, still))
+            actors.append(fixed(f"foothold_{i}", polygon(corners, _HOLD, 0.8, sharp=True), count))
     return actors

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import ClassVar, final
 
@@ -10,22 +9,19 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.control.whole_body.nominal import gross_path
-from trundle.control.whole_body.policy import HumanoidPolicy
 from trundle.control.whole_body.stepping import Footsteps
-from trundle.control.whole_body.whole_body import WholeBodyController
 from trundle.problems.paths import PointPath
 from trundle.scenarios.engine.building import error_context
-from trundle.simulate.mujoco.humanoid import HumanoidPlant
-from trundle.systems.multicontact.experiment import MulticontactExperiment
+from trundle.systems.multicontact.experiment import OnFeet
 from trundle.systems.multicontact.schema import MulticontactStand
-from trundle.systems.multicontact.trials import Outcome, Trial, run_trial
+from trundle.systems.multicontact.trials import Trial
 from trundle.threads import cached_property
 
 _AXES = {"fore-aft": np.array([1.0, 0.0, 0.0]), "lateral": np.array([0.0, 1.0, 0.0])}
 
 
 @final
-class StandExperiment(MulticontactExperiment):
+class StandExperiment(OnFeet):
     """A humanoid that stands and is pushed, harder along an axis until it falls."""
 
     path_table: ClassVar[str] = "pushes"
@@ -45,11 +41,6 @@ class StandExperiment(MulticontactExperiment):
         with error_context("robot", self.scenario, {"loadable": "robot.name"}):
             _ = self.steps
             self.check_reach()
-
-    @cached_property
-    def controller(self) -> WholeBodyController:
-        """Whole-body controller of the robot that the file names."""
-        return self.make_controller()
 
     @cached_property
     def start(self) -> FloatArray:
@@ -78,34 +69,13 @@ class StandExperiment(MulticontactExperiment):
         return pushes.start + pushes.duration + self.tables.simulation.settle
 
     @property
-    def trial_count(self) -> int:
-        """Number of all pushes: those after a fall are left out."""
-        return len(pushes_of(self.tables))
-
-    def waves(self, outcomes: Sequence[Outcome]) -> Iterator[list[Trial]]:
-        """Yield batches of pushes that may run in parallel; after a fall no harder push along that axis follows."""
-        seed, felled = self.scenario.seed, dict[str, float]()
+    def trials(self) -> list[list[Trial]]:
+        """Pushes of one size along one axis, then harder ones."""
+        seed, waves = self.scenario.seed, []
         for (axis, impulse), pushes in groupby(enumerate(pushes_of(self.tables)), lambda numbered: numbered[1][:2]):
-            if impulse > felled.get(axis, np.inf):
-                continue
-            wave = [
-                Trial(seed + k, mass, tuple(sign * impulse * _AXES[axis]), axis) for k, (_, _, mass, sign) in pushes
-            ]
-            yield wave
-            if not all(one.result.survived for one in outcomes[-len(wave) :]):
-                felled[axis] = impulse
-
-    def policy(self) -> HumanoidPolicy:
-        """Return a fresh policy."""
-        return self.make_policy()
-
-    def plant(self, trial: Trial) -> HumanoidPlant:
-        """Return the simulated robot of a trial."""
-        return self.make_plant(trial)
-
-    def outcome(self, trial: Trial) -> Outcome:
-        """Run a trial."""
-        return run_trial(self, trial)
+            push = impulse * _AXES[axis]
+            waves.append([Trial(seed + k, mass, tuple(sign * push), axis) for k, (_, _, mass, sign) in pushes])
+        return waves
 
 
 def pushes_of(tables: MulticontactStand) -> list[tuple[str, float, float, float]]:

@@ -109,20 +109,20 @@ def _records(experiment: MulticontactExperiment, plant: HumanoidPlant, policy: H
         "truth": truth,
         "planned": lambda _: _in_force(policy, tuple(ends)),
         "state": state,
-        "forces": plant.forces,
+        "contact_force": plant.forces,
         "gap": plant.gaps,
-        "torque": lambda view: view.data.ctrl.copy(),
-        "nominal": lambda _: experiment.path(np.array([policy.diagnostics.plan_time]))[0][0],
-        "estimated": lambda _: policy.diagnostics.base,
-        "begun": lambda _: policy.diagnostics.begun,
+        "joint_torque": lambda view: view.data.ctrl.copy(),
+        "com_position_nominal": lambda _: experiment.path(np.array([policy.diagnostics.plan_time]))[0][0],
+        "base_position_estimated": lambda _: policy.diagnostics.base,
+        "phase": lambda _: policy.diagnostics.begun,
         "plan_time": lambda _: policy.diagnostics.plan_time,
         "box": plant.box_pose,
         "nearness": plant.nearness,
         "standing": lambda _: np.array([name in policy.diagnostics.standing for name in ends], dtype=np.float64),
-        "momentum": lambda _: policy.diagnostics.momentum,
+        "angular_momentum_estimated": lambda _: policy.diagnostics.momentum,
         "ahead": lambda _: np.array([policy.predicted(late) for late in _AHEAD]),
-        "tick": lambda _: policy.diagnostics.solve_time,
-        "preview": lambda _: policy.diagnostics.preview_time,
+        "solve_time_wholebody": lambda _: policy.diagnostics.solve_time,
+        "solve_time_preview": lambda _: policy.diagnostics.preview_time,
         "margin": margin,
     }
 
@@ -143,7 +143,7 @@ def _in_force(policy: HumanoidPolicy, ends: tuple[str, ...]) -> FloatArray:
 def _result(experiment: MulticontactExperiment, trial: Trial, run: PlantRun, policy: HumanoidPolicy) -> TrialResult:
     diagnostics, records = policy.diagnostics, run.records
     nq, limit = experiment.controller.humanoid.robot.nq, experiment.controller.humanoid.robot.torque_limit
-    off = records["truth"][:, :2] - records["nominal"][:, :2]
+    off = records["truth"][:, :2] - records["com_position_nominal"][:, :2]
     speed = float(np.linalg.norm(records["state"][-1, nq + 3 : nq + 6]))
     held = run.status is Status.SUCCESS
     landed, margin = policy.landed, float(records["margin"].min())
@@ -170,8 +170,8 @@ def _result(experiment: MulticontactExperiment, trial: Trial, run: PlantRun, pol
         end_speed=speed,
         com_rms_xy=float(np.sqrt(np.mean(np.sum(off**2, axis=1)))),
         momentum_most=float(np.linalg.norm(records["truth"][:, 6:9], axis=1).max()),
-        drift=float(np.linalg.norm((records["estimated"] - records["state"][:, :3])[-1, :2])),
-        torque_use=max(diagnostics.torque_use, float(np.max(np.abs(records["torque"]) / limit))),
+        drift=float(np.linalg.norm((records["base_position_estimated"] - records["state"][:, :3])[-1, :2])),
+        torque_use=max(diagnostics.torque_use, float(np.max(np.abs(records["joint_torque"]) / limit))),
         simulated=float(run.time[-1]),
         solve_time=diagnostics.spent,
         unsolved=int(sum(n for status, n in policy.statuses.items() if status is not Status.SUCCESS)),
@@ -189,10 +189,10 @@ def _dropped_errors(run: PlantRun) -> tuple[float, float]:
     Of the current plan, and of its prediction at the end of `_AHEAD`.
     """
     r, most = run.records, float(_AHEAD[-1])
-    now = np.abs(r["planned"][:, 5] - r["momentum"][:, 2])
+    now = np.abs(r["planned"][:, 5] - r["angular_momentum_estimated"][:, 2])
     later = np.searchsorted(run.time, run.time + most - 1e-9)
     seen = later < len(run.time)
-    late = np.abs(r["ahead"][seen, -1, 2] - r["momentum"][later[seen], 2])
+    late = np.abs(r["ahead"][seen, -1, 2] - r["angular_momentum_estimated"][later[seen], 2])
     return float(now.max()), float(late.max(initial=0.0))
 
 
@@ -212,7 +212,7 @@ def _with_lean(result: TrialResult, experiment: MulticontactExperiment, trial: T
     weight = trial.mass_factor * humanoid.robot.mass * GRAVITY
     loads, shares, most = list[float](), list[float](), 0.0
     for i in (tuple(humanoid.ends).index(hand) for hand in hands):
-        placed, force = r["standing"][:, i] > 0, r["forces"][:, i, 2]
+        placed, force = r["standing"][:, i] > 0, r["contact_force"][:, i, 2]
         runs = np.split(np.arange(len(placed)), np.flatnonzero(np.diff(placed)) + 1)
         loads += [float(force[one].mean()) for one in runs if placed[one[0]]]
         shares.append(float(force[placed].mean() / weight) if placed.any() else 0.0)
@@ -247,19 +247,11 @@ def _plans(planned: FloatArray, hands: list[int]) -> dict[str, FloatArray]:
     }
 
 
-def _fan(run: PlantRun, step: float) -> PlanFan:
+def _fan(run: PlantRun, step: float) -> dict[str, object]:
     """Predicted angular momentum of a plan every `_FAN` s (paper 3, figure 5)."""
     rows = slice(None, None, max(1, round(_FAN / step)))
     values = np.round(run.records["ahead"][rows], 5)
     return {"ahead": _AHEAD.tolist(), "time": run.time[rows].tolist(), "angular_momentum": values.tolist()}
-
-
-class PlanFan(TypedDict):
-    """Predicted angular momentum (plans, times ahead, 3), kg m2/s, of the plans at these times, s."""
-
-    ahead: list[float]
-    time: list[float]
-    angular_momentum: list[list[list[float]]]
 
 
 def _box(poses: FloatArray) -> dict[str, FloatArray]:
@@ -279,31 +271,14 @@ class BodyRecord(TypedDict):
     com: list[float]
 
 
-class RobotRecord(TypedDict):
-    """What drawing a robot needs without its files: licence, name of the description, bodies."""
-
-    licence: str
-    notice: str
-    description: str
-    bodies: list[BodyRecord]
+_DRAWN = tuple(BodyRecord.__annotations__)
 
 
-def pictured(humanoid: Humanoid) -> RobotRecord:
+def pictured(humanoid: Humanoid) -> dict[str, object]:
     """Return what drawing the robot needs."""
-    bodies = [
-        BodyRecord(
-            name=body.name,
-            parent=body.parent,
-            slides=body.slides,
-            R=body.R.tolist(),
-            p=body.p.tolist(),
-            axis=body.axis.tolist(),
-            com=body.com.tolist(),
-        )
-        for body in humanoid.robot.bodies()
-    ]
+    bodies = [{key: np.asarray(getattr(body, key)).tolist() for key in _DRAWN} for body in humanoid.robot.bodies()]
     description = example_name(humanoid.urdf)
-    return RobotRecord(licence=humanoid.licence, notice=humanoid.notice, description=description, bodies=bodies)
+    return {"licence": humanoid.licence, "notice": humanoid.notice, "description": description, "bodies": bodies}
 
 
 def trajectory(experiment: MulticontactExperiment, outcomes: Sequence[Outcome]) -> Trajectory:
@@ -315,30 +290,21 @@ def trajectory(experiment: MulticontactExperiment, outcomes: Sequence[Outcome]) 
     plant = experiment.plant(Trial(0, 1.0))
     ends = tuple(experiment.controller.humanoid.ends)
     r, n, nq, k = run.records, len(run.time), robot.nq, len(ends)
-    q, nu, truth, forces = r["state"][:, :nq], r["state"][:, nq:], r["truth"], r["forces"]
+    q, nu, truth, forces = r["state"][:, :nq], r["state"][:, nq:], r["truth"], r["contact_force"]
     hands = [i for i, name in enumerate(ends) if name.endswith("_hand")]
-    arrays = {
+    arrays = {name: values for name, values in r.items() if name in VIEW.variables} | {
         "com_position": truth[:, :3],
         "com_velocity": truth[:, 3:6],
         "angular_momentum": truth[:, 6:9],
         "contact_position": truth[:, 9 : 9 + 3 * k].reshape(n, k, 3),
         "slip": truth[:, 9 + 3 * k :].reshape(n, k, 3),
-        "angular_momentum_estimated": r["momentum"],
-        "com_position_nominal": r["nominal"],
         "joint_position": q[:, 7:],
         "joint_velocity": nu[:, 6:],
-        "joint_torque": r["torque"],
         "base_position": q[:, :3],
         "base_quaternion": q[:, 3:7],
         "base_velocity": nu[:, 3:6],
         "base_angular_velocity": nu[:, :3],
-        "base_position_estimated": r["estimated"],
-        "contact_force": forces,
-        "gap": r["gap"],
         "hand_load": np.linalg.norm(forces[:, hands], axis=2).sum(axis=1),
-        "phase": r["begun"],
-        "solve_time_preview": r["preview"],
-        "solve_time_wholebody": r["tick"],
     }
     arrays |= _plans(r["planned"], hands) | _box(r["box"])
     dataset = make_dataset(VIEW, run.time, arrays, contacts=ends, joints=robot.joints)

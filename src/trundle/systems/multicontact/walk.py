@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import ClassVar, final
@@ -12,9 +12,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.patch import PlacedPatch
 from trundle.control.whole_body.nominal import gross_path
-from trundle.control.whole_body.policy import HumanoidPolicy
 from trundle.control.whole_body.stepping import Footsteps, Move, in_turn, steps_ahead, steps_to, timed
-from trundle.control.whole_body.whole_body import WholeBodyController
 from trundle.errors import InputError
 from trundle.models.robots.humanoid import HUMANOIDS
 from trundle.plan.stances.footsteps import footsteps
@@ -23,18 +21,17 @@ from trundle.plan.stances.resting import Resting
 from trundle.plan.stances.stances import StancePlan, rests
 from trundle.problems.paths import PointPath
 from trundle.scenarios.engine.building import error_context
-from trundle.simulate.mujoco.humanoid import HumanoidPlant
-from trundle.systems.multicontact.experiment import MulticontactExperiment
+from trundle.systems.multicontact.experiment import OnFeet
 from trundle.systems.multicontact.layout import hold_at, holds_of, listed_moves, steps_of, with_hand, with_help
 from trundle.systems.multicontact.schema import MulticontactWalk, StepsTable
-from trundle.systems.multicontact.trials import Outcome, Trial, numbered, run_trial
+from trundle.systems.multicontact.trials import Trial, numbered
 from trundle.threads import cached_property
 
 _UP = np.array([0.0, 0.0, 1.0])
 
 
 @final
-class WalkExperiment(MulticontactExperiment):
+class WalkExperiment(OnFeet):
     """A humanoid that walks, with a hand on its surroundings where the file says so."""
 
     path_table: ClassVar[str] = "steps"
@@ -67,11 +64,6 @@ class WalkExperiment(MulticontactExperiment):
                 _ = self.distances
             if self.rests is None:
                 self.check_reach()
-
-    @cached_property
-    def controller(self) -> WholeBodyController:
-        """Whole-body controller of the robot that the file names."""
-        return self.make_controller()
 
     @cached_property
     def walk(self) -> StepsTable:
@@ -180,22 +172,6 @@ class WalkExperiment(MulticontactExperiment):
         return self.steps.duration + self.tables.simulation.settle
 
     @property
-    def trial_count(self) -> int:
-        """Number of trials."""
-        return self.tables.trials.count
-
-    def waves(self, outcomes: Sequence[Outcome]) -> Iterator[list[Trial]]:
-        """Yield all trials at once."""
-        yield numbered(self.scenario.seed, self.tables.trials)
-
-    def policy(self) -> HumanoidPolicy:
-        """Return a fresh policy."""
-        return self.make_policy(None if self.rests is None else self.rests.posture)
-
-    def plant(self, trial: Trial) -> HumanoidPlant:
-        """Return the simulated robot of a trial."""
-        return self.make_plant(trial)
-
-    def outcome(self, trial: Trial) -> Outcome:
-        """Run a trial."""
-        return run_trial(self, trial)
+    def trials(self) -> list[list[Trial]]:
+        """All trials at once."""
+        return [numbered(self.scenario.seed, self.tables.trials)]

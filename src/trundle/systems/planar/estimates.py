@@ -69,5 +69,4 @@ def estimate_error(run: Trajectory, ax: Axes) -> None:
         ax.plot(run.time, np.abs(run["estimate_error"][:, k]), color=colour, linewidth=0.8, label=f"{name} ({unit})")
         ax.plot(run.time, 2 * run["estimate_sigma"][:, k], "--", color=colour, linewidth=1.2)
     ax.set_yscale("log")
-    style.mark_transitions(ax, run)
-    style.dress(ax, "Error of the estimate; dashed: two sigma", "time (s)", "error (unit beside each name)", run)
+    style.over_time(ax, run, "Error of the estimate; dashed: two sigma", "error (unit beside each name)")

@@ -55,8 +55,7 @@ def task_errors(run: Trajectory, ax: Axes) -> None:
         shown = np.where(task.served, np.maximum(np.abs(task.error), _FLOOR), np.nan)
         ax.plot(run.time, shown, **look, linewidth=1.3, label=f"{name} ({unit})")
     ax.set_yscale("log")
-    style.mark_transitions(ax, run)
-    style.dress(ax, "Distance of the tasks from their references", "time (s)", "error (unit beside each name)", run)
+    style.over_time(ax, run, "Distance of the tasks from their references", "error (unit beside each name)")
 
 
 def torque(run: Trajectory, ax: Axes) -> None:
@@ -65,8 +64,7 @@ def torque(run: Trajectory, ax: Axes) -> None:
         if np.any(column):
             ax.step(run.time, column, where="post", **look, linewidth=1.1, label=str(name))
     slides = run.metadata["control"].get("slides", ())
-    style.mark_transitions(ax, run)
-    style.dress(ax, "Torques of the controller", "time (s)", "torque (N m)" + (", force (N)" if slides else ""), run)
+    style.over_time(ax, run, "Torques of the controller", "torque (N m)" + (", force (N)" if slides else ""))
 
 
 def joint_acceleration(run: Trajectory, ax: Axes) -> None:
@@ -74,9 +72,8 @@ def joint_acceleration(run: Trajectory, ax: Axes) -> None:
     for column, name, look in zip(run["joint_velocity"].T, run["joint"], _looks(), strict=False):
         ax.plot(run.time, _slope(run.time, column), **look, linewidth=1.1, label=str(name))
     slides = run.metadata["control"].get("slides", ())
-    style.mark_transitions(ax, run)
     unit = "acceleration (rad/s²)" + (", slides (m/s²)" if slides else "")
-    style.dress(ax, "Accelerations of the joints", "time (s)", unit, run)
+    style.over_time(ax, run, "Accelerations of the joints", unit)
 
 
 def _slope(time: FloatArray, values: FloatArray) -> FloatArray:

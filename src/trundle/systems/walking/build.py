@@ -8,6 +8,7 @@ from math import radians
 from typing import TYPE_CHECKING
 
 from trundle.models.robots.avatar import Avatar, build_avatar
+from trundle.models.robots.avatar_feet import Toes
 from trundle.problems.gait import TORQUES, Gait
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.scenario import Scenario
@@ -30,6 +31,11 @@ def build(scenario: Scenario) -> PlannedWalk:
             sole = shape_of(scenario, table.shape, f"{key}.shape")
             with error_context(key, scenario):
                 avatar = avatar.on_foot(sole, table.center, right=key == "right_foot")
+    if tables.foot is not None and tables.foot.toe is not None:
+        toe = tables.foot.toe
+        sole = shape_of(scenario, toe.shape, "foot.toe.shape")
+        with error_context("foot.toe", scenario, {"sole": "foot.toe.shape"}):
+            avatar = avatar.with_toes(Toes(sole, **toe.values()))
     given = (tables.avatar, tables.walk, tables.phases, tables.cost, tables.limits, tables.plan)
     with error_context("walk", scenario, dict.fromkeys(("stretch", "stretch[1]"), "avatar.stretch")):
         gait = Gait(
@@ -37,9 +43,8 @@ def build(scenario: Scenario) -> PlannedWalk:
             torques={**TORQUES, **tables.cost.torques},
             **{name: value for table in given for name, value in table.values().items()},
         )
-    with error_context(
-        "walk", scenario, {"ranges": "limits.joints", "periodicity": "phases.periodicity", "sole": "foot.shape"}
-    ):
+    renamed = {"ranges": "limits.joints", "periodicity": "phases.periodicity", "sole": "foot.shape", "toes": "foot.toe"}
+    with error_context("walk", scenario, renamed):
         gait.check(avatar)
     guess = None
     if tables.plan.warm_from is not None:

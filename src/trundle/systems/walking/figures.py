@@ -31,8 +31,8 @@ def figures(runs: RunSet) -> dict[str, Figure]:
 
 
 def _comparisons(runs: Runs) -> dict[str, DrawRuns]:
-    soles = {run.metadata["walk"]["sole"]["type"] for run in runs.values() if "walk" in run.metadata}
-    if len(soles) > 1:
+    walks = [run.metadata["walk"] for run in runs.values() if "walk" in run.metadata]
+    if len({(walk["sole"]["type"], "toe_sole" in walk) for walk in walks}) > 1:
         return {"costs": costs}
     return {**figures_ball.comparisons(runs), **figures_estimate.comparisons(runs)}
 
@@ -94,7 +94,7 @@ def foot_of(run: Trajectory) -> str:
     """Return which foot a walk is on, and what a flat one stands on in double support."""
     walk = run.metadata["walk"]
     if walk["sole"]["type"] != "flat":
-        return "rolling"
+        return "rolling, with toes" if "toe_sole" in walk else "rolling"
     return f"flat: {walk['gait']['trailing'] or 'flat'}, {walk['gait']['leading'] or 'flat'}"
 
 
@@ -164,13 +164,14 @@ def ground_forces(run: Trajectory, ax: Axes) -> None:
     """Draw the ground's force as arrows from where it acts, seen from the side, and the path of that point."""
     weight = float(run.metadata["physics"]["mass"]) * 9.81
     scale = 0.45 / weight
-    for i, colour in enumerate((style.ORANGE, style.BLUE)):
+    for i, contact in enumerate(str(name) for name in run["contact"]):
+        colour = style.ORANGE if contact.startswith("left") else style.BLUE
         stands = run["contact_force"][:, i, 2] > 1.0
         at, force = run["contact_position"][stands, i], run["contact_force"][stands, i]
         for point, push in zip(at, force, strict=True):
             arrow = {"arrowstyle": "-|>", "color": colour, "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0, "alpha": 0.8}
             ax.annotate("", tuple(point[[0, 2]] + scale * push[[0, 2]]), tuple(point[[0, 2]]), arrowprops=arrow)
-        name = f"{run['contact'][i]} foot; arrows: 0.45 m for the body weight"
+        name = f"{contact.replace('_', ' ')}{'' if '_' in contact else ' foot'}; arrows: 0.45 m for the body weight"
         ax.plot(at[:, 0], at[:, 2], ".", color=colour, markersize=4, label=name)
     x = run["contact_position"][..., 0][run["contact_force"][..., 2] > 1.0]
     ax.set_xlim(float(x.min()) - 0.2, float(x.max()) + 0.3)
@@ -183,11 +184,11 @@ def ground_forces(run: Trajectory, ax: Axes) -> None:
 def forces(run: Trajectory, ax: Axes) -> None:
     """Draw normal and tangential forces of both feet over time, over the weight."""
     weight = float(run.metadata["physics"]["mass"]) * 9.81
-    for i, colour in enumerate((style.ORANGE, style.BLUE)):
+    push = _of_feet(run)
+    for i, (side, colour) in enumerate((("left", style.ORANGE), ("right", style.BLUE))):
         for k, label, dashes in ((2, "normal", "-"), (0, "forward", "--"), (1, "sideways", ":")):
-            values = run["contact_force"][:, i, k] / weight
-            name = f"{run['contact'][i]}, {label}"
-            ax.step(run.time, values, dashes, where="post", color=colour, linewidth=1.3, label=name)
+            values = push[:, i, k] / weight
+            ax.step(run.time, values, dashes, where="post", color=colour, linewidth=1.3, label=f"{side}, {label}")
     style.dress(ax, "Ground forces", "time (s)", "force over weight (1)", run)
 
 
@@ -195,14 +196,21 @@ def forces(run: Trajectory, ax: Axes) -> None:
 def phases(run: Trajectory, ax: Axes) -> None:
     """Draw when each foot is on the ground, over one cycle; the label says when the heel strikes."""
     cycle, start = _cycle(run), run.time[0]
-    for i, colour in enumerate((style.ORANGE, style.BLUE)):
+    contacts = [str(name) for name in run["contact"]]
+    for i, contact in enumerate(contacts):
+        colour = style.ORANGE if contact.startswith("left") else style.BLUE
         for k in range(len(run) - 1):
             share = 100 * (run.time[k] - start) / cycle
             if share < 100 - 1e-9 and run["contact_force"][k, i, 2] > 0:
                 width = 100 * (run.time[k + 1] - run.time[k]) / cycle
                 ax.barh(i, width, left=share, height=0.55, color=colour, align="center")
-    ax.set_yticks([0, 1], [str(name) for name in run["contact"]])
+    ax.set_yticks(range(len(contacts)), [contact.replace("_", " ") for contact in contacts])
     style.dress(ax, "Feet on the ground", f"cycle (%); heel strike {_strike(run):.1f} % after lift-off", "", run)
+
+
+def _of_feet(run: Trajectory) -> Array:
+    """Return the force (n, 2, 3) on the left and on the right foot, N, toes and all."""
+    return run["contact_force"].reshape(len(run), 2, -1, 3).sum(axis=2)
 
 
 def _cycle(run: Trajectory) -> float:
@@ -213,7 +221,7 @@ def _cycle(run: Trajectory) -> float:
 def _percent(run: Trajectory) -> tuple[Array, NDArray[np.intp]]:
     """Return the shares (%) and samples of one cycle from the right foot's lift-off."""
     inside = np.flatnonzero(run.time - run.time[0] < _cycle(run) * (1 - 1e-9))
-    swings = run["contact_force"][inside, 1, 2] <= 0
+    swings = _of_feet(run)[inside, 1, 2] <= 0
     first = int(np.flatnonzero(swings & ~np.roll(swings, 1))[0])
     order = np.roll(inside, -first)
     share = 100 * np.mod(run.time[order] - run.time[inside[first]], _cycle(run)) / _cycle(run)
@@ -223,7 +231,7 @@ def _percent(run: Trajectory) -> tuple[Array, NDArray[np.intp]]:
 def _strike(run: Trajectory) -> float:
     """Return the % of the cycle, from lift-off, at which the right foot lands."""
     share, order = _percent(run)
-    lands = np.flatnonzero(run["contact_force"][order, 1, 2] > 0)
+    lands = np.flatnonzero(_of_feet(run)[order, 1, 2] > 0)
     return float(share[lands[0]])
 
 

@@ -15,10 +15,11 @@ from scipy.spatial.transform import Rotation
 from trundle.errors import InputError, MissingExtraError
 from trundle.numerics.rotations import skew
 from trundle.records import Trajectory
+from trundle.scenarios.shapes import registered
 from trundle.threads import cached_property
 
 Array = NDArray[np.float64]
-SIDES = ("left", "right")
+_NORMS = ("sphere", "ellipsoid", "superellipsoid")
 _STEP = 1e-30
 _STEPS = 1j * _STEP * np.eye(3)
 _BETWEEN = (0.2, 0.4, 0.5, 0.6, 0.8)
@@ -34,6 +35,8 @@ class Sole:
         """Return the lowest point (3,) of a foot with the orientation R, or the middle of a flat sole."""
         if self.shape["type"] == "flat":
             return np.mean(self.shape["corners"], axis=0)
+        if self.shape.get("shape", "ellipsoid") not in _NORMS:
+            return np.array(self.shape["center"]) + registered(self.shape["shape"]).points_with_normal(-R[2])[0]
         # The gradient of the support function at -R'e_z, by complex steps.
         return np.array(self.shape["center"]) + [_support(self.shape, -R[2] + step).imag / _STEP for step in _STEPS]
 
@@ -45,10 +48,7 @@ class Sole:
 
 def _support(shape: Mapping[str, Any], u: NDArray[np.complex128]) -> np.complex128:
     """Return h(u) of a sphere, an ellipsoid or a superellipsoid: the dual norm of its exponents."""
-    kind = shape.get("shape", "ellipsoid")
-    if kind not in ("sphere", "ellipsoid", "superellipsoid"):
-        raise InputError("walk.sole.shape", kind, "sphere, ellipsoid or superellipsoid")
-    axes = np.full(3, shape["radius"]) if kind == "sphere" else np.array(shape["semi_axes"])
+    axes = np.full(3, shape["radius"]) if shape.get("shape") == "sphere" else np.array(shape["semi_axes"])
     p, q = np.broadcast_to(shape.get("exponents", 2.0), 2)
     rounding, length = float(shape.get("rounding", 0.0)), np.sqrt(u @ u)
     blunt = rounding if max(p, q) > 2.0 else 0.0
@@ -76,9 +76,12 @@ class Walk:
         self.data = self.model.createData()
         names = [str(name) for name in self.model.names][2:]
         self.order = [[str(name) for name in run["joint"]].index(name) for name in names]
-        self.frames = [self.model.getFrameId(f"{side}_foot") for side in SIDES]
+        self.names = [str(name) for name in run["contact"]]
+        self.frames = [self.model.getFrameId(f"{contact}_foot") for contact in self.names]
         self.sole = Sole(self.walk["sole"])
-        self.soles = (self.sole, Sole(self.walk.get("right_sole", self.walk["sole"])))
+        right = Sole(self.walk.get("right_sole", self.walk["sole"]))
+        toes = [Sole(self.walk["toe_sole"])] * 2 if "toe_sole" in self.walk else []
+        self.soles = (self.sole, *toes, right)
 
     @cached_property
     def q(self) -> Array:
@@ -111,11 +114,18 @@ class Walk:
 
     @cached_property
     def standing(self) -> NDArray[np.bool_]:
-        """Which feet stand in each interval (n - 1, 2)."""
+        """Which contacts bear in each interval (n - 1, C); the first ones are on the left, mirrored in the last."""
         names = self.walk["standing"]
-        sides = {name: [side in stands for side in SIDES] for name, stands in names.items()}
+        sides = {name: [contact in stands for contact in self.names] for name, stands in names.items()}
         flipped = {_other(name): stands[::-1] for name, stands in sides.items()}
         return np.array([(flipped | sides)[str(name)] for name in self.run["phase"][:-1]])
+
+    @cached_property
+    def bearing(self) -> NDArray[np.bool_]:
+        """Of each contact, whether its foot bears anywhere (n - 1, C)."""
+        half = len(self.names) // 2
+        sides = [np.any(part, axis=1, keepdims=True) for part in (self.standing[:, :half], self.standing[:, half:])]
+        return np.repeat(np.hstack(sides), half, axis=1)
 
     @cached_property
     def at_nodes(self) -> NDArray[np.bool_]:
@@ -170,9 +180,9 @@ class Walk:
         return pushes
 
     def contacts(self) -> dict[str, float]:
-        """Return gaps and slips of feet that stand, and the clearance at mid-swing."""
+        """Return gaps and slips of contacts that bear, and the clearance at mid-swing."""
         nodes = [self.feet(q, nu) for q, nu in zip(self.q, self.nu, strict=True)]
-        pairs = [(node[i], k, i) for k, node in enumerate(nodes) for i in range(2) if self.at_nodes[k, i]]
+        pairs = [(node[i], k, i) for k, node in enumerate(nodes) for i in np.flatnonzero(self.at_nodes[k])]
         gaps = [abs(self.soles[i].gap(R, p)) for (R, p, *_), _, i in pairs]
         stood = np.argwhere(self.standing & self.lasting[:, None])
         slips = [self._slip(nodes[k + after][i], k, i) for k, i in stood for after in (0, 1)]
@@ -198,10 +208,10 @@ class Walk:
         return float(np.linalg.norm(v + np.cross(w, arm)))
 
     def _mid_swings(self) -> list[tuple[float, int]]:
-        """Return time and foot of the middle of every swing."""
+        """Return time and contact of the middle of every swing."""
         found = []
-        for i in range(2):
-            for first, last in _runs(~self.standing[:, i]):
+        for i in range(len(self.names)):
+            for first, last in _runs(~self.bearing[:, i]):
                 found.append((float(self.run.time[first] + self.run.time[last + 1]) / 2, i))
         if not found:
             raise InputError("phase", "no single support", "a walk in which feet swing")
@@ -263,15 +273,16 @@ class Walk:
     def looks(self) -> dict[str, float]:
         """Return gait parameters: contact and ankle at touch-down and lift-off, arm swing, phases, step size."""
         behind, ahead = [], []
-        for i in range(2):
-            for first, last in _runs(~self.standing[:, i]):
-                for k, values, sign in ((last + 1, behind, -1.0), (first, ahead, 1.0)):
+        for i, last_one in ((0, len(self.names) // 2 - 1), (-1, len(self.names) // 2)):
+            for first, last in _runs(~self.bearing[:, i]):
+                for k, j, values, sign in ((last + 1, i, behind, -1.0), (first, last_one, ahead, 1.0)):
                     if 0 < k < len(self.run) - 1:
-                        R, p, *_ = self.feet(self.q[k])[i]
-                        along = self.run["contact_position"][k, i, 0] if self.sole.shape["type"] == "flat" else None
-                        at = (p + R @ self.soles[i].point(R))[0] if along is None else along
-                        values.append(sign * (at - p[0]))
-        share = self.standing.all(axis=1)
+                        feet = self.feet(self.q[k])
+                        R, p, *_ = feet[j]
+                        along = self.run["contact_position"][k, j, 0] if self.sole.shape["type"] == "flat" else None
+                        at = (p + R @ self.soles[j].point(R))[0] if along is None else along
+                        values.append(sign * (at - feet[i][1][0]))
+        share = self.bearing.all(axis=1)
         h = np.diff(self.run.time)
         return {
             "touch_down_behind": min(behind, default=np.nan),

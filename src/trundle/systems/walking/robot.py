@@ -21,10 +21,10 @@ from trundle.models import IMPACT, Foot, Hand, RollingTree, Start, robot_from_ur
 from trundle.models.robots.avatar import build_avatar
 from trundle.models.robots.body_shapes import avatar_scene
 from trundle.models.tree.closing import nearest
-from trundle.models.urdf.checks import CheckedUrdf, check_urdf, load_urdf
-from trundle.models.urdf.examples import load_example_robot
+from trundle.models.urdf.checks import CheckedUrdf, check_urdf
 from trundle.models.urdf.lock import joint_ranges, lock_joints
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
+from trundle.scenarios.robots import description_of
 from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.shapes import shape_of
 from trundle.simulate import simulate
@@ -124,15 +124,7 @@ class RobotRun:
 def _description(scenario: Scenario, table: RobotTable) -> CheckedUrdf:
     if table.avatar is not None:
         return check_urdf(build_avatar(table.avatar).robot.urdf())
-    if table.example is not None:
-        with error_context("robot", scenario, {"name": "robot.example"}):
-            return load_example_robot(table.example, repair=table.repair is not False)
-    path = scenario.data_path("robot.urdf", table.urdf or "")
-    try:
-        return load_urdf(path, meshes=False, repair=bool(table.repair))
-    except InputError as error:
-        key = "robot.urdf" if error.key == "file" else f"{table.urdf}: {error.key}"
-        raise InputError(key, error.value, error.allowed, scenario.file) from None
+    return description_of(scenario, table, "robot")
 
 
 def _starting_angles(scenario: Scenario, urdf: CheckedUrdf) -> dict[str, float]:

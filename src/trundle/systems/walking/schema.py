@@ -6,10 +6,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from trundle.models.robots.avatar_feet import Toes
 from trundle.problems.gait import Gait
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import Array, DataFile, Mass, ScenarioTable, Table, Text, fault, table_of
-from trundle.scenarios.schema_shapes import EllipsoidTable, SphereTable, SuperellipsoidTable
+from trundle.scenarios.schema_shapes import EllipsoidTable, RegisteredTable, SphereTable, SuperellipsoidTable
 
 _Positive = Annotated[float, Field(gt=0, le=1e6), Allowed("a number > 0, at most 1e6")]
 _Place = Annotated[float, Field(ge=-1, le=1), Allowed("a length from -1 to 1 (m)")]
@@ -26,11 +27,13 @@ _Joint = Literal[
     "knee",
     "ankle_pitch",
     "ankle_roll",
+    "toe",
     "shoulder_pitch",
     "shoulder_roll",
     "shoulder_yaw",
     "elbow",
 ]
+_Sole = Annotated[EllipsoidTable | SuperellipsoidTable | SphereTable | RegisteredTable, Field(discriminator="type")]
 _Stand = Literal["rolling", "flat", "toe", "heel", "toe-point"]
 
 
@@ -44,15 +47,29 @@ class AvatarTable(table_of(Gait, ["sole", "stretch"])):
     )
 
 
+_Center = Annotated[tuple[_Place, _Place, _Place], Array, Allowed("3 lengths, each from -1 to 1 (m)")]
+
+
 class RollingFootTable(Table):
     """The rolling sole in place of the avatar's own, as `trundle fit-foot` writes it."""
 
-    shape: Annotated[EllipsoidTable | SuperellipsoidTable | SphereTable, Field(discriminator="type")] = Field(
-        description="axes along x (forward), y, z (up) of the ankle's frame"
-    )
-    center: Annotated[tuple[_Place, _Place, _Place], Array, Allowed("3 lengths, each from -1 to 1 (m)")] = Field(
-        description="m, of the shape, from the ankle; its lowest point is below the ankle"
-    )
+    shape: _Sole = Field(description="axes along x (forward), y, z (up) of the ankle's frame")
+    center: _Center = Field(description="m, of the shape, from the ankle; its lowest point is below the ankle")
+
+
+_TOES = ["center", "joint", "mass", "stiffness", "damping", "torque"]
+
+
+class ToeTable(table_of(Toes, _TOES, narrower={"center": _Center, "joint": _Center})):
+    """Toes on a hinge across the foot, with a rolling sole of their own; the foot's is then that behind them."""
+
+    shape: _Sole = Field(description="of the toes' sole, axes as the foot's")
+
+
+class FootTable(RollingFootTable):
+    """The rolling soles of a foot of one segment or two."""
+
+    toe: ToeTable | None = Field(default=None, description="of both feet; left out: a foot of one piece")
 
 
 WALK = ("speed", "friction", "clearance", "clearance_ends", "landing", "rolling_on")
@@ -132,7 +149,7 @@ class WalkingWalk(ScenarioTable):
     kind: Literal["walking"]
     task: Literal["walk"]
     avatar: AvatarTable = AvatarTable()
-    foot: RollingFootTable | None = None
+    foot: FootTable | None = None
     right_foot: RollingFootTable | None = None
     walk: WalkTable = WalkTable()
     phases: WalkPhasesTable = WalkPhasesTable()

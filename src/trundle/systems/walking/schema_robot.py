@@ -10,13 +10,12 @@ from trundle.contact.laws import StartLaw
 from trundle.geometry import Point
 from trundle.models import IMPACT, SURFACE, Foot, RollingPair
 from trundle.scenarios.problems import Allowed
+from trundle.scenarios.robots import DescriptionTable, Numbers
 from trundle.scenarios.schema import (
     Array,
-    DataFile,
     Duration,
     NonNegative,
     Place3,
-    Real,
     ScenarioTable,
     Size,
     Sizes2,
@@ -42,8 +41,6 @@ from trundle.scenarios.schema_shapes import (
 )
 from trundle.systems.juggling.schema import CoastTable, HandMotion, SimulationTable
 
-_FILE = Allowed("the path of a URDF file inside the scenario's folder")
-FileName = Annotated[str, Field(min_length=1, max_length=1000), _FILE, DataFile("URDF")]
 FootName = Annotated[
     str, Field(pattern=r"^[A-Za-z0-9_-]{1,60}$"), Allowed("a name of at most 60 letters, digits, '_' and '-'")
 ]
@@ -51,22 +48,13 @@ ByJoint = Annotated[
     NonNegative | dict[str, NonNegative],
     Allowed("a number from 0 to 1e12, or a table of such numbers by the joints' names"),
 ]
-Numbers = Annotated[dict[str, Real], Allowed("a table of numbers by the joints' names")]
 _Margin = Annotated[float, Field(ge=0, le=1e6), Allowed("a length from 0 to 1e6 (m)")]
 
 
-class RobotTable(Table):
+class RobotTable(DescriptionTable):
     """The robot: a URDF file, a robot of the package example-robot-data, or the avatar of Dumas et al. 2007."""
 
-    urdf: Annotated[FileName | None, _FILE, DataFile("URDF")] = Field(
-        default=None, description="URDF; or give example or avatar"
-    )
-    example: Text | None = Field(default=None, description="name of a robot of example-robot-data, such as 'solo12'")
     avatar: Literal["male", "female"] | None = Field(default=None, description="the anthropomorphic walker")
-    repair: bool | None = Field(
-        default=None,
-        description="replace impossible inertias by the nearest possible ones; true for an example, else false",
-    )
 
     def _check(self) -> None:
         if sum(value is not None for value in (self.urdf, self.example, self.avatar)) != 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -17,8 +17,8 @@ def general(run: Trajectory) -> dict[str, float]:
     trials = results(run)
     implicit, hybrid = (run[f"solve_time_{level}"] for level in ("implicit", "hybrid"))
     return {
-        "trials_safe": _count(one.safe for one in trials),
-        "trials_fallen": _count(one.fell for one in trials),
+        "trials_safe": Count.true(one.safe for one in trials),
+        "trials_fallen": Count.true(one.fell for one in trials),
         "torso_distance_min": min(one.torso_min for one in trials),
         "lean_max": max(one.lean for one in trials),
         "force_planned_max": max(one.force_planned for one in trials),
@@ -32,12 +32,12 @@ def recover(run: Trajectory, parts: Runs) -> dict[str, float]:
     """Return the metrics of `wallbounce-recover`; forces are those of gentle trials in which a hand pushes."""
     trials = results(run)
     values: dict[str, float] = {
-        "falls_two_level": _count(one.fell for one in trials),
-        "safe_two_level": _count(one.safe for one in trials),
+        "falls_two_level": Count.true(one.fell for one in trials),
+        "safe_two_level": Count.true(one.safe for one in trials),
     }
     for part in ("drive-only", "implicit-only", "paper-presets", "simplified", "gentle"):
         if part in parts:
-            values[f"safe_{part.replace('-', '_')}"] = _count(one.safe for one in results(parts[part]))
+            values[f"safe_{part.replace('-', '_')}"] = Count.true(one.safe for one in results(parts[part]))
     if "gentle" in parts:
         gentle = results(parts["gentle"])
         used = [one for one in gentle if np.isfinite(one.force_mismatch)]
@@ -54,8 +54,8 @@ def stay(run: Trajectory, parts: Runs) -> dict[str, float]:
     values: dict[str, float] = {}
     for suffix, source in [("", run), *((f"_{part}", made) for part, made in parts.items() if part in SIDES)]:
         trials = results(source)
-        values[f"stays{suffix}"] = _count(one.stays for one in trials)
-        values[f"beyond_drive{suffix}"] = _count(one.push_impulse > one.push_bound for one in trials)
+        values[f"stays{suffix}"] = Count.true(one.stays for one in trials)
+        values[f"beyond_drive{suffix}"] = Count.true(one.push_impulse > one.push_bound for one in trials)
     return values
 
 
@@ -63,14 +63,14 @@ def avoid(run: Trajectory, parts: Runs) -> dict[str, float]:
     """Return the metrics of `wallbounce-avoid`."""
     trials = results(run)
     values = {
-        "cleared_seeds": _count(one.cleared for one in trials),
+        "cleared_seeds": Count.true(one.cleared for one in trials),
         "late_contact": float(np.median([one.late_contact for one in trials])),
         "clearance": float(np.median([one.torso_min for one in trials])),
     }
     if "drive-only" in parts:
         alone = results(parts["drive-only"])
-        values["drive_only_hits"] = _count(one.torso_min <= 0.0 for one in alone)
-        values["cleared_drive_only"] = _count(one.cleared for one in alone)
+        values["drive_only_hits"] = Count.true(one.torso_min <= 0.0 for one in alone)
+        values["cleared_drive_only"] = Count.true(one.cleared for one in alone)
     return values
 
 
@@ -81,7 +81,7 @@ def turn(run: Trajectory, parts: Runs) -> dict[str, float]:
     does not hold.
     """
     trials = results(run)
-    values: dict[str, float] = {"falls": _count(one.fell for one in trials), **_turning(trials)}
+    values: dict[str, float] = {"falls": Count.true(one.fell for one in trials), **_turning(trials)}
     if "drive-only" in parts:
         for key, alone in _turning(results(parts["drive-only"])).items():
             values[f"{key}_drive_only"] = alone
@@ -103,11 +103,6 @@ def models(run: Trajectory, parts: Runs) -> dict[str, float]:
             if value is not None and not key.endswith("_count"):
                 values[f"{key}{suffix}"] = float(value)
     return values
-
-
-def _count(holds: Iterable[bool]) -> Count:
-    found = list(holds)
-    return Count(sum(found), len(found))
 
 
 def _turning(trials: Sequence[TrialResult]) -> dict[str, float]:

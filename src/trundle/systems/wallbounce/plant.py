@@ -13,7 +13,7 @@ import numpy as np
 from trundle.checks import FloatArray, array
 from trundle.contact.soft import Wall
 from trundle.errors import InputError
-from trundle.numerics.rotations import rotation_of
+from trundle.numerics.rotations import rotation_by, rotation_of, rotation_rpy
 from trundle.parameters import Length, NonNegative, Period, Positive, check_parameters, parameter
 from trundle.simulate.mujoco.mjcf import GeomContact, add_geom, add_motor, load_mujoco, new_spec, set_inertia
 from trundle.simulate.mujoco.plant import Fall, MujocoPlant, PlantView
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MEASURED = 28
 """Numbers of a measurement: O (2), yaw, pitch, roll, joints (6), v (2), omega (3), joint rates (6), forces (6)."""
+_X, _Y, _ = np.eye(3)
 
 
 @dataclass(frozen=True)
@@ -139,12 +140,12 @@ class BalancerPlant:
         result = []
         for side, (q1, q2, q3) in ((1.0, q[:3]), (-1.0, q[3:])):
             at = np.asarray(self.robot.shoulder) * [1.0, side, 1.0]
-            R = _about(0, side * q1) @ _about(1, -q2)
+            R = rotation_by(side * q1 * _X) @ rotation_by(-q2 * _Y)
             for m, length in zip(self.robot.arm_masses, (self.robot.upper_arm, self.robot.forearm), strict=True):
                 local = np.diag(self._rod(m, length))
                 result.append((float(m), at + R @ [0.0, 0.0, -0.5 * length], R @ local @ R.T))
                 at = at + R @ [0.0, 0.0, -length]
-                R = R @ _about(1, -q3)
+                R = R @ rotation_by(-q3 * _Y)
         return result
 
     def _rod(self, m: float, length: float) -> list[float]:
@@ -231,7 +232,7 @@ class BalancerPlant:
     def _start(self, view: PlantView, x: FloatArray, joint_rates: FloatArray) -> None:
         q, v = view.data.qpos, view.data.qvel
         speed, omega = self._velocities(x)
-        R = _about(2, x[2]) @ _about(1, x[3]) @ _about(0, x[4])
+        R = rotation_rpy(x[4:1:-1])
         q[:2], q[2] = x[:2], self.robot.ball_radius
         view.mujoco.mju_mat2Quat(q[3:7], R.ravel())
         q[7:11], q[11:17] = [1.0, 0.0, 0.0, 0.0], x[5:11]
@@ -244,14 +245,6 @@ class BalancerPlant:
         state = self.robot.state(s)
         found = ca.Function("v", [s], [state.v, state.omega])(x)
         return np.array(found[0]).ravel(), np.array(found[1]).ravel()
-
-
-def _about(axis: int, angle: float) -> FloatArray:
-    c, s = math.cos(angle), math.sin(angle)
-    R = np.eye(3)
-    i, j = [(1, 2), (2, 0), (0, 1)][axis]
-    R[i, i], R[i, j], R[j, i], R[j, j] = c, -s, s, c
-    return R
 
 
 def _spread(p: FloatArray) -> FloatArray:

@@ -19,24 +19,15 @@ from trundle.simulate.mujoco.plant import PlantView
 from trundle.simulate.mujoco.pushes import Action, ForcePulse
 from trundle.simulate.mujoco.sensors import Sensors
 from trundle.systems.wallbounce.bound import impulse_bound
-from trundle.systems.wallbounce.checks import check_places, check_robot, check_rules
-from trundle.systems.wallbounce.control import (
-    NO_FORCE,
-    ContactImplicit,
-    HybridControl,
-    ImplicitPlanner,
-    KeepOut,
-    LowLevel,
-    PassedObstacle,
-    PathPlanner,
-    Reference,
-    Surroundings,
-    TimedGoal,
-    TrackingPlanner,
-    TwoLevel,
-    ready,
-)
-from trundle.systems.wallbounce.obstacles import check_ways, disc_of, side_of_table
+from trundle.systems.wallbounce.checks import check_places, check_robot, check_rules, check_ways, disc_of, side_of_table
+from trundle.systems.wallbounce.control.contact_implicit import ContactImplicit
+from trundle.systems.wallbounce.control.costs import KeepOut
+from trundle.systems.wallbounce.control.hybrid import HybridControl
+from trundle.systems.wallbounce.control.low_level import LowLevel
+from trundle.systems.wallbounce.control.plans import NO_FORCE, ImplicitPlanner, TrackingPlanner
+from trundle.systems.wallbounce.control.ready import ready
+from trundle.systems.wallbounce.control.reference import PassedObstacle, PathPlanner, TimedGoal
+from trundle.systems.wallbounce.control.two_level import Reference, Surroundings, TwoLevel
 from trundle.systems.wallbounce.plant import BalancerPlant, MovableBox
 from trundle.systems.wallbounce.robot import BallBalancer
 from trundle.systems.wallbounce.schema import PUSH, START, WallbounceNavigate, WallbounceRecover

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
 from trundle.numerics.rotations import rotations_ypr
 from trundle.records import Trajectory
-from trundle.report.meshes import MeshPart
-from trundle.report.staging import Actor, Stage, frame_times, sampled
+from trundle.report.meshes import box, cylinder, polygon, sphere, square
+from trundle.report.staging import Actor, Stage, fixed, frame_times, sampled, turned_from_z
 from trundle.systems.wallbounce.record import boxes, robot_of
 from trundle.systems.wallbounce.robot import BallBalancer
 
@@ -74,7 +72,7 @@ def _robot(run: Trajectory, name: str, posture: Array, colour: Colour | None, op
         shoulder = np.asarray(robot.shoulder) * [1.0, side, 1.0]
         for part, (start, way, length) in enumerate(_links(robot, posture[:, first : first + 3], side)):
             place = origin + np.einsum("kij,kj->ki", R, shoulder + start)
-            turned = _toward(np.einsum("kij,kj->ki", R, way))
+            turned = turned_from_z(np.einsum("kij,kj->ki", R, way))
             pieces = (cylinder(0.028, 0.0, length, colour or _ARM, opacity),)
             if part == 1:
                 pieces += (sphere(robot.hand_radius, colour or _ARM, opacity, length),)
@@ -94,12 +92,7 @@ def _walls(run: Trajectory, count: int) -> list[Actor]:
     points = run["base_position"]
     middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
     half = 0.9 + 0.5 * float(np.max(np.ptp(points[:, :2], axis=0)))
-    still = np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
-    zero = np.zeros((count, 3))
-    square = np.array([[-half, -half, 0], [half, -half, 0], [half, half, 0], [-half, half, 0]], dtype=float)
-    faces = np.array([[0, 1, 2], [0, 2, 3]])
-    floor = MeshPart(square + np.array([middle[0], middle[1], -0.002]), faces, _FLOOR, None, True)
-    actors = [Actor("floor", (floor,), zero, still)]
+    actors = [fixed("floor", square(half, [*middle[:2], -0.002], _FLOOR), count)]
     for i, wall in enumerate(run.metadata.get("walls", [])):
         n, p = np.array(wall["normal"]), np.array(wall["point"])
         up = np.array([0.0, 0.0, 1.0]) - n * n[2]
@@ -109,58 +102,15 @@ def _walls(run: Trajectory, count: int) -> list[Actor]:
         start = start - up * (start[2] / up[2] if abs(up[2]) > 1e-6 else 0.0)
         corners = [start - half * along, start + half * along]
         corners += [corners[1] + 1.4 * up, corners[0] + 1.4 * up]
-        actors.append(Actor(f"wall_{i}", (MeshPart(np.array(corners), faces, _WALL, 0.55, True),), zero, still))
+        actors.append(fixed(f"wall_{i}", polygon(corners, _WALL, 0.55), count))
     return actors
 
 
 def _boxes(run: Trajectory, times: Array) -> list[Actor]:
-    x, y, z = np.meshgrid([-1, 1], [-1, 1], [-1, 1], indexing="ij")
-    corners = np.column_stack([x.ravel(), y.ravel(), z.ravel()])
-    quads = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
-    faces = np.array([[a, b, c] for a, b, c, _ in quads] + [[a, c, d] for a, _, c, d in quads])
-    still = np.tile([1.0, 0.0, 0.0, 0.0], (len(times), 1))
     actors = []
     for i, (center, half, appears) in enumerate(boxes(run)):
         there = times >= appears - 1e-9
         place = np.where(there[:, None], [*center, half[2]], [0.0, 0.0, -50.0])
-        part = MeshPart(corners * half, faces, _BOX, 0.85, True, True)
-        actors.append(Actor(f"box{i}", (part,), place, still))
+        still = np.tile([1.0, 0.0, 0.0, 0.0], (len(times), 1))
+        actors.append(Actor(f"box{i}", (box(2 * half, _BOX, 0.85),), place, still))
     return actors
-
-
-def cylinder(
-    radius: float, low: float, high: float, colour: Colour, opacity: float | None, sides: int = 28
-) -> MeshPart:
-    """Return a closed cylinder along z."""
-    a = 2 * math.pi * np.arange(sides) / sides
-    ring = np.column_stack([radius * np.cos(a), radius * np.sin(a)])
-    vertices = np.vstack([
-        np.column_stack([ring, np.full(sides, low)]), np.column_stack([ring, np.full(sides, high)]),
-        [[0.0, 0.0, low], [0.0, 0.0, high]],
-    ])  # fmt: skip
-    i, j = np.arange(sides), (np.arange(sides) + 1) % sides
-    side = np.vstack([np.column_stack([i, j, sides + j]), np.column_stack([i, sides + j, sides + i])])
-    ends = np.vstack([
-        np.column_stack([np.full(sides, 2 * sides), j, i]),
-        np.column_stack([np.full(sides, 2 * sides + 1), sides + i, sides + j]),
-    ])  # fmt: skip
-    return MeshPart(vertices, np.vstack([side, ends]), colour, opacity, False)
-
-
-def sphere(radius: float, colour: Colour, opacity: float | None, along: float = 0.0, n: int = 14) -> MeshPart:
-    """Return a sphere, its centre at z = `along`."""
-    polar, around = np.meshgrid(np.linspace(0, math.pi, n), np.linspace(0, 2 * math.pi, 2 * n), indexing="ij")
-    vertices = radius * np.column_stack([
-        (np.sin(polar) * np.cos(around)).ravel(), (np.sin(polar) * np.sin(around)).ravel(), np.cos(polar).ravel(),
-    ])  # fmt: skip
-    grid = np.arange(n * 2 * n).reshape(n, 2 * n)
-    a, b, c, d = grid[:-1, :-1].ravel(), grid[1:, :-1].ravel(), grid[1:, 1:].ravel(), grid[:-1, 1:].ravel()
-    faces = np.vstack([np.column_stack([a, b, c]), np.column_stack([a, c, d])])
-    return MeshPart(vertices + np.array([0.0, 0.0, along]), faces, colour, opacity, False)
-
-
-def _toward(way: Array) -> Array:
-    """Return quaternions (k, 4) that turn z into unit vectors (k, 3)."""
-    q = np.column_stack([1.0 + way[:, 2], -way[:, 1], way[:, 0], np.zeros(len(way))])
-    q[q[:, 0] < 1e-9] = [0.0, 1.0, 0.0, 0.0]
-    return q / np.linalg.norm(q, axis=1, keepdims=True)

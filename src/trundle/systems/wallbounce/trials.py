@@ -22,7 +22,7 @@ from trundle.systems.wallbounce.schema import PUSH
 from trundle.systems.wallbounce.setup import Guide, Setup, Trial
 
 if TYPE_CHECKING:
-    from trundle.systems.wallbounce.schema import WallbounceNavigate
+    pass
 
 
 _LATE = 4.0  # s at the end, over which a robot should stay in its place
@@ -143,6 +143,7 @@ def plan_quality(plans: list[BalancerPlan]) -> dict[str, FloatArray]:
 
 def _result(setup: Setup, trial: Trial, guide: Guide, run: PlantRun, policy: TwoLevel) -> TrialResult:
     y, planned, counts = run.records["measured"], run.records["hand_force_planned"], policy.counts
+    implicit, event, hybrid = (counts.seconds[name] for name in ("implicit", "event", "hybrid"))
     measured = y[:, 22:28].reshape(-1, 2, 3)
     size, real = np.linalg.norm(planned, axis=2), np.linalg.norm(measured, axis=2)
     on, apart = size > 3.0, np.linalg.norm(measured - planned, axis=2)
@@ -159,16 +160,16 @@ def _result(setup: Setup, trial: Trial, guide: Guide, run: PlantRun, policy: Two
         force_measured=float(np.max(real)),
         force_mismatch=_median(apart[on] / size[on]),
         hand_used=bool(np.max(real) > 1.0),
-        plans_implicit=counts.implicit,
-        plans_hybrid=counts.hybrid,
+        plans_implicit=len(implicit) + len(event),
+        plans_hybrid=len(hybrid),
         plans_late=counts.late,
         plans_rejected=counts.rejected,
-        events=counts.events,
+        events=len(event),
         bad_measurements=counts.bad_measurements,
         without_plan=counts.without_plan,
-        solve_time_implicit=_median(counts.seconds["implicit"]),
-        solve_time_event=_median(counts.seconds["event"]),
-        solve_time_hybrid=_median(counts.seconds["hybrid"]),
+        solve_time_implicit=_median(implicit),
+        solve_time_event=_median(event),
+        solve_time_hybrid=_median(hybrid),
         path_time=run.time[thinned],
         path=y[thinned, :2],
     )
@@ -177,20 +178,14 @@ def _result(setup: Setup, trial: Trial, guide: Guide, run: PlantRun, policy: Two
         bound = setup.bound(push["length"], push["height"])
         return replace(result, push_bound=bound, **{f"push_{name}": value for name, value in push.items()})
     result = replace(result, speed=trial.speed)
-    return result if setup.trip is None else _with_trip(result, setup, setup.trip, guide, run, y, real)
+    return result if setup.trip is None else _with_trip(result, setup, guide, run)
 
 
-def _with_trip(
-    result: TrialResult,
-    setup: Setup,
-    tables: WallbounceNavigate,
-    guide: Guide,
-    run: PlantRun,
-    y: FloatArray,
-    real: FloatArray,
-) -> TrialResult:
-    """Return the result with what came of a trip, of measurements y (n, 28) and forces on the hands (n, 2), N."""
-    change = min((box.appears for box in tables.obstacles), default=tables.goal.turn_at)
+def _with_trip(result: TrialResult, setup: Setup, guide: Guide, run: PlantRun) -> TrialResult:
+    """Return the result with what came of a trip."""
+    y = run.records["measured"]
+    real = np.linalg.norm(y[:, 22:28].reshape(-1, 2, 3), axis=2)
+    change = min((box.appears for box in setup.obstacles), default=setup.trip.goal.turn_at if setup.trip else None)
     begin = 0.0 if change is None else change
     after = run.time >= begin - 1e-9
     origin = y[after, :2][0] if after.any() else y[-1, :2]  # a run may end before anything changes

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from tests.control.pushes import pushed, random_pushes
+from tests.numerics.ilqr.recomputed import recompute
 from trundle.contact.soft import SoftLaw, Wall
 from trundle.errors import InputError
 from trundle.numerics.compiled.compile import find_compiler
-from trundle.numerics.ilqr import Limits, recompute
+from trundle.numerics.ilqr import Limits
 from trundle.status import Status
 from trundle.systems.wallbounce.control.contact_implicit import BalancerWeights, ContactImplicit, KeepOutDisc
 from trundle.systems.wallbounce.control.plans import ImplicitPlanner, falls

@@ -208,25 +208,15 @@ class PathPlanner:
         corners = np.array([goal + self.forward * float((place - goal) @ self.forward), goal])
         if seen:
             given = [obstacle.side for obstacle in seen]
-            corners = self._round(place, velocity, goal, seen, given if new else self._sides)
+            discs, turning = [obstacle.disc for obstacle in seen], 0.5 * self.rules.lateral_time * velocity
+            sides = given if new else self._sides
+            found = shortest_path(place, goal, discs, sides, self.walls, self.clear, turning)
+            corners = np.array([place, place]) if found is None else found  # without a way the robot waits
             self._sides = [
                 side_of(corners, one.disc, self.sideways) if side is None else side
                 for one, side in zip(seen, given, strict=True)
             ]
         self._path = _Path(time, corners, self.forward, place, velocity)
-
-    def _round(
-        self,
-        place: FloatArray,
-        velocity: FloatArray,
-        goal: FloatArray,
-        seen: Sequence[PassedObstacle],
-        sides: Sequence[FloatArray | None],
-    ) -> FloatArray:
-        """Return the corners of the shortest path; without any the robot waits where it is."""
-        discs, turning = [obstacle.disc for obstacle in seen], 0.5 * self.rules.lateral_time * velocity
-        found = shortest_path(place, goal, discs, sides, self.walls, self.clear, turning)
-        return np.array([place, place]) if found is None else found
 
     def _advance(self, speed: float, path: _Path, times: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Way and speed along the path at `times` (s from the plan's begin): at rest in the goal."""

@@ -75,11 +75,8 @@ Reference = Callable[[float, FloatArray, FloatArray], FloatArray]
 
 @dataclass
 class PlanCounts:
-    """Plans that were made, events, what went wrong, and real computing times (s) by ``implicit, event, hybrid``."""
+    """What went wrong, and real computing times (s) of all plans by ``implicit, event, hybrid``."""
 
-    implicit: int = 0
-    hybrid: int = 0
-    events: int = 0
     late: int = 0
     rejected: int = 0
     bad_measurements: int = 0
@@ -238,8 +235,6 @@ class TwoLevel:
         )  # fmt: skip
         taken = clock.perf_counter() - begin
         self.counts.seconds["event" if event else "implicit"].append(taken)
-        self.counts.implicit += 1
-        self.counts.events += event
         if event:
             self._version, self._event_at, self._departed = around.version, time, np.zeros(2)
         stated = self.timing.implicit_time + (self.timing.event_time if plan.searched else 0.0)
@@ -259,7 +254,6 @@ class TwoLevel:
         )  # fmt: skip
         taken = clock.perf_counter() - begin
         self._fresh = False
-        self.counts.hybrid += 1
         self.counts.seconds["hybrid"].append(taken)
         self._send("hybrid", time, taken, self.timing.hybrid_time * (2.0 if plan.searched else 1.0), plan)
 

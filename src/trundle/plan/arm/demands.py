@@ -1,0 +1,78 @@
+"""What the joints of an arm do along a run of the hand: as the plan chose them, or followed by inverse kinematics."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.models.tree.conversion import to_matrix
+from trundle.models.urdf.arm import Arm
+from trundle.models.urdf.arm_numbers import ArmNumbers, JointMotion
+from trundle.records import Trajectory
+
+_UNITS = {"position": "rad", "velocity": "rad/s", "torque": "N m"}
+_SAID = {"frame": "joint", "long_name": "of the joints of the arm that carries the hand"}
+
+
+def joint_demands(arm: Arm, run: Trajectory, start: FloatArray | None = None) -> JointMotion:
+    """Return what an arm would have to do to move its hand as in a run, by Pinocchio's inverse kinematics and dynamics.
+
+    Rates are the smallest that move the hand as it moves, accelerations their differences. The load is the contact's
+    force and moment on the hand.
+
+    Parameters
+    ----------
+    arm : Arm
+    run : Trajectory
+        Of an object on a hand in space.
+    start : (n,), optional
+        Joint positions near which the run begins; those that put the hand there near the arm's posture, if left out.
+
+    Raises
+    ------
+    InputError
+        If the arm does not reach the hand's place at the start.
+
+    Examples
+    --------
+    >>> pair = tr.RollingPair(tr.RigidBody(tr.Sphere(0.03), mass=0.2), tr.Hand(tr.Plane(), (0.4, 0.1, 0.5)))
+    >>> run = tr.simulate(pair, pair.place(contact_on_hand=(0, 0, 0)), 0.1)
+    >>> tr.joint_demands(tr.Arm(tr.load_example_robot("ur5_robot"), "tool0"), run).use()["joint_speed_use"]
+    0.0
+    """
+    numbers = ArmNumbers(arm, np.asarray(run.metadata["physics"]["gravity"], dtype=np.float64))
+    R, p = np.array([to_matrix(row) for row in run["hand_quaternion"]]), run["hand_position"]
+    q = numbers.follow(R, p, numbers.reach(R[0], p[0]) if start is None else start)
+    twist = np.hstack([np.einsum("nji,nj->ni", R, run[f"hand_{rate}"]) for rate in ("angular_velocity", "velocity")])
+    rate = numbers.rates(q, twist)
+    return _loaded(numbers, run, q, rate, np.gradient(rate, run.time, axis=0))
+
+
+def planned_motion(
+    numbers: ArmNumbers, run: Trajectory, times: FloatArray, q: FloatArray, rate: FloatArray, acceleration: FloatArray
+) -> JointMotion:
+    """Return the motion of the joints at the samples of a run, from the plan's (N, n) at its `times` (N,)."""
+
+    def at(values: FloatArray) -> FloatArray:
+        return np.stack([np.interp(run.time, times, column) for column in values.T], axis=1)
+
+    return _loaded(numbers, run, at(q), at(rate), at(acceleration))
+
+
+def recorded(run: Trajectory, motion: JointMotion) -> Trajectory:
+    """Return the run with ``joint_position``, ``joint_velocity`` and ``joint_torque`` (time, joint)."""
+    values = {"position": motion.position, "velocity": motion.rate, "torque": motion.torque}
+    columns = {f"joint_{k}": (("time", "joint"), value, {"units": _UNITS[k], **_SAID}) for k, value in values.items()}
+    return replace(run, dataset=run.dataset.assign(columns).assign_coords(joint=list(motion.arm.joints)))
+
+
+def _loaded(
+    numbers: ArmNumbers, run: Trajectory, q: FloatArray, rate: FloatArray, acceleration: FloatArray
+) -> JointMotion:
+    force, n = np.nan_to_num(run["contact_force"]), np.nan_to_num(run["contact_normal"])
+    lever = np.nan_to_num(run["contact_position"] - run["hand_position"])
+    moment = np.nan_to_num(run["contact_moment"])[:, None] * n + np.cross(lever, force)
+    wrench = -np.hstack([moment, force])
+    return numbers.motion(run.time, q, rate, acceleration, wrench, run["hand_position"])

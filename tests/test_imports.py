@@ -30,6 +30,7 @@ FLOORS = {
     "scenarios": 10,
     "report": 9,
     "plan": 8,
+    "environments": 11,
     "interop": 10,
     "control": 8,
     "simulate": 7,

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py keeps it equal to the table below
+    import trundle.environments as environments  # noqa: F401
     import trundle.interop as interop  # noqa: F401
     from trundle.contact import FlatPatch as FlatPatch
     from trundle.contact import Friction as Friction
@@ -171,8 +172,8 @@ __all__ = ["__version__", *_HOME_OF]  # pyright: ignore[reportUnsupportedDunderA
 
 
 def __getattr__(name: str) -> Any:
-    if name == "interop":
-        return import_module("trundle.interop")
+    if name in ("environments", "interop"):
+        return import_module(f"trundle.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_HOME_OF[name]), name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import gymnasium
 import numpy as np
@@ -18,10 +17,11 @@ from trundle.models import Start
 from trundle.simulate import LinearFeedback, simulate_many
 from trundle.status import Status
 
-Info = dict[str, Any]
+Info = dict[str, object]
+Flags = NDArray[np.bool_]
 
 
-class RollingVectorEnv(VectorEnv[FloatArray, FloatArray, FloatArray]):
+class RollingVectorEnv(VectorEnv[FloatArray, FloatArray, "FloatArray | Flags"]):
     """Copies of a problem that step together; one that ended begins anew at its next step.
 
     Parameters
@@ -54,7 +54,9 @@ class RollingVectorEnv(VectorEnv[FloatArray, FloatArray, FloatArray]):
         self._times = np.zeros(self.num_envs)
         self._over = np.zeros(self.num_envs, dtype=bool)
 
-    def reset(self, *, seed: int | list[int | None] | None = None, options: Info | None = None) -> tuple[Any, Info]:
+    def reset(
+        self, *, seed: int | list[int | None] | None = None, options: Info | None = None
+    ) -> tuple[FloatArray, Info]:
         """Begin all episodes anew; return the observations (num_envs, n)."""
         super().reset(seed=seed if isinstance(seed, int) else None)
         if isinstance(seed, list):
@@ -65,7 +67,7 @@ class RollingVectorEnv(VectorEnv[FloatArray, FloatArray, FloatArray]):
         self._times[:], self._over[:] = 0.0, False
         return self._observations(), {}
 
-    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Info]:
+    def step(self, actions: FloatArray) -> tuple[FloatArray, FloatArray, Flags, Flags, Info]:
         """Hold `actions` (num_envs, n_u) for a period; return observations, rewards, terminated, truncated, infos."""
         p = self.problem
         given = np.clip(np.asarray(actions, dtype=np.float64), np.asarray(p.low), np.asarray(p.high))

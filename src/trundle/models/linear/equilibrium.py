@@ -37,6 +37,15 @@ class Equilibrium:
         ``"<contact>.<margin>"``: what keeps the mode valid; below zero it is not.
     steady : Steady or None
         Rates of the steady motion; None at rest.
+
+    Examples
+    --------
+    >>> robot = tr.Robot()
+    >>> arm = robot.revolute(None, (0, 0), 1.0, 0.01, center_of_mass=(0.2, 0.0), name="arm")  # kg, kg m2, m
+    >>> tree = robot.finish()
+    >>> held = tr.equilibrium(tree, tree.place(arm=0.0), free_inputs=["arm.torque"], hold=["arm.joint"])
+    >>> held.inputs.round(3).tolist(), held.steady  # N m: m g 0.2 m
+    ([1.962], None)
     """
 
     start: Start

@@ -45,6 +45,15 @@ class LinearModel:
         y0, the outputs at z = 0.
     period : float s, or None
         Sampling period with inputs held; None: continuous time.
+
+    Examples
+    --------
+    >>> robot = tr.Robot()
+    >>> arm = robot.revolute(None, (0, 0), 1.0, 0.01, center_of_mass=(0.0, -0.2), name="arm")  # kg, kg m2, m
+    >>> tree = robot.finish()
+    >>> hanging = tr.linearize(tree, tree.place())
+    >>> hanging.states, hanging.A.round(2).tolist()  # m g 0.2 m / 0.05 kg m2
+    (('arm.joint', 'arm.rate'), [[0.0, 1.0], [-39.24, 0.0]])
     """
 
     A: FloatArray

@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import FloatArray, array, positive
+from trundle.checks import FloatArray, array, number, positive
 from trundle.errors import InputError
 
 
@@ -76,7 +76,8 @@ class LinearFeedback:
 
     def index(self, time: float) -> int:
         """Return the row of the table that holds at `time` (s)."""
-        return min(int(time / self.period + 1e-9), len(np.asarray(self.inputs)) - 1)
+        periods = number("time", time, unit="s") / self.period
+        return int(min(max(periods + 1e-9, 0.0), len(np.asarray(self.inputs)) - 1))
 
     def __call__(self, time: float, state: FloatArray) -> FloatArray:
         """Return the input (n_u,) at `time` (s) for the `state` (n_x,)."""

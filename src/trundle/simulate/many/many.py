@@ -80,7 +80,7 @@ def simulate_many(
 
     Examples
     --------
-    >>> pair = tr.RollingPair(tr.RigidBody(tr.Sphere(0.1), mass=1.0), tr.Hand(tr.Plane(), angular_velocity=(0, 0, 7)))
+    >>> pair = tr.RollingPair(tr.RigidBody(tr.Sphere(0.1), mass=1.0), tr.Hand(tr.Plane(), twist=(0, 0, 7, 0, 0, 0)))
     >>> starts = [pair.place(object_angular_velocity=(w, 0, 0)) for w in np.linspace(0.5, 1.5, 100)]
     >>> runs = tr.simulate_many(pair, starts, 1.0)
     >>> len(runs), runs.success.all(), runs["object_position"].shape  # run, time, axis

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final, overload
 
 import numpy as np
@@ -22,12 +22,16 @@ from trundle.threads import cached_property
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What one run came to: states (n, n_x), last mode, status before its record is judged, how to make its log."""
+    """What one run came to: states (n, n_x), last mode, status before its record is judged, how to make its log.
+
+    ``kept``: its record, of a run that was copied.
+    """
 
     states: FloatArray
     mode: Mode
     status: Status
     make: Callable[[], Log]
+    kept: Trajectory | None = None
 
     @cached_property
     def log(self) -> Log:
@@ -36,7 +40,7 @@ class Outcome:
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Runs:
     """Many runs of one model, a sequence of `Trajectory`.
 
@@ -47,6 +51,13 @@ class Runs:
         Of the samples.
     outcomes : tuple of Outcome
         One a run.
+
+    Examples
+    --------
+    >>> pair = tr.RollingPair(tr.RigidBody(tr.Sphere(0.1), mass=1.0), tr.Hand(tr.Plane(), rpy=(0, 0.1, 0)))
+    >>> runs = tr.simulate_many(pair, [pair.place(), pair.place(object_angular_velocity=(0, 1, 0))], 0.2)
+    >>> runs[1].status.label, runs.states.shape[:2]
+    ('success', (2, 2))
     """
 
     system: ContactSystem
@@ -55,6 +66,9 @@ class Runs:
 
     def __len__(self) -> int:
         return len(self.outcomes)
+
+    def __repr__(self) -> str:
+        return f"<Runs: {len(self)} over {self.times[-1]:g} s, {int(self.success.sum())} {Status.SUCCESS.label}>"
 
     def __iter__(self) -> Iterator[Trajectory]:
         return (self[i] for i in range(len(self)))
@@ -68,12 +82,19 @@ class Runs:
         if isinstance(key, str):
             return _stacked([run[key] for run in self], len(self.times))
         one, wall_time = self.outcomes[key], {"build": 0.0, "simulate": 0.0}
+        if one.kept is not None:
+            return one.kept
         return record(self.system, one.log, one.status, wall_time, time.perf_counter())
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out what is compiled: the runs travel with their records."""
+        kept = tuple(replace(one, make=Log, kept=run) for one, run in zip(self.outcomes, self, strict=True))
+        return {"system": self.system, "times": self.times, "outcomes": kept}
 
     @cached_property
     def statuses(self) -> tuple[Status, ...]:
         """How each run ended."""
-        logs = [one.log.segments for one in self.outcomes]
+        logs = [[] if one.kept else one.log.segments for one in self.outcomes]
         single = [i for i, parts in enumerate(logs) if len(parts) == 1 and parts[0].forces is None]
         created = dict(zip(single, created_in(self.system, [logs[i][0] for i in single]), strict=True))
         return tuple(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from trundle.checks import FloatArray
+from trundle.checks import FloatArray, array
 from trundle.models.tree.conversion import to_matrix
 from trundle.models.urdf.arm import Arm
 from trundle.models.urdf.arm_numbers import ArmNumbers, JointMotion
@@ -44,7 +44,8 @@ def joint_demands(arm: Arm, run: Trajectory, start: FloatArray | None = None) ->
     """
     numbers = ArmNumbers(arm, np.asarray(run.metadata["physics"]["gravity"], dtype=np.float64))
     R, p = np.array([to_matrix(row) for row in run["hand_quaternion"]]), run["hand_position"]
-    q = numbers.follow(R, p, numbers.reach(R[0], p[0]) if start is None else start)
+    first = numbers.reach(R[0], p[0]) if start is None else array("start", start, arm.bounds[0].shape, unit="rad")
+    q = numbers.follow(R, p, first)
     twist = np.hstack([np.einsum("nji,nj->ni", R, run[f"hand_{rate}"]) for rate in ("angular_velocity", "velocity")])
     rate = numbers.rates(q, twist)
     return _loaded(numbers, run, q, rate, np.gradient(rate, run.time, axis=0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from trundle.models.urdf.examples import example_robots
 
 pytest.importorskip("pinocchio")
 G1 = (Path(__file__).parents[3] / "src/trundle/models/robots/humanoids/g1.toml").read_text(encoding="utf-8")
+ROMEO = Path(__file__).parents[3] / "examples" / "data" / "romeo.toml"
 
 
 @pytest.fixture(scope="module", params=HUMANOIDS)
@@ -106,6 +108,33 @@ def test_a_broken_file_is_refused_by_the_key_that_is_wrong(tmp_path: Path, old: 
         load_humanoid(file)
     assert key in caught.value.key
     assert str(file) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("foo = 1", "robot.foo"),
+        ('locked = ["nothing*"]', "robot.locked[0]"),
+        ("locked = 3", "robot.locked"),
+        ("locked = [3]", "robot.locked[0]"),
+    ],
+)
+def test_keys_of_the_robot_that_mean_nothing_are_refused(tmp_path: Path, line: str, said: str) -> None:
+    text = ROMEO.read_text().replace("[robot]\n", f"[robot]\n{line}\n", 1)
+    (tmp_path / "mine.toml").write_text(text)
+    with pytest.raises(InputError, match=re.escape(said)):
+        load_humanoid(tmp_path / "mine.toml")
+
+
+def test_locked_joints_do_not_move_and_keep_their_mass(tmp_path: Path) -> None:
+    whole = load_humanoid(ROMEO)
+    text = ROMEO.read_text().replace("[robot]\n", '[robot]\nlocked = ["Neck*", "Head*"]\n', 1)
+    (tmp_path / "mine.toml").write_text(text)
+    locked = load_humanoid(tmp_path / "mine.toml")
+    assert set(whole.robot.joints) - set(locked.robot.joints) == {"NeckYaw", "NeckPitch", "HeadPitch", "HeadRoll"}
+    assert locked.robot.mass == pytest.approx(whole.robot.mass)
+    weights = [one.robot.terms(one.standing(), np.zeros(one.robot.nv), []).h[:6] for one in (whole, locked)]
+    assert weights[1] == pytest.approx(weights[0], abs=1e-9), "of the same masses at the same places"
 
 
 def test_an_unknown_robot_is_told_the_known_ones() -> None:

@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from trundle.models.robots.servo import Servo
 from trundle.models.urdf.articulated import Articulated
 from trundle.models.urdf.checks import CheckedUrdf, load_urdf
 from trundle.models.urdf.examples import example_robots, load_example_robot
+from trundle.models.urdf.lock import joint_ranges, lock_joints
 from trundle.models.urdf.meshes import mesh_files
 from trundle.numerics.rotations import quaternion_of, rotation_z
 from trundle.records.whole import read_bytes
@@ -32,6 +34,7 @@ from trundle.threads import cached_property
 _BYTES = 1_000_000
 HUMANOIDS = ("g1", "talos")
 """Robots that come with a file of their own."""
+_OF_ROBOT = ("name", "urdf", "licence", "notice", "base", "locked")
 _TABLES = ("robot", "feet", "hands", "pads", "posture", "armature", "stiffness", "clearance", "postures", "servo")
 
 _LEVEL = 0.95  # of a unit axis: the least part along x or y of a joint that counts as an ankle about it
@@ -307,6 +310,8 @@ def _read(text: str, name: str, folder: Path | None) -> Humanoid:
         if key not in _TABLES:
             raise InputError(key, data[key], "one of the tables " + ", ".join(_TABLES))
     robot = _table(data, "robot")
+    for key in robot:
+        choice(f"robot.{key}", key, _OF_ROBOT)
     source = instance("robot.urdf", robot.get("urdf"), str, "a name of example-robot-data or a path")
     urdf = _description(source, folder)
     ends: dict[str, dict[str, Any]] = {"feet": {}, "hands": {}, "pads": {}}
@@ -320,19 +325,36 @@ def _read(text: str, name: str, folder: Path | None) -> Humanoid:
             except InputError as error:
                 raise error.within(f"{group}.{end}") from None
     tables: dict[str, Any] = {key: _table(data, key) for key in ("posture", "armature", "stiffness")}
+    for group in ("postures", "servo"):
+        named = _table(data, group, optional=True)
+        tables[group] = {key: _table(named, key) for key in named}
+    locked = _locked_joints(urdf, robot.get("locked", []), tables["posture"])
+    urdf = lock_joints(urdf, locked)
+    for table in [tables[key] for key in ("posture", "armature", "stiffness")]:
+        for pattern in [p for p in table if p in locked]:
+            del table[pattern]
     if "clearance" in data:
         try:
             tables["clearance"] = read_clearance(_table(data, "clearance"))
         except InputError as error:
             raise error.within("clearance") from None
-    for group in ("postures", "servo"):
-        named = _table(data, group, optional=True)
-        tables[group] = {key: _table(named, key) for key in named}
     said = {"name": name, "licence": "", "notice": "", "base": urdf.root}
     said |= {key: robot[key] for key in said if key in robot}
     for key, value in said.items():
         instance(f"robot.{key}", value, str, "a text")
     return Humanoid(**said, urdf=urdf, **ends, **tables)
+
+
+def _locked_joints(urdf: CheckedUrdf, patterns: object, posture: Mapping[str, float]) -> dict[str, float]:
+    """Return the joints that `patterns` fit, with their angles in the posture (zero where it has none)."""
+    moving, angles = joint_ranges(urdf), {}
+    for i, pattern in enumerate(instance("robot.locked", patterns, list, "a list of joints' names or patterns")):
+        name = instance(f"robot.locked[{i}]", pattern, str, "a joint's name or a pattern")
+        found = [joint for joint in moving if fnmatchcase(joint, name)]
+        if not found:
+            raise InputError(f"robot.locked[{i}]", pattern, "a joint that moves, by its name or a pattern that fits")
+        angles |= {joint: next((v for p, v in posture.items() if fnmatchcase(joint, p)), 0.0) for joint in found}
+    return angles
 
 
 def _table(data: Mapping[str, Any], key: str, optional: bool = False) -> Mapping[str, Any]:

@@ -63,6 +63,9 @@ WHOLE_ONLY: Mapping[str, frozenset[str]] = {
     "humanoid-ledge": frozenset({"seeds_ok", "static_without_hand"}),  # count two holds of the hand
     "walk-flat": frozenset({"replay_steps"}),  # of twelve
     "wallbounce-recover": frozenset({"gentle_force_mismatch"}),  # a median over twenty pushes
+    "wallbounce-stay": frozenset(  # over the last 4 s of 14 s
+        {"stays", "stays_left", "stays_right", "stays_behind", "stays_away"}
+    ),
 }
 """Limits that speak of the whole task: of the small one they do not hold."""
 

@@ -22,6 +22,8 @@ _LIFTED = 0.005
 """Height, m, over its stand from which a box is in the air."""
 _CURVES = 100
 """Plans at most whose time ahead is drawn."""
+_MARKS = (("o", "x"), ("s", "+"), ("^", "1"), ("D", "2"))
+"""Of trials that stand and that fall, for parts beyond the colours."""
 _COLOURS = (style.BLUE, style.ORANGE, style.PURPLE, style.GREEN)
 
 
@@ -215,10 +217,11 @@ def all_trials(runs: Runs, ax: Axes) -> None:
     """Draw what came of all trials: rms of the centre of mass against the nominal motion, crosses where it fell."""
     from matplotlib.ticker import MaxNLocator
 
-    at = 0
-    for (part, run), colour in zip(runs.items(), (*_COLOURS, style.RED) * 20, strict=False):
-        trials = results(run)
-        for good, mark in ((True, "o"), (False, "x")):
+    at, colours = 0, (*_COLOURS, style.RED)
+    for i, (part, run) in enumerate(runs.items()):
+        trials, (turn, k) = results(run), divmod(i, len(colours))
+        colour, (standing, fallen) = colours[k], _MARKS[turn % len(_MARKS)]
+        for good, mark in ((True, standing), (False, fallen)):
             chosen = [(at + k, 1e3 * one.com_rms_xy) for k, one in enumerate(trials) if one.survived is good]
             if chosen:
                 label = f"{part or 'main run'}{'' if good else ', fallen'}"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 _HANDS = ("left", "right")
+_LEVELS = {"implicit": style.ORANGE, "hybrid": style.BLUE}
 _COLOURS = (style.BLUE, style.ORANGE)
 _PARTS = (style.BLUE, style.ORANGE, style.PURPLE, style.GREEN, style.RED)
 
@@ -151,18 +152,24 @@ def _both_plans(name: str, title: str, unit: str) -> DrawRun:
     def draw(run: Trajectory, ax: Axes) -> None:
         """Draw the hand that pushes hardest."""
         i = int(np.argmax(np.max(np.linalg.norm(run["hand_force_measured"], axis=2), axis=0)))
-        for level, colour in (("implicit", style.ORANGE), ("hybrid", style.BLUE)):
+        low, high = _zoom(run, i) if name == "hand_distance" else (-np.inf, np.inf)
+        for level, colour in _LEVELS.items():
             made = run[f"solve_time_{level}"] > 0.0  # else the record repeats the other level's plan
             values = np.where(np.maximum.accumulate(made), run[f"{name}_{level}"][:, i], np.nan)
             if name == "hand_distance":
                 values = np.where(values == 0.0, np.nan, values)  # a plan that is computed has not yet arrived
+                values = np.where((values >= low) & (values <= high), values, np.nan)
             if np.any(made):
                 label = f"{level} plan, {_HANDS[i]} hand"
                 ax.plot(run.time, values, color=colour, linewidth=1.4, label=label)
         if name == "hand_distance":
-            ax.plot(run.time, run["wall_distance"][:, i], color=style.INK, linewidth=0.9, label="measured")
+            measured = run["wall_distance"][:, i]
+            near = np.where((measured >= low) & (measured <= high), measured, np.nan)
+            ax.plot(run.time, near, color=style.INK, linewidth=0.9, label="measured")
             ax.axhline(0.0, color=style.RED, linewidth=0.8, label="contact")
             _penetration(run, i, ax)
+            if np.isfinite(high):
+                ax.set_ylim(low, high)
         if name == "hand_press":
             force = np.linalg.norm(run["hand_force_measured"][:, i], axis=1)
             ax.plot(run.time, force, color=style.INK, linewidth=0.9, alpha=0.6, label="measured")
@@ -176,18 +183,27 @@ def _both_plans(name: str, title: str, unit: str) -> DrawRun:
     return draw
 
 
+def _depths(run: Trajectory, hand: int) -> dict[str, Array]:
+    """Return how deep (n,), m, the plan in force of each level that plans has the hand in a wall."""
+    levels = ("implicit", "hybrid")
+    return {
+        level: run[f"hand_penetration_{level}"][:, hand]
+        for level in levels
+        if f"hand_penetration_{level}" in run and np.any(run[f"solve_time_{level}"])
+    }
+
+
+def _zoom(run: Trajectory, hand: int) -> tuple[float, float]:
+    """Return the distances, m, to show: those about the surface, where plans have the hand in a wall."""
+    deepest = max((float(np.max(depth)) for depth in _depths(run, hand).values()), default=0.0)
+    return (-max(1.3 * deepest, 0.01), 0.1) if deepest > 0.0 else (-np.inf, np.inf)
+
+
 def _penetration(run: Trajectory, hand: int, ax: Axes) -> None:
-    """Shade how deep each level's plan in force has the hand in a wall at its contacts, and zoom in on the surface."""
-    deepest = 0.0
-    for level, colour in (("implicit", style.ORANGE), ("hybrid", style.BLUE)):
-        if f"hand_penetration_{level}" not in run or not np.any(run[f"solve_time_{level}"]):
-            continue
-        depth = run[f"hand_penetration_{level}"][:, hand]
-        most, label = float(np.max(depth)), f"deepest ahead, {level}: {1e3 * np.max(depth):.1f} mm"
+    """Shade how deep each level's plan in force has the hand in a wall at its contacts."""
+    for level, depth in _depths(run, hand).items():
+        colour, label = _LEVELS[level], f"deepest ahead, {level}: {1e3 * np.max(depth):.1f} mm"
         ax.fill_between(run.time, -depth, 0.0, step="post", color=colour, alpha=0.3, linewidth=0, label=label)
-        deepest = max(deepest, most)
-    if deepest > 0.0:
-        ax.set_ylim(-max(1.3 * deepest, 0.01), 0.1)
 
 
 def _top(run: Trajectory) -> Array:

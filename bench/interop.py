@@ -20,7 +20,8 @@ from trundle.checks import FloatArray
 from trundle.contact.laws import ROLLING
 from trundle.interop.crocoddyl import contact_model
 from trundle.interop.pinocchio import RollingFeet
-from trundle.numerics.compiled import BufferedFunction, compile_function
+from trundle.numerics.compiled.buffered import BufferedFunction
+from trundle.numerics.compiled.compile import compile_function
 
 HOPPER = Path(__file__).resolve().parents[1] / "examples" / "hopper.urdf"
 SOLE = tr.Ellipsoid([0.1, 0.05, 0.06])  # m

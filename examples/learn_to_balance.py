@@ -32,7 +32,7 @@ def problem() -> tr.environments.EnvironmentProblem:
     def cost(t: float, x: np.ndarray, u: np.ndarray) -> float:
         return float([10, 1, 0.1, 0.1] @ seen(t, x) ** 2 + 1e-3 * u @ u)
 
-    def start(rng: np.random.Generator) -> tr.models.Start:
+    def start(rng: np.random.Generator):
         return tree.place(wheel=(0, 0.1, 0), pole=rng.uniform(-0.15, 0.15))  # m, rad
 
     return tr.environments.EnvironmentProblem(

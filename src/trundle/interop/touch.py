@@ -19,7 +19,8 @@ from trundle.contact.proximity import Proximity
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.models.urdf.tree import Place
-from trundle.numerics.compiled import BufferedFunction, compile_function
+from trundle.numerics.compiled.buffered import BufferedFunction
+from trundle.numerics.compiled.compile import compile_function
 from trundle.numerics.space import dot, lever
 
 _STEPS = 30

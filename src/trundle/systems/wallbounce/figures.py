@@ -91,7 +91,8 @@ def path(run: Trajectory, ax: Axes) -> None:
     ax.plot(base[:, 0], base[:, 1], color=style.INK, linewidth=1.8, label="ball")
     ax.plot(*base[0, :2], "o", color=style.GREEN, markersize=6, linestyle="none", label="start")
     ax.plot(*base[-1, :2], "s", color=style.RED, markersize=5, linestyle="none", label="end")
-    _surroundings(ax, run, np.vstack([base[:, :2], run["hand_position"][:, :, :2].reshape(-1, 2)]))
+    hands = run["hand_position"][:, :, :2].reshape(-1, 2)
+    _surroundings(ax, run, np.vstack([base[:, :2], hands, *(one.path for one in results(run))]))
     style.dress(ax, "Seen from above", "x (m)", "y (m)", run)
 
 

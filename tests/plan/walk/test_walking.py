@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import radians
 
-import casadi as ca
 import numpy as np
 import pytest
 
+from tests.egg import Egg
 from trundle.errors import InputError
-from trundle.geometry import Ellipsoid, Sphere, Superellipsoid, SupportShape
+from trundle.geometry import Ellipsoid, Sphere, Superellipsoid
 from trundle.models.robots.avatar import build_avatar
 from trundle.models.robots.avatar_feet import Toes
 from trundle.plan.walk.plan import load_walk
@@ -91,18 +91,6 @@ def test_a_walk_on_two_different_feet_costs_as_much_as_its_mirror_image():
     right, left = (plan_walk(full, avatar) for avatar in (one, other))
     assert right.status.label == left.status.label == "success"
     assert right.statistics["cost"] == pytest.approx(left.statistics["cost"], rel=1e-4)
-
-
-@dataclass(frozen=True)
-class Egg(SupportShape):
-    """An ellipsoid that is fuller in front, by the expression of its support function."""
-
-    semi_axes: tuple[float, float, float] = (0.14, 0.055, 0.045)
-    d = 3
-
-    def support(self, u: ca.SX) -> ca.SX:
-        size = ca.norm_2(ca.vertcat(*(a * u[i] for i, a in enumerate(self.semi_axes))))
-        return size + 0.02 * u[0] + 0.004 * u[0] ** 2 / ca.norm_2(u)
 
 
 @pytest.mark.slow

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
-import casadi as ca
 import numpy as np
 import pytest
 
 from tests.measuring import compute
 from trundle.errors import InputError
-from trundle.geometry import SupportShape
 from trundle.records import load_trajectory
 from trundle.scenarios import load_scenario, run, shapes
 from trundle.scenarios.engine.building import build
@@ -148,21 +145,9 @@ def test_two_different_feet_are_walked_on(walked, tmp_path):
 
 def registering(monkeypatch, **classes):
     """Let an installed package register shapes under names."""
-    points = [EntryPoint(name, f"{__name__}:{of}", shapes.GROUP) for name, of in classes.items()]
+    points = [EntryPoint(name, of, shapes.GROUP) for name, of in classes.items()]
     monkeypatch.setattr(shapes, "entry_points", lambda group: points if group == shapes.GROUP else [])
     shapes.registered.cache_clear()
-
-
-@dataclass(frozen=True)
-class Egg(SupportShape):
-    """An ellipsoid that is fuller in front, by the expression of its support function."""
-
-    semi_axes: tuple[float, float, float] = (0.14, 0.055, 0.045)
-    d = 3
-
-    def support(self, u: ca.SX) -> ca.SX:
-        size = ca.norm_2(ca.vertcat(*(a * u[i] for i, a in enumerate(self.semi_axes))))
-        return size + 0.02 * u[0] + 0.004 * u[0] ** 2 / ca.norm_2(u)
 
 
 REGISTERED = 'foot={shape={type="registered", name="egg"}, center=[0.03, 0.0, -0.04]}'
@@ -170,7 +155,7 @@ REGISTERED = 'foot={shape={type="registered", name="egg"}, center=[0.03, 0.0, -0
 
 @pytest.mark.slow
 def test_a_sole_that_a_package_registers_is_walked_on(tmp_path, monkeypatch):
-    registering(monkeypatch, egg="Egg")
+    registering(monkeypatch, egg="tests.egg:Egg")
     run(load_scenario("walk-flat", (*COARSE, REGISTERED)), tmp_path / "run", plots=False)
     record = load_trajectory(tmp_path / "run" / "trajectory.nc")
     assert (record.status, record.feasible) == (Status.SUCCESS, True)
@@ -181,7 +166,12 @@ def test_a_sole_that_a_package_registers_is_walked_on(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("classes", "message"),
-    [({}, "none do"), ({"goose": "Egg"}, "goose"), ({"egg": "FOOT"}, "not callable"), ({"egg": "Path"}, "Path")],
+    [
+        ({}, "none do"),
+        ({"goose": "tests.egg:Egg"}, "goose"),
+        ({"egg": f"{__name__}:FOOT"}, "not callable"),
+        ({"egg": f"{__name__}:Path"}, "Path"),
+    ],
 )
 def test_a_sole_that_no_package_registers_well_is_refused(monkeypatch, classes, message):
     registering(monkeypatch, **classes)

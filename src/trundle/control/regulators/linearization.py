@@ -11,7 +11,7 @@ from trundle.checks import FloatArray
 from trundle.contact.laws import law_named
 from trundle.control.regulators.local_error import LocalError
 from trundle.errors import InputError
-from trundle.models.tree.model import TIME
+from trundle.models.linear.linearize import kept
 from trundle.models.tree.multibody import Dynamics
 from trundle.numerics.space import cross
 
@@ -22,7 +22,7 @@ class Linearization:
 
     With e = E(x_ref, x), the dynamics of the error are e' = dE/dx_ref f(x_ref, u_ref) + dE/dx f(x, u). Then
     B = d(e')/du and A = d(e')/dx X, where X = dx/de solves [dE/dx; N] X = [I; 0] at x = x_ref: N is the gradient
-    of what coordinates have beyond e, a quaternion's norm and, in the plane, the pair of charts out of step.
+    of what the motion keeps (`trundle.models.linear`), as quaternions' lengths.
 
     Parameters
     ----------
@@ -47,11 +47,11 @@ class Linearization:
         n = self.error.size
         phi, rate, P, J, Ju, N = _each(self._motion, states, inputs)
         Ep, H = _each(self._map, phi[:, :, 0], rate[:, :, 0])
+        N = np.linalg.svd(N)[2][:, : N.shape[2] - n] if np.all(np.isfinite(N)) else N  # independent rows
         rows = np.concatenate([Ep @ P, N], axis=1)
         if not all(np.all(np.isfinite(M)) for M in (rows, J, Ju)) or np.any(np.linalg.cond(rows) > 1e12):
             raise InputError("states", "singular coordinates", "states away from a chart's pole and from conformity")
-        right = np.broadcast_to(np.eye(rows.shape[1], n), (len(rows), rows.shape[1], n))
-        X = np.asarray(np.linalg.solve(rows, right), dtype=np.float64)
+        X = np.linalg.inv(rows)[:, :, :n]
         return (Ep @ J + H @ P) @ X, Ep @ Ju, X
 
     @property
@@ -64,7 +64,8 @@ class Linearization:
             phi, _ = error.features_of(model)
             rate = self._feature_rates(found, phi)
             outputs = [phi, rate, *(ca.jacobian(*pair) for pair in ((phi, model.x), (rate, model.x), (rate, model.u)))]
-            return ca.Function("motion", [model.x, model.u], [ca.densify(v) for v in (*outputs, self._beyond(found))])
+            outputs.append(self._beyond(found))
+            return ca.Function("motion", [model.x, model.u], [ca.densify(v) for v in outputs])
 
         return self.error.twin.system.kept(("motion", self.error.atlas), build)
 
@@ -105,22 +106,16 @@ class Linearization:
         )
 
     def _beyond(self, found: Dynamics) -> ca.SX:
-        """Return N (n_x - n_e, n_x)."""
-        model = self.error.model
-        rows = []
-        for name, part in model.layout.items():
-            if name == TIME or (name.endswith(".orientation") and model.d == 3):
-                row = ca.SX(1, model.x.shape[0])
-                row[part] = 1.0 if name == TIME else model.x[part]
-                rows.append(row)
-        if model.d == 2:
-            constraint = model.constraints[0]
-            relative = next(part for name, part in model.layout.items() if name.endswith(".relative_velocity"))
-            along = ca.jacobian(found.kin[0].rates, model.x[relative])
-            row = ca.SX(1, model.x.shape[0])
-            row[model.layout[f"{constraint.name}.coordinates"]] = ca.horzcat(-along[1], along[0])
-            rows.append(row)
-        return ca.vertcat(*rows)
+        """Return N: what any model keeps and, in the plane, the arc lengths of both surfaces, which roll as one."""
+        error, model = self.error, self.error.model
+        N = ca.jacobian(kept(model, found, [law_named(error.pair.law)]), model.x)
+        if model.d == 3:
+            return N
+        name = next(name for name in model.layout if name.endswith(".relative_velocity"))
+        along = ca.jacobian(found.kin[0].rates, model.x[model.layout[name]])
+        row = ca.SX(1, model.x.shape[0])
+        row[model.layout[f"{model.constraints[0].name}.coordinates"]] = ca.horzcat(-along[1], along[0])
+        return ca.vertcat(N, row)
 
 
 def _turning(w: ca.SX, R: ca.SX) -> ca.SX:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trundle.checks import FloatArray, array, choice, positive
+from trundle.contact.law import Law
 from trundle.contact.laws import law_named
 from trundle.errors import InputError
 from trundle.models.linear.coordinates import components, independent, is_quaternion, is_rate
@@ -93,6 +94,18 @@ class LinearModel:
         return replace(self, A=A, B=B, C=C, D=D, period=T)
 
 
+def kept(model: TreeModel, dynamics: Dynamics, laws: Sequence[Law]) -> ca.SX:
+    """Return what a motion keeps: the constraints' rows, aligned contact coordinates, lengths of quaternions, time."""
+    terms = dynamics.terms
+    parts = [terms.position, terms.velocity]
+    for constraint, law, k in zip(model.constraints, laws, terms.kin, strict=True):
+        parts.append(k.shift if law.touching else constraint.s)
+    parts += [ca.sumsqr(model.x[where]) for key, where in model.layout.items() if is_quaternion(model, key)]
+    if TIME in model.layout:
+        parts.append(model.x[model.layout[TIME]])
+    return ca.densify(ca.vertcat(*parts))
+
+
 class Point:
     """The equations of motion of a system in the mode of a start, with their derivatives."""
 
@@ -101,8 +114,8 @@ class Point:
         self.model: TreeModel = system.model(start.atlas)
         self.dynamics: Dynamics = self.model.dynamics(self.laws)
         x, u, rate = self.model.x, self.model.u, self.dynamics.xdot
-        kept = self._kept()
-        self.kept = ca.Function("kept", [x, u], [kept, ca.jacobian(kept, x)])
+        rows = kept(self.model, self.dynamics, self.laws)
+        self.kept = ca.Function("kept", [x, u], [rows, ca.jacobian(rows, x)])
         self._rates = ca.Function("rates", [x, u], [rate, ca.jacobian(rate, x), ca.jacobian(rate, u)])
         self._margins = ca.Function("margins", [x, u], [ca.vertcat(*self.dynamics.margins.values())])
         self.fields = Fields(system, self.model)
@@ -111,17 +124,6 @@ class Point:
     def of(cls, system: ContactSystem, start: Start) -> Point:
         """Return the one for a start, made once."""
         return system.kept(("linear", start.atlas, start.laws), lambda: cls(system, start))
-
-    def _kept(self) -> ca.SX:
-        """Return what the motion keeps: the constraints' rows, aligned contact coordinates, lengths of quaternions."""
-        model, terms = self.model, self.dynamics.terms
-        parts = [terms.position, terms.velocity]
-        for constraint, law, k in zip(model.constraints, self.laws, terms.kin, strict=True):
-            parts.append(k.shift if law.touching else constraint.s)
-        parts += [ca.sumsqr(model.x[where]) for key, where in model.layout.items() if is_quaternion(model, key)]
-        if TIME in model.layout:
-            parts.append(model.x[model.layout[TIME]])
-        return ca.densify(ca.vertcat(*parts))
 
     def at(self, x: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return x' (n_x,), dx'/dx, dx'/du, and the gradients (m, n_x) of what is kept."""

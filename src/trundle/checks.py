@@ -16,6 +16,7 @@ from trundle.errors import InputError, reason
 
 LARGEST_INTEGER = 2**53
 """Beyond it floats, and numbers in files, are not exact."""
+_LEAST, _MOST = 1e-50, 1e50
 
 Word = TypeVar("Word", bound=str)
 FloatArray = NDArray[np.float64]
@@ -105,8 +106,11 @@ def number(
 
 
 def positive(key: str, value: Any, unit: str = "") -> float:
-    """Return `value` as a finite float > 0."""
-    return number(key, value, above=0.0, unit=unit)
+    """Return `value` as a float > 0, within what products of it with others can bear: 1e-50 to 1e50."""
+    result = number(key, value, above=0.0, unit=unit)
+    if not _LEAST <= result <= _MOST:
+        raise InputError(key, value, f"a number from {_LEAST:g} to {_MOST:g}" + (f" ({unit})" if unit else ""))
+    return result
 
 
 def non_negative(key: str, value: Any, unit: str = "") -> float:

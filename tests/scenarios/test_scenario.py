@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.scenarios.files import JUGGLING, PLANAR, changed, written
 from trundle.errors import InputError
 from trundle.scenarios import Scenario, build, catalogue, load_scenario
+from trundle.scenarios.problems import ScenarioError
 from trundle.scenarios.scenario import scenario_from
 
 HERE = Path(__file__).parent
@@ -207,3 +208,9 @@ def test_with_seed_changes_only_the_seed(tmp_path: Path) -> None:
 def test_limits_come_from_the_file_alone_not_from_its_name(tmp_path: Path) -> None:
     assert not load_scenario(written(tmp_path, JUGGLING, "plate-spinning.toml")).tables.acceptance
     assert not load_scenario(written(tmp_path, changed(PLANAR, name="plate-spinning"))).tables.acceptance
+
+
+@pytest.mark.parametrize("parts", [{"same": {}}, {f"p{i}": {"contact": {"friction": 0.4}} for i in range(65)}])
+def test_parts_without_a_difference_and_too_many_are_refused(parts, tmp_path) -> None:
+    with pytest.raises(ScenarioError, match="at most 64, none of them empty"):
+        load_scenario(written(tmp_path, changed(JUGGLING, parts=parts)))

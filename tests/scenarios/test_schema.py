@@ -139,7 +139,7 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
         "parts.a.contact.law = 3: must be one of 'rolling', 'pure-rolling'",
     ),
     (changed(JUGGLING, parts={"a": {"contct": {}}}), "parts.a.contct = {}: unknown key; did you mean 'contact'?"),
-    (changed(JUGGLING, parts={"a b": {}}), 'parts = "a b": must be a name of at most 100 letters'),
+    (changed(JUGGLING, parts={"a b": {"seed": 1}}), 'parts = "a b": must be a name of at most 100 letters'),
 ]
 
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import FloatArray, choice, non_negative, number
+from trundle.checks import FloatArray, choice, non_negative, number, positive
 from trundle.contact.choice import make_contact
 from trundle.contact.laws import SEPARATED, Friction, Law, law_named
 from trundle.contact.restitution import PLASTIC, Restitution
@@ -308,7 +308,9 @@ class RollingTree:
         system, model = self.system, self.system.model()
         kept = {i for name in self._known("hold", hold) for i in columns(self, name)}
         reach = [
-            _NEAR * system.contact_pairs[i].shape_A.reference_length if tolerance is None else float(tolerance)
+            _NEAR * system.contact_pairs[i].shape_A.reference_length
+            if tolerance is None
+            else positive("tolerance", tolerance, "m")
             for i in closed
         ]
         x, atlas = close_gaps(system, x, closed, np.array(reach), [i for i in range(model.nv) if i not in kept])

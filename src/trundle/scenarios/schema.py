@@ -265,7 +265,11 @@ class ScenarioTable(Table):
     title: Text = Field(default="", description="one line about the scenario")
     paper: Text = Field(default="", description="paper and section the scenario comes from")
     seed: Count = Field(default=0, description="seed of everything random in the scenario")
-    parts: Annotated[dict[str, dict[str, Any]], Allowed("tables of tables, [parts.NAME.TABLE]")] = Field(
+    parts: Annotated[
+        dict[str, Annotated[dict[str, Any], Field(min_length=1)]],
+        Field(max_length=64),
+        Allowed("tables of tables, [parts.NAME.TABLE]: at most 64, none of them empty"),
+    ] = Field(
         default={}, description="runs to compare with: [parts.NAME.TABLE] holds the keys that differ from the main run"
     )
     acceptance: dict[str, Criterion] = Field(

@@ -155,3 +155,10 @@ def test_an_external_torque_turns_a_body_in_space():
     at_rest[model.layout["top.orientation"]] = [1.0, 0.0, 0.0, 0.0]
     nudot = np.asarray(rate(at_rest, [0.3, 0.2, -0.4])).ravel()
     assert nudot == pytest.approx([1.5, 0.8, -1.0, 0.0, 0.0, 0.0])
+
+
+def test_a_chain_too_long_for_expressions_is_refused_at_once() -> None:
+    robot, link = Robot(), None
+    for i in range(255):  # and the ground
+        link = robot.revolute(link, (0, 0), 1.0, 0.1, name=f"l{i}")
+    refused(lambda: robot.revolute(link, (0, 0), 1.0, 0.1, name="one more"), "name", "of at most 256 bodies")

@@ -20,6 +20,9 @@ from trundle.models.tree.model import ContactSpec, TreeModel
 from trundle.models.tree.rolling_joint import Rolling
 from trundle.numerics.space import angular_size
 
+MOST_BODIES = 256
+"""Bodies of a tree: its equations are expressions, whose size grows with their square."""
+
 
 @dataclass(frozen=True)
 class Link:
@@ -279,6 +282,8 @@ class Tree:
         _name(spec.name)
         if any(other.name == spec.name for other in self._specs):
             raise InputError("name", spec.name, "a name no other body of the tree has")
+        if len(self._specs) == MOST_BODIES:
+            raise InputError("name", spec.name, f"one of at most {MOST_BODIES} bodies")
         self._specs.append(spec)
         return Link(len(self._specs) - 1, spec.name)
 

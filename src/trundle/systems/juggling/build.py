@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.models import Coast, Hand, HandMotion, RigidBody, RollingPair, SampledMotion, SinusoidMotion
+from trundle.models import Hand, RigidBody, RollingPair
 from trundle.models.tree.system import Start
-from trundle.scenarios.engine.building import PartProgress, Simulation, data, error_context, measured
+from trundle.scenarios.engine.building import PartProgress, Simulation, error_context
+from trundle.scenarios.motions import motion_of
 from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.shapes import shape_of
 from trundle.simulate import simulate
-from trundle.systems.juggling.schema import HandTable, InitialTable, JugglingTable, MotionTable, ObjectTable
+from trundle.systems.juggling.schema import HandTable, InitialTable, JugglingTable, ObjectTable
 
 if TYPE_CHECKING:
     from trundle.records import Policy, Trajectory
@@ -79,19 +80,6 @@ def _hand(scenario: Scenario, table: HandTable) -> Hand:
             return Hand(shape, position, angle=angle, twist=twist, motion=motion, extent=table.extent)
         twist = (*np.atleast_1d(table.angular_velocity), *table.velocity)
         return Hand(shape, position=table.position, rpy=table.rpy, twist=twist, motion=motion, extent=table.extent)
-
-
-def motion_of(scenario: Scenario, table: MotionTable, d: int, key: str) -> HandMotion:
-    """Return the prescribed motion of the table at `key`, for a body in dimension `d`."""
-    if table.type == "coast":
-        return Coast()
-    if table.type == "sinusoid":
-        with error_context(key, scenario):
-            return SinusoidMotion(table.amplitude, table.frequency, table.phase)
-    with measured(f"{key}.file", table.file, scenario):
-        columns = ("t", "w", "vx", "vz") if d == 2 else ("t", "wx", "wy", "wz", "vx", "vy", "vz")
-        values = data(scenario, f"{key}.file", table.file, columns)
-        return SampledMotion(values[:, 0], values[:, 1:])
 
 
 def simulated(

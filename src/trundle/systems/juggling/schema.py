@@ -3,45 +3,33 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from trundle.contact.laws import StartLaw
 from trundle.models import IMPACT, SURFACE, Hand, RigidBody, RollingPair
+from trundle.scenarios.motions import BodyMotion, CoastTable, SimulationTable, Turning
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
     Angle,
     Array,
-    DataFile,
-    Duration,
     Mass,
     Place3,
-    Real,
     ScenarioTable,
     Size,
     Sizes2,
     Table,
     Vector3,
     Vector4,
-    Vector6,
     fault,
     table_of,
 )
-from trundle.scenarios.schema_shapes import FILE, FileName, HandShape, ObjectShape, is_planar
-from trundle.simulate.mode import Method
+from trundle.scenarios.schema_shapes import HandShape, ObjectShape, is_planar
 
 Moment = Annotated[float, Field(gt=0, le=1e12)]
 Moments = Annotated[tuple[Moment, Moment, Moment], Array]
-Turning = Annotated[
-    Vector3 | Real, Allowed("3 numbers, each from -1e12 to 1e12, or in the plane one (counter-clockwise)")
-]
-TwistRates = Annotated[
-    Vector6 | Vector3,
-    Allowed("6 numbers, each from -1e12 to 1e12 (angular first), or in the plane 3 (counter-clockwise, x, z)"),
-]
 OptionalAngle = Annotated[Angle | None, Allowed("a number from -1e6 to 1e6 (rad)")]
-MAX_SAMPLES = 1_000_000
 
 
 ObjectInertia = Annotated[
@@ -65,47 +53,6 @@ class ObjectTable(table_of(RigidBody, ["inertia"], narrower={"inertia": ObjectIn
                 raise fault("inertia", text)
 
 
-class CoastTable(Table):
-    """The hand's twist stays constant in the hand frame."""
-
-    type: Literal["coast"]
-
-
-class SinusoidMotionTable(Table):
-    """Time derivative of the hand's twist: amplitude sin(2 pi frequency t + phase), each component."""
-
-    type: Literal["sinusoid"]
-    amplitude: TwistRates = Field(
-        description="rad/s^2 and m/s^2, angular first, hand frame; in the plane 3 numbers: counter-clockwise, x, z"
-    )
-    frequency: TwistRates = Field(description="Hz")
-    phase: TwistRates = Field(default=(0.0, 0.0, 0.0, 0.0, 0.0, 0.0), description="rad")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _default_phase(cls, data: Any) -> Any:
-        if isinstance(data, dict) and "phase" not in data and isinstance(data.get("amplitude"), list | tuple):
-            if len(data["amplitude"]) == 3:
-                return {**data, "phase": [0.0] * 3}
-        return data
-
-
-class SampledMotionTable(Table):
-    """Time derivative of the hand's twist from a CSV file: time, 6 columns (angular first), linear between.
-
-    In the plane there are 3 columns: counter-clockwise, x and z.
-    """
-
-    type: Literal["samples"]
-    file: Annotated[FileName, FILE, DataFile("t, wx, wy, wz, vx, vy, vz")] = Field(
-        description="CSV: time (s), 3 columns rad/s^2, 3 columns m/s^2; in the plane time, w, vx, vz"
-    )
-
-
-MotionTable = CoastTable | SinusoidMotionTable | SampledMotionTable
-HandMotion = Annotated[MotionTable, Field(discriminator="type")]
-
-
 Extent = Annotated[Sizes2 | Size | None, Allowed("2 lengths > 0, each from 1e-7 to 1e7 (m), or in the plane one")]
 
 
@@ -119,7 +66,7 @@ class HandTable(table_of(Hand, ["rpy", "extent"], narrower={"extent": Extent})):
         default=(0.0, 0.0, 0.0), description="rad/s, hand frame; in the plane one number, counter-clockwise"
     )
     velocity: Vector3 = Field(default=(0.0, 0.0, 0.0), description="m/s, hand frame")
-    motion: HandMotion = Field(default=CoastTable(type="coast"), description="time derivative of the hand's twist")
+    motion: BodyMotion = Field(default=CoastTable(type="coast"), description="time derivative of the hand's twist")
 
 
 CONTACT = ("law", "friction", "torsional_friction", "on_slip", "on_separation", *SURFACE, *IMPACT)
@@ -148,24 +95,6 @@ class InitialTable(Table):
         if abs(norm - 1.0) > 1e-3:
             text = f"must be a unit quaternion (w, x, y, z), norm 1 within 1e-3; its norm is {norm:.6g}"
             raise fault("object_quaternion", text)
-
-
-class SimulationTable(table_of(Method, ["relative_tolerance"])):
-    """Gravity, duration, sampling and accuracy of the simulation."""
-
-    gravity: Vector3 = Field(default=(0.0, 0.0, -9.81), description="m/s^2, world")
-    duration: Duration = Field(default=10.0, description="s")
-    output_step: Duration = Field(default=0.01, description="s, between samples of the result")
-
-    def _check(self) -> None:
-        check_samples(self.duration, self.output_step)
-
-
-def check_samples(duration: float, output_step: float) -> None:
-    """Raise the validator's error if `output_step` gives no sample or more than a million."""
-    if not duration / MAX_SAMPLES <= output_step <= duration:
-        low = duration / MAX_SAMPLES
-        raise fault("output_step", f"must be a time from {low:g} (a million samples) to duration = {duration:g} (s)")
 
 
 _NUMBER = "must be one number, counter-clockwise, or [0, -that number, 0]: the shapes lie in the plane"

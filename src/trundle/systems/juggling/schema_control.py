@@ -11,6 +11,7 @@ from pydantic import Field
 from trundle.models.urdf.arm import Arm
 from trundle.plan.throw.shooting import Shooting
 from trundle.plan.throw.throw import ThrowCatch
+from trundle.scenarios.motions import check_samples
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.robots import DescriptionTable, Numbers
 from trundle.scenarios.schema import Count, Duration, NonNegative, Place3, Positive, Table, Text, fault, table_of
@@ -78,6 +79,8 @@ class JugglingTransfer(JugglingTable):
         super()._check()
         check_goal(self)
         check_offset(self)
+        longest = self.plan.duration[1] if isinstance(self.plan.duration, tuple) else self.plan.duration
+        check_samples(longest, min(self.simulation.output_step, longest), "simulation.", "plan.duration")
         posed = self.goal.contact_on_hand is not None and self.goal.object_quaternion is not None
         if self.plan.printed and (self.goal.moving or not posed or isinstance(self.plan.duration, tuple)):
             raise fault("plan.printed", "must be false, or in space to a given pose at rest in a fixed time")

@@ -9,6 +9,7 @@ from pydantic import Field
 from trundle.control import BalancingLQR, Camera, Sensed
 from trundle.plan import ContactLimits, Goal, HandLimits, Weights
 from trundle.plan.transfer.transfer import Rolled, Transfer
+from trundle.scenarios.motions import Turning
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
     Angle,
@@ -27,7 +28,6 @@ from trundle.scenarios.schema import (
     fault,
     table_of,
 )
-from trundle.systems.juggling.schema import Turning
 
 RelativeError = Annotated[float, Field(ge=0, le=0.5), Allowed("a relative error from 0 to 0.5")]
 GoalTolerance = Annotated[float, Field(ge=1e-9, le=1.0), Allowed("a tolerance from 1e-9 to 1")]

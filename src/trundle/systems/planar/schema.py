@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from trundle.contact.laws import StartLaw
 from trundle.models import IMPACT, SURFACE, RigidBody, Robot, RollingPair
+from trundle.scenarios.motions import check_samples
 from trundle.scenarios.problems import Allowed, Toml
 from trundle.scenarios.schema import (
     Angle,
@@ -27,7 +28,6 @@ from trundle.scenarios.schema import (
 )
 from trundle.scenarios.schema_shapes import GroundCurve, OutlineCurve
 from trundle.simulate.mode import Method
-from trundle.systems.juggling.schema import check_samples
 
 Inertia = Annotated[float, Field(gt=0, le=1e12), Allowed("a number > 0, up to 1e12 (kg m^2)")]
 LinkInertia = Annotated[

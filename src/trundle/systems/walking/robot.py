@@ -24,11 +24,11 @@ from trundle.models.tree.closing import nearest
 from trundle.models.urdf.checks import CheckedUrdf, check_urdf
 from trundle.models.urdf.lock import joint_ranges, lock_joints
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
+from trundle.scenarios.motions import motion_of
 from trundle.scenarios.robots import description_of
 from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.shapes import shape_of
 from trundle.simulate import simulate
-from trundle.systems.juggling.build import motion_of
 from trundle.systems.walking.schema_robot import FootTable, RobotTable, WalkingSimulate
 
 if TYPE_CHECKING:

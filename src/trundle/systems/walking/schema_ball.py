@@ -9,6 +9,7 @@ from pydantic import Field
 
 from trundle.contact.laws import PURE_ROLLING
 from trundle.plan.transfer.rolling_ball import BallTransfer
+from trundle.scenarios.motions import check_samples
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
     Array,
@@ -101,5 +102,4 @@ class WalkingTransfer(ScenarioTable):
             raise fault("contact.law", "must be 'pure-rolling' where plan.model is 'kinematic': there is no spin")
         if self.goal.position == self.initial.position and self.goal.quaternion is None:
             raise fault("goal.position", "must differ from initial.position, or goal.quaternion be given")
-        if self.simulation.output_step > self.plan.duration:
-            raise fault("simulation.output_step", f"must be at most plan.duration = {self.plan.duration:g} (s)")
+        check_samples(self.plan.duration, self.simulation.output_step, "simulation.", "plan.duration")

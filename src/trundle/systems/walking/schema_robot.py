@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from trundle.contact.laws import StartLaw
 from trundle.geometry import Point
 from trundle.models import IMPACT, SURFACE, Foot, RollingPair
+from trundle.scenarios.motions import BodyMotion, CoastTable, SimulationTable
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.robots import DescriptionTable, Numbers
 from trundle.scenarios.schema import (
@@ -39,7 +40,6 @@ from trundle.scenarios.schema_shapes import (
     SuperellipsoidTable,
     TubeTable,
 )
-from trundle.systems.juggling.schema import CoastTable, HandMotion, SimulationTable
 
 FootName = Annotated[
     str, Field(pattern=r"^[A-Za-z0-9_-]{1,60}$"), Allowed("a name of at most 60 letters, digits, '_' and '-'")
@@ -108,7 +108,7 @@ class GroundTable(Table):
     rpy: Vector3 = Field(default=(0.0, 0.0, 0.0), description="rad, at the start: R = Rz(yaw) Ry(pitch) Rx(roll)")
     angular_velocity: Vector3 = Field(default=(0.0, 0.0, 0.0), description="rad/s, ground axes, at the start")
     velocity: Vector3 = Field(default=(0.0, 0.0, 0.0), description="m/s, ground axes, at the start")
-    motion: HandMotion = Field(default=CoastTable(type="coast"), description="time derivative of the ground's twist")
+    motion: BodyMotion = Field(default=CoastTable(type="coast"), description="time derivative of the ground's twist")
     friction: NonNegative = Field(default=0.8, description="coefficient, tangential over normal force")
 
 

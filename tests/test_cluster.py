@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import trundle as tr
-from tests.clusters import dask_cluster
+from bench.cluster import dask_cluster
 from tests.scenarios.files import JUGGLING, written
 from trundle.cluster import Cluster
 from trundle.report import trajectories

@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -77,13 +78,18 @@ def tried(address: str, folder: Path) -> None:
             part.run(None)
 
 
-def many(address: str, folder: Path) -> None:
-    """Simulate 1600 ellipses that slide, bounce and roll: all of them change their mode."""
-    del folder
+@cache
+def ellipses(count: int = 1600) -> tuple[tr.RollingPair, list[tr.Start]]:
+    """Return ellipses that slide, bounce and roll: all of them change their mode."""
     body = tr.RigidBody(tr.Ellipse([0.1, 0.07]), mass=1.0, inertia="solid")
     pair = tr.RollingPair(body, tr.Hand(tr.Line()), friction=0.2, on_slip="slide", on_separation="fly", restitution=0.3)
-    starts = [pair.place(object_angular_velocity=w) for w in np.linspace(8.0, 12.0, 1600)]
-    tr.simulate_many(pair, starts, 1.0, scheduler=address)
+    return pair, [pair.place(object_angular_velocity=w) for w in np.linspace(8.0, 12.0, count)]
+
+
+def many(address: str, folder: Path) -> None:
+    """Simulate 1600 starts."""
+    del folder
+    tr.simulate_many(*ellipses(), 1.0, scheduler=address)
 
 
 def measured(work: Callable[[str, Path], None], address: str) -> tuple[float, float]:

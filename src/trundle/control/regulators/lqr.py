@@ -18,6 +18,9 @@ _LEAST = 1e-9
 """Weight, over the largest one, of states that have none: where to leave what no input can move."""
 
 
+_ROUND = 1e-9
+
+
 def lqr(
     model: RollingPair | RollingTree,
     start: Start,
@@ -84,11 +87,24 @@ def lqr(
         raise InputError(
             "Q", dict(Q), f"weights that see all that does not die out by itself: some of {more}"
         ) from None
-    metric = V * (weights + _LEAST * max(1.0, float(weights.max())))[:, None]
     gains = np.zeros((len(efforts), len(start.x)))
-    gains[used] = K @ np.linalg.solve(metric.T @ V, metric.T) @ np.linalg.pinv(linear.directions)
+    gains[used] = K @ V.T @ (np.eye(len(A)) - _left(A, V, weights)) @ np.linalg.pinv(linear.directions)
     held = np.zeros(len(efforts)) if inputs is None else array("inputs", inputs, (len(efforts),))
     return LinearFeedback(T, held[None], gains, start.x, low, high)
+
+
+def _left(A: FloatArray, V: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the projection (n, n) along what inputs reach, V, on the states to stay in: at rest, of least cost.
+
+    With W the complement of V: C = argmin C'Q C over A C = 0, W'C = U, for the U of W that can rest so; W for the rest.
+    """
+    from scipy.linalg import inv, null_space, orth, pinv, sqrtm
+
+    W, N = null_space(V.T), null_space(A, rcond=_ROUND)
+    cost = N.T @ ((weights + _LEAST * max(1.0, float(weights.max())))[:, None] * N)
+    U, S = orth(W.T @ N, rcond=_ROUND), np.real(inv(sqrtm(cost)))
+    C = N @ S @ pinv(W.T @ N @ S, rtol=_ROUND) @ U
+    return (C @ U.T + W @ (np.eye(W.shape[1]) - U @ U.T)) @ W.T
 
 
 def _weights(key: str, given: Mapping[str, float], names: Sequence[str]) -> FloatArray:

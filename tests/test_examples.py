@@ -202,6 +202,17 @@ def test_the_guide_to_rolling_feet_solves_a_step(
     assert "not run: Crocoddyl" in said or "found True" in said
 
 
+@pytest.mark.slow
+def test_the_guide_to_linear_models_learns_to_balance(run_page: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("gymnasium")
+    names = run_page("linear.md")
+    rewards = [float(one) for one in re.findall(r"of 75 steps: (\S+)", capsys.readouterr().out)]
+    assert rewards[0] < 40.0
+    assert rewards[-1] > 70.0
+    assert names["stands"].sum() > 50
+    assert names["circle"].status is trundle.Status.SUCCESS
+
+
 def test_the_guide_to_control_tunes_a_regulator(run_page: Any, capsys: pytest.CaptureFixture[str]) -> None:
     names = run_page("control.md")
     said = capsys.readouterr().out

@@ -65,7 +65,7 @@ def lqr(
     >>> cart = robot.prismatic(None, (0, 0), 1.0, 0.1, axis=(1, 0), name="cart")  # kg, kg m2
     >>> _ = robot.revolute(cart, (0, 0), 0.2, 0.005, center_of_mass=(0, 0.5), name="pole", actuated=False)
     >>> tree = robot.finish()
-    >>> law = tr.lqr(tree, tree.place(), {"cart.joint": 1.0, "pole.joint": 10.0}, {"cart.torque": 1.0}, 0.02)
+    >>> law = tr.lqr(tree, tree.place(), {"cart.joint": 20.0, "pole.joint": 10.0}, {"cart.torque": 1.0}, 0.02)
     >>> run = tr.simulate(tree, tree.place(pole=0.2), 6.0, policy=law)
     >>> run.status.label, bool(abs(run["joint_position"][-1]).max() < 0.01)
     ('success', True)

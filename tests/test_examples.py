@@ -202,6 +202,30 @@ def test_the_guide_to_rolling_feet_solves_a_step(
     assert "not run: Crocoddyl" in said or "found True" in said
 
 
+@pytest.mark.slow
+def test_the_guide_to_linear_models_learns_to_balance(run_page: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("gymnasium")
+    names = run_page("linear.md")
+    rewards = [float(one) for one in re.findall(r"of 75 steps: (\S+)", capsys.readouterr().out)]
+    assert rewards[0] < 40.0
+    assert rewards[-1] > 70.0
+    assert names["stands"].sum() > 50
+    assert names["circle"].status is trundle.Status.SUCCESS
+
+
+def test_the_guide_to_control_tunes_a_regulator(run_page: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    names = run_page("control.md")
+    said = capsys.readouterr().out
+    settled = [float(t) for t in re.findall(r"within 2 cm after (\S+) s", said)]
+    torques = [float(u) for u in re.findall(r"torque up to (\S+) N m", said)]
+    assert settled == sorted(settled, reverse=True)
+    assert torques == sorted(torques)
+    far, near = (float(lean) for lean in re.findall(r"N m: up to (\S+) rad", said))
+    assert far > near > 0.1
+    assert said.count("success") == 1 + 3 + 2
+    assert names["run"].status is trundle.Status.SLIPPED
+
+
 def test_every_key_of_a_scenario_file_is_documented() -> None:
     text = (DOCS / "scenarios.md").read_text()
     tables = [t for t in vars(schema_shapes).values() if isinstance(t, type) and issubclass(t, schema.Table)]

@@ -48,6 +48,7 @@ FLOORS = {
     "arguments": 1,
     "parameters": 1,
     "units": 1,
+    "cluster": 1,
     "scratch": 1,
 }
 SIBLINGS = {"plan", "control"}  # of one floor, and know nothing of each other

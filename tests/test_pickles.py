@@ -20,7 +20,7 @@ from tests.recording import NAMES, PUBLIC, recorded
 from trundle.plan.stances.pose import StanceError
 from trundle.scenarios.problems import Problem, ScenarioError
 
-OF_THE_EXAMPLE = {"Actuated", "Delayed", "Part", "Noisy", "PlayThenHold", "Sensed", "Switching"}
+OF_THE_EXAMPLE = {"Actuated", "Delayed", "FunctionPolicy", "Part", "Noisy", "PlayThenHold", "Sensed", "Switching"}
 """They hold what an example defines, a policy's class or a function, which pickle cannot find: copied only."""
 
 

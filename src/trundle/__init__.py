@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.control import Switching as Switching
     from trundle.control import TrackingLQR as TrackingLQR
     from trundle.control import attraction_level as attraction_level
+    from trundle.control import lqr as lqr
     from trundle.errors import CompileError as CompileError
     from trundle.errors import ControlLostError as ControlLostError
     from trundle.errors import InputError as InputError
@@ -127,6 +128,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.scenarios import load_scenario as load_scenario
     from trundle.scenarios import run as run
     from trundle.simulate import Delayed as Delayed
+    from trundle.simulate import FunctionPolicy as FunctionPolicy
     from trundle.simulate import LinearFeedback as LinearFeedback
     from trundle.simulate import Noisy as Noisy
     from trundle.simulate import Runs as Runs
@@ -140,7 +142,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "trundle.contact": "FlatPatch Friction PlacedPatch SoftLaw SoftTouch Wall normal_force",
     "trundle.control": (
-        "Actuated BalancingLQR Camera Encoders Preview PreviewWeights Sensed Switching TrackingLQR attraction_level"
+        "Actuated BalancingLQR Camera Encoders Preview PreviewWeights Sensed Switching TrackingLQR attraction_level lqr"
     ),
     "trundle.errors": (
         "CompileError ControlLostError InputError MissingExtraError ShapeError "
@@ -163,7 +165,7 @@ _HOMES = {
     "trundle.problems": "PointPath",
     "trundle.records": "Plan Trajectory load_plan load_trajectory",
     "trundle.scenarios": "load_scenario run",
-    "trundle.simulate": "Delayed LinearFeedback Noisy Runs simulate simulate_many start_at",
+    "trundle.simulate": "Delayed FunctionPolicy LinearFeedback Noisy Runs simulate simulate_many start_at",
     "trundle.status": "Status",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -170,4 +170,8 @@ def _words(hint: object) -> str:
     kind = next(iter(parts))
     if typing.get_origin(kind) is typing.Literal:
         return "one of " + ", ".join(map(repr, typing.get_args(kind)))
-    return _NAMES.get(kind) or f"of type {getattr(typing.get_origin(kind) or kind, '__name__', kind)}"
+    origin, entries = typing.get_origin(kind) or kind, [getattr(one, "__name__", "") for one in typing.get_args(kind)]
+    if origin is Callable:
+        return "a function"
+    inside = f"[{', '.join(entries)}]" if entries and all(entries) else ""
+    return _NAMES.get(kind) or f"of type {getattr(origin, '__name__', kind)}{inside}"

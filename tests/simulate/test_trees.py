@@ -200,6 +200,23 @@ class Recorder:
         return np.array([float(len(self.seen))])
 
 
+def test_a_function_is_a_policy() -> None:
+    robot = tr.Robot()
+    robot.revolute(None, (0, 0), 1.0, 0.01, center_of_mass=(0, 0.5), name="pole")
+    pole = robot.finish()
+    gains, start = np.array([30.0, 5.0]), pole.place(pole=0.1)
+    law = tr.LinearFeedback(0.01, [[0.0]], [gains], [0.0, 0.0])
+    for answer in (lambda t, x: -gains @ x, lambda t, x: [-(30.0 * x[0] + 5.0 * x[1])]):
+        runs = [tr.simulate(pole, start, 1.0, policy=one) for one in (law, tr.FunctionPolicy(0.01, answer))]
+        np.testing.assert_allclose(runs[1]["joint_position"], runs[0]["joint_position"], atol=1e-12)
+    with pytest.raises(tr.InputError, match="policy = "):
+        tr.simulate(pole, start, 1.0, policy=tr.FunctionPolicy(0.01, lambda t, x: [1.0, 2.0]))
+    with pytest.raises(tr.InputError, match="period"):
+        tr.FunctionPolicy(0.0, lambda t, x: x)
+    with pytest.raises(tr.InputError, match="law"):
+        tr.FunctionPolicy(0.1, 3)
+
+
 def test_delayed_answers_come_later() -> None:
     policy = Delayed(Recorder(), 0.005, first=[0.0])
     assert policy.period == pytest.approx(0.005)

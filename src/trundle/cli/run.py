@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from trundle.scenarios import Result
     from trundle.scenarios.engine.summary import MetricEntry
 
+SCHEDULER = typer.Option(None, "--scheduler", metavar="ADDRESS", help="Dask scheduler whose workers do the runs.")
 SET = typer.Option([], "--set", metavar="TABLE.KEY=VALUE", help="Set a value (TOML); parts follow; repeatable.")
 
 
@@ -33,6 +34,7 @@ def run(
     no_plots: bool = typer.Option(False, "--no-plots", help="Write no pictures."),
     warm_from: Path | None = typer.Option(None, "--warm-from", metavar="RUN", help="Start a plan from another run."),
     jobs: int | None = typer.Option(None, "--jobs", metavar="N", min=1, help="Processes for trials [all cores]."),
+    scheduler: str | None = SCHEDULER,
     view: bool = typer.Option(False, "--view", help="Open the viewer page in the browser."),
     allow_path: list[Path] = ALLOW_PATH,
 ) -> None:
@@ -49,7 +51,9 @@ def run(
         allow_path = [*allow_path, warm_from]
     loaded = load_scenario(scenario, overrides, seed, allow_path)
     with bar(not (quiet or as_json)) as progress:
-        result = run_scenario(loaded, out, plots=not no_plots, view=view, progress=progress, jobs=jobs)
+        result = run_scenario(
+            loaded, out, plots=not no_plots, view=view, progress=progress, jobs=jobs, scheduler=scheduler
+        )
     if as_json:
         typer.echo(json.dumps(result.summary, indent=2))
     elif not quiet:

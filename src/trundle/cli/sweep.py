@@ -9,7 +9,7 @@ import typer
 from trundle.cli import interrupt
 from trundle.cli.check import ALLOW_PATH
 from trundle.cli.export import split
-from trundle.cli.run import SET, bar
+from trundle.cli.run import SCHEDULER, SET, bar
 from trundle.cli.terminal import say
 
 OVER = typer.Option(
@@ -24,7 +24,7 @@ def sweep(
     samples: int | None = typer.Option(None, "--samples", metavar="N", min=1, help="N random draws, not the grid."),
     seed: int | None = typer.Option(None, "--seed", metavar="N", min=0, max=2**53, help="Seed of everything random."),
     jobs: int | None = typer.Option(None, "--jobs", metavar="N", min=1, help="Processes [all processors]."),
-    scheduler: str | None = typer.Option(None, "--scheduler", metavar="ADDRESS", help="Run on a Dask cluster."),
+    scheduler: str | None = SCHEDULER,
     keep: str = typer.Option("", "--keep", metavar="COLUMN,...", help="Columns of the trajectories to keep."),
     overrides: list[str] = SET,
     quiet: bool = typer.Option(False, "--quiet", help="Print nothing but errors."),

@@ -11,6 +11,7 @@ from trundle.control.regulators import (
     TrackingLQR,
     attraction_level,
     in_rolling_coordinates,
+    lqr,
 )
 from trundle.control.sensing import Actuated, Camera, Encoders, Sensed
 from trundle.control.whole_body import (
@@ -57,6 +58,7 @@ __all__ = [
     "attraction_level",
     "gross_path",
     "in_rolling_coordinates",
+    "lqr",
     "nominal_path",
     "straight_walk",
 ]

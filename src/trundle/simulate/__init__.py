@@ -6,8 +6,8 @@ from trundle.simulate.many.many import simulate_many
 from trundle.simulate.many.result import Runs
 from trundle.simulate.restart import start_at
 from trundle.simulate.run import simulate
-from trundle.simulate.wrappers import Delayed, Noisy
+from trundle.simulate.wrappers import Delayed, FunctionPolicy, Noisy
 
-__all__ = ["Delayed", "LinearFeedback", "Noisy", "Runs", "simulate", "simulate_many", "start_at"]
+__all__ = ["Delayed", "FunctionPolicy", "LinearFeedback", "Noisy", "Runs", "simulate", "simulate_many", "start_at"]
 
 guard(__name__)

@@ -149,7 +149,10 @@ def _kinds(model: object, initial: object, policy: object, progress: object) -> 
     instance("model", model, kinds, "a RollingPair, a RollingTree or a ContactSystem")
     instance("initial", initial, Start, "a Start, what model.place(...) returns")
     if policy is not None and not isinstance(policy, Policy):
-        raise InputError("policy", policy, "a Policy: called with time and state, with a period and reset()")
+        allowed = (
+            "a Policy: called with time and state, with a period and reset(); FunctionPolicy makes one of a function"
+        )
+        raise InputError("policy", policy, allowed)
     if progress is not None and not callable(progress):
         raise InputError("progress", progress, "a function of the simulated time")
 

@@ -1,15 +1,17 @@
-"""Policies around policies: answers that come late, states that are measured with noise."""
+"""Policies around functions and policies: answers that come late, states that are measured with noise."""
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trundle.checks import array, integer, non_negative
+from trundle.checks import array, integer, non_negative, positive
 from trundle.errors import InputError
 from trundle.records import Policy, tell_contacts
 
@@ -20,6 +22,51 @@ def _period_of(policy: Policy) -> float:
     if not isinstance(policy, Policy) or policy.period is None:
         raise InputError("policy", policy, "a Policy with a period: called with time and state, and reset()")
     return float(policy.period)
+
+
+@final
+@dataclass(frozen=True)
+class FunctionPolicy:
+    """A function as a policy: u = law(t, x) once a period, held until the next.
+
+    Parameters
+    ----------
+    period : float, s
+    law : callable of the time (s) and the measured state (n_x,)
+        Returns the input (n_u,), or a number where there is one. ``model.layout`` says what is where in the state,
+        ``model.input_layout`` in the input. A law that remembers needs a class of its own, with a ``reset()``.
+
+    Raises
+    ------
+    InputError
+        If the period is not positive or the law is no function.
+
+    Examples
+    --------
+    >>> robot = tr.Robot()
+    >>> _ = robot.revolute(None, (0, 0), 1.0, 0.01, center_of_mass=(0, 0.5), name="pole")  # m, kg, kg m2
+    >>> tree = robot.finish()
+    >>> angle, rate = (tree.model().layout[name] for name in ("pole.joint", "pole.rate"))
+    >>> upright = tr.FunctionPolicy(0.01, lambda t, x: -30.0 * x[angle] - 5.0 * x[rate])  # N m
+    >>> run = tr.simulate(tree, tree.place(pole=0.1), 3.0, policy=upright)
+    >>> run.status.label, bool(abs(run["joint_position"][-1, 0]) < 1e-3)
+    ('success', True)
+    """
+
+    period: float
+    law: Callable[[float, NDArray[np.float64]], ArrayLike]
+
+    def __post_init__(self) -> None:
+        positive("period", self.period, "s")
+        if not callable(self.law):
+            raise InputError("law", self.law, "a function of the time (s) and the state (n_x,)")
+
+    def reset(self) -> None:
+        """Forget nothing: a function has no memory."""
+
+    def __call__(self, time: float, state: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what the law answers (n_u,)."""
+        return np.atleast_1d(np.asarray(self.law(time, state), dtype=np.float64))
 
 
 @final

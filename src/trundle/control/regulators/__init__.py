@@ -2,13 +2,15 @@
 
 `LocalError` measures how far a state is from a reference, `Linearization` differentiates its dynamics, `regulation`
 solves for gains about an equilibrium. `BalancingLQR` and `TrackingLQR` feed back with them, `Switching` chooses among
-policies by `attraction_level`. Gains of a planned walk are in `walk_gains`, its replay in `walk_replay`.
+policies by `attraction_level`. `lqr` returns gains of any model by the names of its states. Gains of a planned walk are
+in `walk_gains`, its replay in `walk_replay`.
 """
 
 from trundle.control.regulators.balancing import BalancingLQR
 from trundle.control.regulators.hand_inputs import InputBound, InputLimit
 from trundle.control.regulators.linearization import Linearization, dynamics_of
 from trundle.control.regulators.local_error import LocalError
+from trundle.control.regulators.lqr import lqr
 from trundle.control.regulators.region import attraction_level
 from trundle.control.regulators.rolling_state import in_rolling_coordinates
 from trundle.control.regulators.switching import Switching
@@ -25,4 +27,5 @@ __all__ = [
     "attraction_level",
     "dynamics_of",
     "in_rolling_coordinates",
+    "lqr",
 ]

@@ -115,14 +115,7 @@ def regulator_at(
     columns = list(used)
     A, B = Linearization(error).along(x[None], np.zeros((1, error.inputs)))
     A, B = A[0], B[0][:, columns]
-    V = reachable(A, B)
-    W = np.linalg.qr(V, mode="complete")[0][:, V.shape[1] :]
-    left = np.linalg.eigvals(W.T @ A @ W).real
-    if np.max(left, initial=0.0) > 1e-4:
-        rate = float(np.max(left))
-        raise InputError(
-            "freedoms", columns, f"inputs that stop what runs away at {rate:.3g} 1/s: these cannot move it"
-        )
+    V = reached(A, B, "freedoms")
     R = R[np.ix_(columns, columns)]
     n, weights = len(A), np.zeros(len(A)) if integral is None else np.diagonal(integral)
     C = _integrated(A, B, np.eye(n)[weights > 0])
@@ -144,6 +137,17 @@ def _integrated(A: FloatArray, B: FloatArray, C: FloatArray) -> FloatArray:
         return C
     U = reachable(*_augmented(A, B, C))
     return C[np.linalg.norm(U[len(A) :], axis=1) > 1 - 1e-6]
+
+
+def reached(A: FloatArray, B: FloatArray, key: str) -> FloatArray:
+    """Return what `reachable` does; raise an error of `key` where something else runs away."""
+    V = reachable(A, B)
+    W = np.linalg.qr(V, mode="complete")[0][:, V.shape[1] :]
+    rate = float(np.max(np.linalg.eigvals(W.T @ A @ W).real, initial=0.0))
+    if rate > 1e-4:
+        allowed = f"inputs that stop what runs away at {rate:.3g} 1/s: these cannot move it"
+        raise InputError(key, f"{B.shape[1]} inputs", allowed)
+    return V
 
 
 def reachable(A: FloatArray, B: FloatArray) -> FloatArray:

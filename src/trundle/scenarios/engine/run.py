@@ -85,6 +85,7 @@ def run(
     view: bool = False,
     progress: Progress | None = None,
     jobs: int | None = None,
+    scheduler: str | None = None,
 ) -> Result:
     """Run a scenario and write its folder.
 
@@ -99,14 +100,14 @@ def run(
         Folder of the run; default ``runs/<name>-<time>``.
     seed : int, optional
         In place of the scenario's own.
-    plots : bool
-        Whether to write pictures.
-    view : bool
-        Whether to open the viewer page in the browser.
+    plots, view : bool
+        Whether to write pictures, and to open the viewer page in the browser.
     progress : callable, optional
         Called with (name of what is running, share done).
     jobs : int, optional
         Number of processes for trials; one for each core unless given. It does not change the results.
+    scheduler : str, optional
+        Address of a Dask scheduler whose workers run the trials, instead of processes here.
 
     Raises
     ------
@@ -125,11 +126,10 @@ def run(
     scenario, jobs = _loaded(scenario, seed), None if jobs is None else integer("jobs", jobs, minimum=1)
     with (clock := _Clock())("build"):
         experiments = build_all(scenario)
-    with files.run_folder(out, scenario) as folder, logged(folder.target("log.txt")):
+    with over_processes(jobs, scheduler), files.run_folder(out, scenario) as folder, logged(folder.target("log.txt")):
         files.write_scenario(folder.path, scenario, folder.target)
         RUN.info("trundle %s, scenario %s, kind %s, seed %d", __version__, scenario.name, scenario.kind, scenario.seed)
-        with over_processes(jobs):
-            result = _do_all(scenario, _all_parts(experiments), folder, clock, progress)
+        result = _do_all(scenario, _all_parts(experiments), folder, clock, progress)
         result = _report(result, folder, clock, plots)
         RUN.info("exit code %d", result.exit_code)
     if view and not result.interrupted:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trundle import __version__
-from trundle.errors import InputError, MissingExtraError, StorageError, TrundleError
+from trundle.cluster import Cluster, connected
+from trundle.errors import InputError, StorageError, TrundleError, optional
 from trundle.records.sealed import reading
 from trundle.records.tables import write_parquet
 from trundle.records.whole import read_bytes, write_bytes
@@ -69,7 +70,8 @@ class Sweep:
 class SweepTask:
     """Settings that all runs of a sweep share; picklable, so that workers can run its points.
 
-    Of each run the columns `keep` of its table are written to the folder `out`.
+    Of each run the columns `keep` of its table are written to the folder `out`. ``digest``: of the scenario with
+    `seed`, without the values swept over.
     """
 
     scenario: str
@@ -77,6 +79,8 @@ class SweepTask:
     allow_path: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     out: str = ""
+    seed: int | None = None
+    digest: str = ""
 
     def run(self, point: Point) -> Row:
         """Return the row of a point; an error of the run becomes its status and message."""
@@ -108,6 +112,11 @@ class SweepTask:
             row |= {f"part.{name}.status": part["status"] for name, part in summary["parts"].items()}
         return row | {"wall_time": round(time.perf_counter() - begin, 6)}
 
+    def run_elsewhere(self, point: Point) -> Row:
+        """Return the row of a point on another machine, once the scenario's files there are those of the sweep."""
+        _same_files(self)
+        return self.run(point)
+
     def _write(self, point: Point, motion: Trajectory) -> None:
         """Write what is kept of a run; a column that it does not have is a fault of the sweep, not of the run."""
         try:
@@ -116,6 +125,18 @@ class SweepTask:
             raise InputError("--keep", error.value, error.allowed) from None
         frame.insert(0, "run", point.number)
         write_parquet(frame, Path(self.out, kept_name(point)))
+
+
+@cache
+def _same_files(task: SweepTask) -> None:
+    """Raise if a scenario is not here as it is where its sweep began."""
+    allowed = "found by the workers of the scheduler as it is here: the same files at the same paths"
+    try:
+        found = _digest(load_scenario(task.scenario, task.overrides, task.seed, task.allow_path))
+    except InputError as error:
+        raise InputError("scenario", task.scenario, f"{allowed} ({error})") from None
+    if found != task.digest:
+        raise InputError("scenario", task.scenario, allowed)
 
 
 def kept_name(point: Point) -> str:
@@ -182,18 +203,18 @@ def sweep(
     MissingExtraError
         If a package that it needs is not installed.
     """
-    for package in ("pyarrow", "distributed" if scheduler else "joblib"):
-        needed(package)
+    for package in ("pyarrow", *(() if scheduler else ("joblib",))):
+        optional(package, package, "scale")
     axes, named = axes_of(over), _where(scenario)
     folders = tuple(str(Path(folder).resolve()) for folder in allow_path)
     task = SweepTask(named, tuple(overrides), folders, tuple(keep), str(Path(out).resolve()))
-    base = load_scenario(named, overrides, seed, task.allow_path)
-    points = points_of(axes, samples, base.seed)
-    plan = {"scenario": named, "digest": _checked(task, base, points), "set": list(overrides), "over": list(over)}
+    points = points_of(axes, samples, (base := load_scenario(named, overrides, seed, task.allow_path)).seed)
+    task = replace(task, seed=base.seed, digest=_checked(task, base, points))
+    plan = {"scenario": named, "digest": task.digest, "set": list(overrides), "over": list(over)}
     plan |= {"samples": samples, "seed": base.seed, "runs": len(points), "version": __version__}
     plan |= {"keep": list(keep)} if keep else {}
-    with _opened(Path(out), plan, points) as journal:
-        return _swept(task, points, plan, journal, jobs, scheduler, progress)
+    with connected(scheduler) as cluster, _opened(Path(out), plan, points) as journal:
+        return _swept(task, points, plan, journal, jobs, cluster, progress)
 
 
 def _swept(
@@ -202,14 +223,14 @@ def _swept(
     plan: dict[str, Toml],
     journal: Journal,
     jobs: int | None,
-    scheduler: str | None,
+    cluster: Cluster | None,
     progress: Progress | None,
 ) -> Sweep:
     """Run the points that are ahead."""
     folder, rows = journal.path.parent, journal.rows
     resumed = len(rows)
     ahead = [point for point in points if point.number not in rows]
-    done = _on_dask(task, ahead, scheduler) if scheduler else _here(task, ahead, jobs)
+    done = _computed(task, ahead, jobs, cluster)
     tell = (lambda: progress(len(rows), len(points))) if progress else lambda: None
     complete = _collected(done, journal, tell, lambda: _write_table(folder, rows, plan))
     ordered = _write_table(folder, rows, plan)
@@ -232,14 +253,6 @@ def _collected(done: Iterator[Row], journal: Journal, tell: Callable[[], None], 
     return complete
 
 
-def needed(package: str) -> Any:
-    """Return a module of the extra [scale]."""
-    try:
-        return importlib.import_module(package)
-    except ImportError:
-        raise MissingExtraError("dask" if package == "distributed" else package, "scale") from None
-
-
 def _where(scenario: str | Path) -> str:
     """Return the scenario's name, or the full path of its file."""
     from trundle.scenarios import catalogue
@@ -249,7 +262,7 @@ def _where(scenario: str | Path) -> str:
 
 
 def _checked(task: SweepTask, base: Scenario, points: Sequence[Point]) -> str:
-    """Return a digest of the scenario; raise if first and last point are both refused: then a key is wrong."""
+    """Return the scenario's digest; raise if first and last point are both refused: then a key is wrong."""
     refused = []
     for point in (points[0], points[-1]):
         try:
@@ -258,6 +271,11 @@ def _checked(task: SweepTask, base: Scenario, points: Sequence[Point]) -> str:
             refused.append(error)
     if len(refused) == 2:
         raise refused[0]
+    return _digest(base)
+
+
+def _digest(base: Scenario) -> str:
+    """Return a digest of a scenario and its data."""
     digest = hashlib.sha256(base.resolved_toml().encode())
     for name, content in sorted(base.data_contents().items()):
         digest.update(name.encode() + hashlib.sha256(content).digest())
@@ -289,34 +307,19 @@ def _opened(folder: Path, plan: dict[str, Toml], points: Sequence[Point]) -> Ite
             yield journal
 
 
-def _here(task: SweepTask, points: Sequence[Point], jobs: int | None) -> Iterator[Row]:
-    """Yield rows as they are computed by local processes; if a process dies, only its own run fails."""
-    count = cores() if jobs is None else jobs
-    for number, row in in_processes(task.run, points, count, ordered=False):
+def _computed(task: SweepTask, points: Sequence[Point], jobs: int | None, cluster: Cluster | None) -> Iterator[Row]:
+    """Yield rows as they are computed; if a process dies, only its own run fails."""
+    if cluster is not None:
+        done = cluster.run(task.run_elsewhere, points, ordered=False)
+    else:
+        done = in_processes(task.run, points, cores() if jobs is None else jobs, ordered=False)
+    for number, row in done:
         yield row_of(points[number], "failed", "the process of this run died") if row is None else row
-
-
-def _on_dask(task: SweepTask, points: Sequence[Point], address: str) -> Iterator[Row]:
-    """Yield rows as they are computed by the workers of a Dask scheduler."""
-    distributed = needed("distributed")
-    try:
-        client = distributed.Client(address, timeout="10s")
-    except (OSError, ValueError) as error:
-        raise InputError("--scheduler", address, f"the address of a Dask scheduler that answers ({error})") from None
-    with client:
-        by_key = {}
-        for point in points:
-            by_key[client.submit(task.run, point, pure=False)] = point
-        for future in distributed.as_completed(list(by_key)):
-            lost = future.exception()
-            if isinstance(lost, InputError | StorageError):
-                raise lost
-            yield future.result() if lost is None else row_of(by_key[future], "failed", f"its worker failed: {lost}")
 
 
 def _write_table(folder: Path, rows: dict[int, Row], plan: dict[str, Toml]) -> list[Row]:
     """Write the table of the rows computed so far and return them, ordered."""
-    pa, parquet = needed("pyarrow"), needed("pyarrow.parquet")
+    pa, parquet = (optional(module, "pyarrow", "scale") for module in ("pyarrow", "pyarrow.parquet"))
     ordered = [rows[number] for number in sorted(rows)]
     names = list(dict.fromkeys(name for row in ordered for name in row))
     columns = {name: _column(pa, name, [row.get(name) for row in ordered]) for name in names}

@@ -1,4 +1,4 @@
-"""Trials in several processes: the results do not depend on the number of processes."""
+"""Trials in several processes, here or on a cluster: the results do not depend on their number."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
+from trundle.cluster import Cluster, connected, once
 from trundle.errors import SimulationError, TrundleError
 from trundle.scenarios.engine.log import RUN
 from trundle.scenarios.engine.processes import cores, in_processes
@@ -23,16 +24,19 @@ TrialT = TypeVar("TrialT")
 ResultT = TypeVar("ResultT")
 
 _jobs: ContextVar[int | None] = ContextVar("jobs", default=1)
+_cluster: ContextVar[Cluster | None] = ContextVar("cluster", default=None)
 
 
 @contextmanager
-def over_processes(jobs: int | None) -> Iterator[None]:
-    """Run trials within the block in `jobs` processes; None: one for each core."""
-    token = _jobs.set(jobs)
-    try:
-        yield
-    finally:
-        _jobs.reset(token)
+def over_processes(jobs: int | None, scheduler: str | None = None) -> Iterator[None]:
+    """Run trials within the block in `jobs` processes (None: one for each core), or by a Dask scheduler's workers."""
+    with connected(scheduler) as cluster:
+        tokens = _jobs.set(jobs), _cluster.set(cluster)
+        try:
+            yield
+        finally:
+            _jobs.reset(tokens[0])
+            _cluster.reset(tokens[1])
 
 
 @dataclass(frozen=True)
@@ -75,16 +79,22 @@ def stream_trials(run: Callable[[TrialT], ResultT], trials: Sequence[TrialT]) ->
     trials : sequence
         Picklable.
     """
+    cluster, work = _cluster.get(), partial(_done, run)
+    if cluster is not None:
+        yield from _told(cluster.run(work, trials, ordered=True))
+        return
     jobs = min(_processes(), len(trials)) if len(trials) > 1 else 1
     if jobs < 2:
-        yield from (_done(run, trial) for trial in trials)
-        return
-    work = partial(_in_worker, pickle.dumps(run))
-    for number, done in in_processes(work, trials, jobs, ordered=True):
-        if done is None:
-            yield Done(error=SimulationError(f"the process of trial {number + 1} died", Status.FAILED))
-        else:
-            yield cast(Done[ResultT], done)
+        yield from map(work, trials)
+    else:
+        yield from _told(in_processes(partial(once, pickle.dumps(work)), trials, jobs, ordered=True))
+
+
+def _told(results: Iterator[tuple[int, object | None]]) -> Iterator[Done[ResultT]]:
+    """Yield the outcomes of trials that other processes ran; one whose process died has an error."""
+    for number, done in results:
+        died = SimulationError(f"the process of trial {number + 1} died", Status.FAILED)
+        yield Done(error=died) if done is None else cast("Done[ResultT]", done)
 
 
 def _processes() -> int:
@@ -113,14 +123,3 @@ def _done(run: Callable[[TrialT], ResultT], trial: TrialT) -> Done[ResultT]:
         return Done(run(trial))
     except TrundleError as error:
         return Done(error=error)
-
-
-_kept: dict[bytes, Callable[[object], object]] = {}
-
-
-def _in_worker(key: bytes, trial: object) -> Done[object]:
-    """Run a trial in a worker process by the pickled function `key`, which is unpickled once."""
-    if key not in _kept:
-        _kept.clear()
-        _kept[key] = pickle.loads(key)
-    return _done(_kept[key], trial)

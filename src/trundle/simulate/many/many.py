@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import casadi as ca
@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.checks import FloatArray, integer
+from trundle.cluster import Cluster, connected
 from trundle.contact.laws import LAWS
-from trundle.errors import InputError
+from trundle.errors import InputError, SimulationError
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.rolling_tree import RollingTree
 from trundle.models.tree.system import ContactSystem, Start
@@ -23,6 +24,7 @@ from trundle.records.policy import TimedPolicy
 from trundle.simulate.compiled_mode import CompiledMode
 from trundle.simulate.events import ContactDetector, HybridState
 from trundle.simulate.events.states import round_on_both_sides
+from trundle.simulate.many.elsewhere import packed, unpacked
 from trundle.simulate.many.feedback import LinearFeedback
 from trundle.simulate.many.result import Outcome, Runs
 from trundle.simulate.mode import Method, Mode, Stabilization
@@ -32,6 +34,9 @@ from trundle.simulate.runner import ACCURATE, MAX_STEPS, Runner
 from trundle.status import Status
 
 _SLIPS, _ROUND, _NO_LOAD, _AT_SEAM = 1e-9, 1e-9, 1e-9, 1e-7
+_SHARES = 8
+"""Shares of the runs that each thread of a cluster gets: the last ones end at about the same time."""
+
 _FORCES = (".normal_force", ".friction")
 
 
@@ -47,25 +52,25 @@ def simulate_many(
     method: str | None = None,
     stabilization: Stabilization = "projection",
     workers: int | None = None,
+    scheduler: str | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Runs:
-    """Simulate one model from many starts, and under many policies, on all cores.
+    """Simulate one model from many starts, and under many policies, on all cores or on a cluster.
 
-    Runs that stay in one mode are integrated in C without the interpreter, a thread a core; a run that changes its
-    mode, and every run where there is no compiler, is one of `simulate`. Numbers are those of `simulate`, bit by bit.
+    Runs that stay in one mode are integrated in C, a thread a core; a run that changes its mode, and every run where
+    there is no compiler, is one of `simulate`. Numbers are those of `simulate`, bit by bit, wherever they are computed.
 
     Parameters
     ----------
     model : RollingPair, RollingTree (what `Robot.finish` returns) or ContactSystem
     starts : sequence of Start
         From ``model.place(...)``: one a run.
-    duration : float, s
+    duration, output_step : float, s
+        Of a run; between recorded samples: only start and end are recorded unless it is given.
     policies : LinearFeedback, or one a run, of one period; optional
-    output_step : float, s
-        Between recorded samples; unlike in `simulate` only start and end are recorded unless it is given.
     relative_tolerance, step, method, stabilization : see `simulate`
-    workers : int
-        Threads (default: the number of cores).
+    workers, scheduler : int, str
+        Threads (default: the number of cores), or address of a Dask scheduler whose workers take shares of the runs.
     progress : callable of the number of runs that are done
 
     Returns
@@ -90,10 +95,9 @@ def simulate_many(
     duration = checked_duration(duration)
     chosen = chosen_method(duration, relative_tolerance, step, method, stabilization)
     times = sample_times(duration, duration if output_step is None else output_step)
-    each = _policies(policies, len(starts), system)
-    threads = integer("workers", os.cpu_count() if workers is None else workers, minimum=1)
-    job = _Job(system, chosen, times, each, threads)
-    return Runs(system, times, job.outcomes(list(starts), progress))
+    job = _Job(system, chosen, times, _policies(policies, len(starts), system), _threads(workers))
+    with connected(scheduler) as cluster:
+        return Runs(system, times, job.outcomes(_starts(starts), progress, cluster))
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,11 +110,12 @@ class _Job:
     policies: Sequence[LinearFeedback]
     workers: int
 
-    def outcomes(self, starts: Sequence[Start], progress: Callable[[int], object] | None) -> tuple[Outcome, ...]:
+    def outcomes(
+        self, starts: Sequence[Start], progress: Callable[[int], object] | None, cluster: Cluster | None = None
+    ) -> tuple[Outcome, ...]:
         """Return what became of every run."""
-        for i, start in enumerate(starts):
-            if not isinstance(start, Start):
-                raise InputError(f"starts[{i}]", start, "a Start, what model.place(...) returns")
+        if cluster is not None:
+            return self.elsewhere(cluster, starts, progress)
         found: list[Outcome | None] = [None] * len(starts)
         groups: dict[Mode, list[int]] = {}
         for i, start in enumerate(starts):
@@ -135,8 +140,34 @@ class _Job:
         status = runner.run(first_of(self.system, start), float(self.times[-1]))
         log = runner.log
         return Outcome(
-            np.concatenate([part.states for part in log.segments]), log.segments[-1].phase.mode, status, lambda: log
+            np.concatenate([part.states for part in log.segments]),
+            log.segments[-1].phase.mode,
+            status,
+            partial(_own, log),
         )
+
+    def elsewhere(
+        self, cluster: Cluster, starts: Sequence[Start], progress: Callable[[int], object] | None
+    ) -> tuple[Outcome, ...]:
+        """Return what became of every run, by the workers of a scheduler."""
+        size = -(-len(starts) // (_SHARES * cluster.slots)) or 1
+        cuts = range(0, len(starts), size)
+        each = [self.policies[i : i + size] if len(self.policies) > 1 else self.policies for i in cuts]
+        shares = [(starts[i : i + size], policies) for i, policies in zip(cuts, each, strict=True)]
+        runner = Runner(self.system, self.method, self.policy(0), self.times, None)
+        found: dict[int, Sequence[Outcome]] = {}
+        for number, sent in cluster.run(replace(self, policies=(), workers=1).share, shares, ordered=False):
+            if sent is None:
+                raise SimulationError(f"workers died of the runs from {cuts[number]} on", Status.FAILED)
+            found[number] = unpacked(sent, self.system, runner.phase)
+            if progress is not None:
+                progress(sum(map(len, found.values())))
+        return tuple(one for number in sorted(found) for one in found[number])
+
+    def share(self, given: tuple[Sequence[Start], Sequence[LinearFeedback]]) -> bytes:
+        """Return, packed, what became of a share of the runs."""
+        starts, policies = given
+        return packed(replace(self, policies=policies).outcomes(starts, None))
 
     def together(
         self, mode: Mode, states: list[FloatArray], numbers: list[int], progress: Callable[[int], object] | None
@@ -221,6 +252,22 @@ class _Job:
             workers=self.workers,
             progress=progress,
         )
+
+
+def _threads(workers: int | None) -> int:
+    return integer("workers", os.cpu_count() if workers is None else workers, minimum=1)
+
+
+def _starts(starts: Sequence[Start]) -> list[Start]:
+    """Return a list of starts."""
+    for i, start in enumerate(starts):
+        if not isinstance(start, Start):
+            raise InputError(f"starts[{i}]", start, "a Start, what model.place(...) returns")
+    return list(starts)
+
+
+def _own(log: Log) -> Log:
+    return log
 
 
 def _policies(

@@ -2,12 +2,22 @@
 #ifndef @NAME@_H
 #define @NAME@_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define @NAME@_NX @nx@
 #define @NAME@_NU @nu@
 #define @NAME@_NF @nf@
 
+/* Entries of the state x: positions and velocities in world axes, a twist (of a hand, about its origin) too. */
+@states@
+/* Entries of the input u. */
+@inputs@
+/* Entries of the contact forces, on the first body of each contact, world axes. */
+@forces@
 /* Rate xdot of the state x under the input u, and the contact forces (N), in the mode of the start; 0 for success. */
-int @name@_rate(const double x[@NAME@_NX], const double u[@NAME@_NU], double xdot[@NAME@_NX],
+int @name@_rate(const double x[@NAME@_NX], const double u[@NAME@_NU ? @NAME@_NU : 1], double xdot[@NAME@_NX],
                 double force[@NAME@_NF ? @NAME@_NF : 1]);
 
 @control{
@@ -16,4 +26,8 @@ int @name@_rate(const double x[@NAME@_NX], const double u[@NAME@_NU], double xdo
 int @name@_control(double time, const double x[@NAME@_NX], double u[@NAME@_NU]);
 
 @}
+#ifdef __cplusplus
+}
+#endif
+
 #endif

@@ -1,4 +1,4 @@
-"""C and CMake files of an export, filled into `export_templates`."""
+"""C and CMake files of an export, filled into `templates`."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ import numpy as np
 
 from trundle import __version__
 from trundle.checks import FloatArray
+from trundle.models.tree.model import TreeModel
+from trundle.scenarios.engine.export import names
 
 if TYPE_CHECKING:
     import casadi as ca
 
-    from trundle.scenarios.engine.export import Feedback
+    from trundle.scenarios.engine.export.writing import Feedback
 
 LARGEST = 1e-12
 """Largest difference, divided by 1 + |value|, with which main.c still succeeds."""
-_TEMPLATES = Path(__file__).with_name("export_templates")
+_TEMPLATES = Path(__file__).with_name("templates")
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,12 @@ class Sample:
 
 
 def texts(
-    name: str, scenario: str, model: ca.Function, feedback: Feedback | None, samples: Sequence[Sample]
+    name: str,
+    scenario: str,
+    tree: TreeModel,
+    model: ca.Function,
+    feedback: Feedback | None,
+    samples: Sequence[Sample],
 ) -> dict[str, str]:
     """Return the files by name: header, source, a program that compares with the samples, and the CMake file.
 
@@ -44,6 +51,12 @@ def texts(
     """
     values = {"name": name, "NAME": name.upper(), "scenario": scenario, "version": __version__, "largest": LARGEST}
     values |= {"nx": model.size1_in(0), "nu": model.size1_in(1), "nf": model.size1_out(1), "count": len(samples)}
+    for key, letter, entries in (
+        ("states", "X", names.states),
+        ("inputs", "U", names.inputs),
+        ("forces", "F", names.forces),
+    ):
+        values[key] = names.enumeration(f"{name.upper()}_{letter}", entries(tree))
     values |= {"call_model": _call(f"{name}_model", model, ("x", "u"), ("xdot", "force"))}
     known = {label: [getattr(s, label) for s in samples] for label in ("x", "u", "rate")}
     known["force"] = [np.resize(s.force, max(model.size1_out(1), 1)) for s in samples]

@@ -14,9 +14,10 @@ from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.control import BalancingLQR, TrackingLQR
 from trundle.errors import InputError, StorageError
+from trundle.models.tree.model import TreeModel
 from trundle.records.whole import storing, write_bytes
-from trundle.scenarios.engine import export_text as text
 from trundle.scenarios.engine.building import Experiment, Regulated, Simulation, build
+from trundle.scenarios.engine.export import text
 from trundle.scenarios.engine.folder import OwnedFolder, owned
 from trundle.scenarios.scenario import Scenario, load_scenario
 from trundle.scratch import scratch
@@ -84,19 +85,19 @@ def export(scenario: Scenario | str | Path, out: str | Path) -> Exported:
 
 def _written(scenario: Scenario, folder: OwnedFolder) -> Exported:
     work = build(scenario)
-    model, x = _model(scenario, work)
+    tree, model, x = _model(scenario, work)
     name = re.sub(r"[^a-z0-9]+", "_", f"trundle_{scenario.name}".lower()).strip("_")
     feedback, said = _controller(work)
     functions = {f"{name}_model": model} | ({f"{name}_law": feedback.law} if feedback else {})
     samples = _samples(model, x, feedback, scenario.seed)
-    files = _generated(name, functions) | text.texts(name, scenario.name, model, feedback, samples)
+    files = _generated(name, functions) | text.texts(name, scenario.name, tree, model, feedback, samples)
     for file, content in files.items():
         write_bytes(folder.target(file), content.encode())
     return Exported(folder.path, name, said)
 
 
-def _model(scenario: Scenario, work: Experiment) -> tuple[ca.Function, FloatArray]:
-    """Return (x, u) -> (x', contact forces), in the mode of the start, and the start."""
+def _model(scenario: Scenario, work: Experiment) -> tuple[TreeModel, ca.Function, FloatArray]:
+    """Return the model, (x, u) -> (x', contact forces) in the mode of the start, and the start."""
     simple = isinstance(work, Simulation)
     start = work.initial if simple else getattr(work, "start", None)
     plant = work.model if simple else getattr(work, "pair", getattr(work, "tree", None))
@@ -107,11 +108,12 @@ def _model(scenario: Scenario, work: Experiment) -> tuple[ca.Function, FloatArra
         )
     system = plant.system
     laws = [LAWS[law] for law in start.laws] or list(system.start_laws)
-    found = system.model(start.atlas).dynamics(laws)
+    tree = system.model(start.atlas)
+    found = tree.dynamics(laws)
     forces = ca.vertcat(*found.forces) if found.forces else ca.SX(0, 1)
     outputs = [ca.densify(found.xdot), ca.densify(forces)]
     names = (["x", "u"], ["xdot", "force"])
-    return ca.Function("model", [found.x, found.u], outputs, *names, {"cse": True}), np.asarray(start.x)
+    return tree, ca.Function("model", [found.x, found.u], outputs, *names, {"cse": True}), np.asarray(start.x)
 
 
 def _controller(work: Experiment) -> tuple[Feedback | None, str]:

@@ -238,9 +238,10 @@ static int qp_meet(Qp *c, int i, int side, double distance) {
 static int qp_solve(int n, int m, const double *H, const double *g, const double *A, const double *low,
                     const double *high, double *x, double *y, double *doubles, int *ints) {
   double *at = doubles, total = 0.0, worst, distance;
-  Qp c = {.n = n, .m = m, .H = H, .g = g, .A = A, .low = low, .high = high, .x = x};
+  Qp c;
   double **parts[] = {&c.u, &c.a, &c.d, &c.z, &c.r, &c.s};
   int status = QP_SOLVED, refined = 0, side;
+  c.n = n, c.m = m, c.q = 0, c.H = H, c.g = g, c.A = A, c.low = low, c.high = high, c.x = x;
   c.J = at, c.R = at + n * n, at += 2 * n * n;
   for (int k = 0; k < 6; k++) *parts[k] = at, at += n + 1;
   c.set = ints, c.side = ints + n + 1;

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 
+from trundle.control.tick import Entry
 from trundle.models.linear.coordinates import is_quaternion
 from trundle.models.tree.model import TIME, TreeModel
 from trundle.numerics.space import angular_size
@@ -19,14 +19,6 @@ _UNITS = {
     "angular_velocity": "rad/s",
     "relative_velocity": "rad/s",
 }
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One entry of an argument."""
-
-    name: str
-    unit: str
 
 
 def states(model: TreeModel) -> list[Entry]:
@@ -44,7 +36,7 @@ def forces(model: TreeModel) -> list[Entry]:
     return [Entry(f"{constraint.name}.{axis}", "N") for constraint in model.constraints for axis in _axes(model.d)]
 
 
-def enumeration(prefix: str, entries: list[Entry]) -> str:
+def enumeration(prefix: str, entries: Sequence[Entry]) -> str:
     """Return the C enumeration of entries: PREFIX_NAME counts from 0, PREFIX_COUNT is how many."""
     lines, taken = [], {"COUNT"}
     for number, entry in enumerate(entries):

@@ -26,6 +26,26 @@ int @name@_rate(const double x[@NAME@_NX], const double u[@NAME@_NU ? @NAME@_NU 
 int @name@_control(double time, const double x[@NAME@_NX], double u[@NAME@_NU]);
 
 @}
+@tick{
+/* What a tick returns: 0 or more where its input is new, below where the last one is held, or there is none. */
+enum {
+    @NAME@_SUCCESS = 0,             /* all limits hold */
+    @NAME@_LIMITS_RELAXED = 1,      /* limits with a price are exceeded by the least amount */
+    @NAME@_CONFLICTING_LIMITS = -1, /* limits contradict each other */
+    @NAME@_NOT_FINITE = -2,         /* an argument, or a number made of it, is not finite */
+    @NAME@_NOT_CONVERGED = -3       /* the quadratic program, or contact coordinates, were not found */
+};
+
+@tick_enumerations@
+/* Forget the last tick; contact coordinates are looked for from those of x on. Call it before the first tick. */
+int @name@_reset(const double x[@NAME@_NX]);
+
+/* Input u for the measured state x, to be held for @NAME@_PERIOD (s). Of contact coordinates in x only a guess is needed,
+ * where those of the last tick have been lost. Nothing is allocated; for one thread. */
+#define @NAME@_PERIOD @tick_period@
+int @name@_tick(const double x[@NAME@_NX], @tick_arguments@double u[@NAME@_NU]);
+
+@}
 #ifdef __cplusplus
 }
 #endif

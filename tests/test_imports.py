@@ -411,7 +411,7 @@ RIGHT_WRITERS = {
     "scenarios/engine/sweep.py": "a Parquet table to memory",
     "scenarios/engine/journal.py": "opens the journal and cuts off half a line; `whole.append` adds lines",
     "scenarios/engine/folder.py": "opens and empties the list of its files; `whole.append` adds lines",
-    "scenarios/engine/export.py": "CasADi's source in a temporary folder, checked to be whole",
+    "scenarios/engine/export/writing.py": "CasADi's source in a temporary folder, checked to be whole",
     "numerics/compiled/compile.py": "sources in a temporary folder for the compiler, which fails if they are cut off",
     "numerics/compiled/cache.py": "the lock of the cache, which says who holds it",
     "scratch.py": "opens and names temporary folders",

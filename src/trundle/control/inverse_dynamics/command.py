@@ -16,9 +16,9 @@ from trundle.numerics.qp.qp import QpSolution, QpSolver, unsolved, violations
 from trundle.status import Status
 
 NumericProgram = AssembledProgram[FloatArray]
-_FAINT = 1e-9
+BESIDE_PRICES = 1e-9
 """Weight of the unknowns beside the prices of the excess."""
-_ROOM = 1e-7
+ROOM = 1e-7
 """Part of the excess that the second solve may exceed it by: round-off may not make it infeasible."""
 _RANK = 1e-9
 """Singular values below this part of the largest leave a direction to the next level."""
@@ -109,8 +109,23 @@ class Solvers:
         self.level = QpSolver(name, np.zeros(n + rows - equations, dtype=bool), tolerance=tolerance)
         self.inside = np.r_[0:n, n + equations : n + rows]
         """Bounds and rows that are no equations."""
-        level_of = np.concatenate([np.full(task.A.shape[0], task.level) for task in layout.tasks])
-        self.task_rows = [np.flatnonzero(level_of == level) for level in layout.levels]
+        self.task_rows = task_rows(layout)
+
+
+def task_rows(layout: ProgramLayout) -> list[NDArray[np.intp]]:
+    """Return the rows of each level in the stacked task rows."""
+    level_of = np.concatenate([np.full(task.A.shape[0], task.level) for task in layout.tasks])
+    return [np.flatnonzero(level_of == level) for level in layout.levels]
+
+
+def prices(layout: ProgramLayout) -> FloatArray:
+    """Return the price (n + rows,) of a squared excess over each bound of the program, 0: it is never exceeded."""
+    price = np.zeros(layout.n + layout.rows)
+    for limit, place in zip(layout.limits, layout.limit_places, strict=True):
+        if limit.price is not None:
+            # Two limits on one unknown of the program share its bound, and then also the dearer price.
+            price[place] = np.maximum(price[place], limit.price)
+    return price
 
 
 def solve_program(layout: ProgramLayout, data: NumericProgram, solvers: Solvers, finite: bool = True) -> Command:
@@ -254,11 +269,7 @@ def _relaxed(layout: ProgramLayout, data: NumericProgram, solvers: Solvers, refu
     First min sum price s^2 with  low <= C w + s <= high  in the rows that have a price; then the tasks with
     these rows' bounds moved by s.
     """
-    n, price = layout.n, np.zeros(layout.n + layout.rows)
-    for limit, place in zip(layout.limits, layout.limit_places, strict=True):
-        if limit.price is not None:
-            # Two limits on one unknown of the program share its bound, and then also the dearer price.
-            price[place] = np.maximum(price[place], limit.price)
+    n, price = layout.n, prices(layout)
     soft = np.flatnonzero(price)
     C = np.vstack((np.eye(n), data.A))
     k = len(soft)
@@ -269,7 +280,7 @@ def _relaxed(layout: ProgramLayout, data: NumericProgram, solvers: Solvers, refu
     low, high = np.full(n + k, -np.inf), np.full(n + k, np.inf)
     low[:n][hard_bounds], high[:n][hard_bounds] = data.low[:n][hard_bounds], data.high[:n][hard_bounds]
     rows = np.r_[soft[soft < n], n : n + layout.rows]
-    H = np.diag(np.concatenate((np.full(n, _FAINT), price[soft])))
+    H = np.diag(np.concatenate((np.full(n, BESIDE_PRICES), price[soft])))
     first = QpSolver(solvers.name, tolerance=solvers.tolerance).solve(
         H,
         np.zeros(n + k),
@@ -280,7 +291,7 @@ def _relaxed(layout: ProgramLayout, data: NumericProgram, solvers: Solvers, refu
     if first.status is not Status.SUCCESS:
         return _refused(layout, data, refused)
     s = give @ first.x[n:]
-    room = np.where(price > 0, _ROOM * (1.0 + np.abs(s)), 0.0)
+    room = np.where(price > 0, ROOM * (1.0 + np.abs(s)), 0.0)
     low, high = data.low - np.maximum(s, 0.0) - room, data.high + np.maximum(-s, 0.0) + room
     w, solution = _served(layout, data, solvers, low, high)
     if w is None:

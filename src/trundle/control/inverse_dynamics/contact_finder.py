@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import final
 
@@ -10,7 +11,6 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.control.inverse_dynamics.inverse_dynamics import Flags
 from trundle.errors import InputError
 from trundle.models.tree.approach import approach_at
 from trundle.models.tree.multibody import ContactConstraint
@@ -50,26 +50,27 @@ class ContactFinder:
             raise InputError("system", system.d, "a system in the plane (d = 2)")
         self._system, self._atlas = system, atlas
         layout = system.model(atlas).layout
-        self._places = [layout[f"{contact_pair.contact}.coordinates"] for contact_pair in system.contact_pairs]
+        self.places = [layout[f"{contact_pair.contact}.coordinates"] for contact_pair in system.contact_pairs]
         self._reach = _NEAR * min(
             (contact_pair.shape_A.reference_length for contact_pair in system.contact_pairs), default=0.0
         )
-        function = system.kept(("finder", atlas), lambda: _steps(system, atlas))
+        self.expressions, function = system.kept(("finder", atlas), lambda: _steps(system, atlas))
+        """(x, s) -> s some steps later, residual (1, m) and gap (m) of every contact there."""
         self._x, self._s = np.zeros(function.size1_in(0)), np.zeros(function.size1_in(1))
         self._after, self._residual, self._gap = (
-            np.zeros(size) for size in (self._s.size, len(self._places), len(self._places))
+            np.zeros(size) for size in (self._s.size, len(self.places), len(self.places))
         )
         self._evaluate = BufferedCall(function, [self._x, self._s], [self._after, self._residual, self._gap])
-        ends = np.cumsum([0, *(place.stop - place.start for place in self._places)])
+        ends = np.cumsum([0, *(place.stop - place.start for place in self.places)])
         self._parts = [slice(int(a), int(b)) for a, b in pairwise(ends)]
         self.reset()
 
     def reset(self) -> None:
         """Forget where contacts were."""
-        self._known = np.zeros(len(self._places), dtype=bool)
-        self._asked: Flags | None = None
+        self._known = np.zeros(len(self.places), dtype=bool)
+        self._asked: Sequence[float] | FloatArray | None = None
 
-    def __call__(self, state: FloatArray, touching: Flags) -> FloatArray:
+    def __call__(self, state: FloatArray, touching: Sequence[float] | FloatArray) -> FloatArray:
         """Return the state (n_x,) with the coordinates of the contacts that touch found anew.
 
         ``touching`` (contacts,) says which do; the coordinates of the others stay.
@@ -98,13 +99,36 @@ class ContactFinder:
         x[self._to] = self._s[self._from]
         return x
 
-    def _ask(self, touching: Flags) -> None:
+    def located(self, x: ca.MX, seed: ca.MX, touching: ca.MX | None) -> tuple[ca.MX, ca.MX, ca.MX]:
+        """Return a call as expressions, without the search: the state, the next call's seed, and whether it converged.
+
+        ``seed`` (coordinates,) are those of the call before, those of `x` (n_x,) where it did not converge. Without
+        `touching` (contacts,) every contact touches.
+        """
+        known, s, good = ca.vertsplit(x), seed, ca.MX(1)
+        count = len(self.places)
+        ons = [ca.MX(1)] * count if touching is None else ca.vertsplit(touching)
+        residual, gap = ca.MX(count, 1), ca.MX(count, 1)
+        for _ in range(_CALLS):
+            s, residual, gap = self.expressions(x, s)
+        after: list[ca.MX] = []
+        found = zip(self.places, self._parts, ons, ca.vertsplit(residual), ca.vertsplit(gap), strict=True)
+        for place, part, on, error, apart in found:
+            if part.start == part.stop:
+                continue
+            there = (error < _FOUND) * ca.if_else(on, ca.fabs(apart) < self._reach, 1)
+            good *= ca.if_else(on, there, 1)
+            after.append(ca.if_else(there, s[part], x[place]))
+            known[place] = ca.vertsplit(ca.if_else(on, s[part], x[place]))
+        return ca.vertcat(*known), ca.vertcat(ca.MX(0, 1), *after), good
+
+    def _ask(self, touching: Sequence[float] | FloatArray) -> None:
         """Prepare for a set of contacts; it lasts for many calls."""
         on = np.asarray(touching, dtype=bool)
         self._asked, self._known = touching, self._known & on
         sizes = np.array([part.stop - part.start for part in self._parts], dtype=int)
         self._on = np.flatnonzero(on & (sizes > 0))
-        self._to = np.concatenate([np.zeros(0, dtype=int), *(np.r_[self._places[i]] for i in self._on)])
+        self._to = np.concatenate([np.zeros(0, dtype=int), *(np.r_[self.places[i]] for i in self._on)])
         self._from = np.concatenate([np.zeros(0, dtype=int), *(np.r_[self._parts[i]] for i in self._on)])
 
     def _search(self, x: FloatArray, contact: int) -> None:
@@ -123,12 +147,12 @@ class ContactFinder:
                 self._s[part] = found.coordinates
                 return
         if not np.isfinite(self._s[part]).all():
-            self._s[part] = x[self._places[contact]]
+            self._s[part] = x[self.places[contact]]
 
     def _place(self, x: FloatArray, contact: int, coordinates: FloatArray) -> FloatArray:
         """Return the point (d,), m, of the body at contact coordinates: those of an outline repeat after a turn."""
         there = np.array(x)
-        there[self._places[contact]] = coordinates
+        there[self.places[contact]] = coordinates
         return contact_points(self._system, self._atlas, there, contact)[0]
 
 
@@ -146,8 +170,8 @@ def nearest(constraint: ContactConstraint, s: ca.SX) -> tuple[ca.SX, ca.SX]:
     return ca.vertcat(tB.T.T @ (tA.n + tB.n), tB.T.T @ apart)[: s.shape[0]], dot(tB.n, apart)
 
 
-def _steps(system: ContactSystem, atlas: Atlas) -> ca.Function:
-    """(x, s) -> (s after some steps of Newton's iteration, residual and gap of every contact there)."""
+def _steps(system: ContactSystem, atlas: Atlas) -> tuple[ca.Function, ca.Function]:
+    """(x, s) -> (s after some steps of Newton's iteration, residual and gap of every contact there); compiled, too."""
     model = system.model(atlas)
     rows: list[tuple[ca.SX, ...]] = []
     for constraint in model.constraints:
@@ -163,4 +187,5 @@ def _steps(system: ContactSystem, atlas: Atlas) -> ca.Function:
         rows.append((seed, found, *rest(model.x, found)))
     columns: list[tuple[ca.SX, ...]] = list(zip(*rows, strict=True)) or [()] * 4
     outputs = [ca.densify(ca.vertcat(*part)) for part in columns[1:]]
-    return compile_function(ca.Function("find_contacts", [model.x, ca.vertcat(*columns[0])], ca.cse(outputs)))
+    function = ca.Function("find_contacts", [model.x, ca.vertcat(*columns[0])], ca.cse(outputs))
+    return function, compile_function(function)

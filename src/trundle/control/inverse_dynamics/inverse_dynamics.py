@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import casadi as ca
@@ -15,8 +15,11 @@ from trundle.checks import FloatArray, array, non_negative, positive
 from trundle.control.inverse_dynamics.algebra import Expressions, Numbers
 from trundle.control.inverse_dynamics.assembly import AssembledProgram, assemble, program_layout
 from trundle.control.inverse_dynamics.command import Command, Solvers, solve_program
+from trundle.control.inverse_dynamics.contact_finder import ContactFinder
 from trundle.control.inverse_dynamics.slip import Slipping
 from trundle.control.inverse_dynamics.tasks import Limit, Task
+from trundle.control.inverse_dynamics.ticking import make_tick
+from trundle.control.tick import Entry, TickProgram
 from trundle.errors import InputError
 from trundle.models.tree.multibody import Terms
 from trundle.numerics.compiled.buffered import BufferedCall
@@ -190,7 +193,10 @@ class InverseDynamics:
         none = ca.SX(0, 1)
         symbols = (reference, last, touching, None if slipping is None else slipping.symbols)
         given = [dynamics.x, *(none if one is None else one for one in symbols)]
-        self._function = _compiled(program, given, dynamics.u)
+        self.expressions = _expressions(program, given, dynamics.u)
+        """`function` before it was compiled."""
+        self._function = compile_function(self.expressions)
+        self._names = [[symbol.name() for symbol in ca.vertsplit(one)] if one.shape[0] else [] for one in given]
         self._solvers = Solvers(layout, solver, tolerance, self.damping)
         self._sizes = [symbols.shape[0] for symbols in given]
         self._buffers = PerThread(self._bind)
@@ -228,6 +234,25 @@ class InverseDynamics:
     def function(self) -> ca.Function:
         """The compiled function (x, reference, last, touching, slipping) -> H, g, A', X', x0, T', t, weight, bounds."""
         return self._function
+
+    def tick_program(
+        self,
+        finder: ContactFinder | None,
+        hold: bool,
+        period: float,
+        values: Callable[[float], tuple[FloatArray, ...]],
+    ) -> TickProgram:
+        """Return a call as expressions; see `trundle.control.inverse_dynamics.ticking.make_tick`.
+
+        Entries of the reference are named by their symbols, and by their units where those begin with a task's name.
+        """
+        units = {task.name: task.unit.removesuffix("/s2") for task in self.layout.tasks}
+        arguments = {"reference": tuple(Entry(name, _unit(name, units)) for name in self._names[1])}
+        if self.contacts:
+            arguments["touching"] = tuple(Entry(name, "1: touches, 0: not") for name in self._names[3])
+        driven = self._driven, self._inputs
+        settings = self.damping, finder, hold, arguments, period, values
+        return make_tick(self.expressions, self.layout, *driven, *settings)
 
     def assemble(
         self,
@@ -281,6 +306,13 @@ class InverseDynamics:
         return inputs
 
 
+def _unit(name: str, units: Mapping[str, str]) -> str:
+    """Return the unit of an entry ``<task>.value``, ``.rate`` or ``.acceleration`` of a reference."""
+    task, _, part = name.rpartition(".")
+    unit = units.get(task, "")
+    return {"value": unit, "rate": f"{unit}/s", "acceleration": f"{unit}/s^2"}.get(part, "") if unit else ""
+
+
 def switched(
     terms: Terms, b: ca.SX, touching: ca.SX | None, compliance: ArrayLike | None, slipping: Slipping | None
 ) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
@@ -305,7 +337,7 @@ def switched(
     return held, on * b, held if G is J else ca.diag(on) @ G, ca.diag(D) + slid
 
 
-def _compiled(program: AssembledProgram, given: list[ca.SX], inputs: ca.SX) -> ca.Function:
+def _expressions(program: AssembledProgram, given: list[ca.SX], inputs: ca.SX) -> ca.Function:
     results = []
     for field in dataclasses.fields(program):
         value = getattr(program, field.name)
@@ -316,9 +348,8 @@ def _compiled(program: AssembledProgram, given: list[ca.SX], inputs: ca.SX) -> c
     names = [field.name for field in dataclasses.fields(program)]
     names_in = ["x", "reference", "last", "touching", "slipping"]
     try:
-        function = ca.Function("inverse_dynamics", given, results, names_in, names)
+        return ca.Function("inverse_dynamics", given, results, names_in, names)
     except RuntimeError as error:
         raise InputError(
             "tasks", str(error).splitlines()[-1][:200], "expressions of the state and the reference"
         ) from error
-    return compile_function(function)

@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, non_negative, positive
 from trundle.control.inverse_dynamics.command import Command
+from trundle.control.inverse_dynamics.contact_finder import ContactFinder
 from trundle.control.inverse_dynamics.integral import IntegralAction
 from trundle.control.inverse_dynamics.inverse_dynamics import InverseDynamics
 from trundle.control.inverse_dynamics.slip import SlipMonitor
+from trundle.control.tick import TickProgram
 from trundle.errors import InputError
 from trundle.status import Status
 
@@ -129,6 +131,24 @@ class InverseDynamicsPolicy:
         self._last = np.zeros(self._controller.layout.n_u)
         self._touching = np.ones(self._controller.contacts)
         self._heard: deque[tuple[float, tuple[bool, ...]]] = deque()
+
+    def tick_program(self) -> TickProgram | str:
+        """Return the program of a tick, for `trundle export`; or why there is none."""
+        parts = {"integral": self._integral, "slip": self.slip, "estimator": self.estimator}
+        own = [name for name, part in parts.items() if part is not None]
+        if own:
+            return f"it remembers more than torques: {' and '.join(own)}"
+        finder = self._finder
+        if finder is not None and not isinstance(finder, ContactFinder):
+            return "its contact coordinates come from a function of your own"
+        if self._fallback not in FALLBACKS.values():
+            return "its fallback is a function of your own"
+
+        def values(time: float) -> tuple[FloatArray, ...]:
+            touching = (self._touching,) if self._controller.contacts else ()
+            return np.asarray(self._reference(time), dtype=np.float64), *touching
+
+        return self._controller.tick_program(finder, self._fallback is FALLBACKS["hold"], self._period, values)
 
     def sense_contacts(self, time: float, touching: tuple[bool, ...]) -> None:
         """Take note of which contacts touch; they are known from `contact_delay` later on, the first at once."""

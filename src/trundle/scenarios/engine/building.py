@@ -57,8 +57,8 @@ class Experiment(Protocol):
 class Regulated(Protocol):
     """An experiment whose controller can be exported."""
 
-    def regulator(self) -> Policy:
-        """Return the controller; if it follows a plan, the plan is computed first."""
+    def regulator(self) -> Policy | None:
+        """Return the controller, if one is enabled; if it follows a plan, the plan is computed first."""
         ...
 
 

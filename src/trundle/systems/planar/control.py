@@ -130,6 +130,10 @@ class TrackExperiment:
         """The compiled controller; None if it is not enabled."""
         return self.program.controller if self.tables.controller.enabled else None
 
+    def regulator(self) -> Policy | None:
+        """Return the controller, for export; None if it is not enabled."""
+        return None if self.controller is None else self._sampled(self.controller)
+
     def _sampled(self, controller: InverseDynamics) -> InverseDynamicsPolicy:
         table = self.tables.controller
         late = self.tables.noise.contact_delay

@@ -52,7 +52,8 @@ class ControlProgram:
         believed = tree if share == 1.0 else tree.scaled(friction=share)
         model = believed.system.model(atlas)
         driven = Contacts(model, model.terms([LAWS[tree.law]] * len(model.constraints)), tree.system.pairs)
-        reference = ca.SX.sym("reference", 3 * len(table.tasks))
+        parts = [f"{task.name}.{part}" for task in table.tasks for part in ("value", "rate", "acceleration")]
+        reference = ca.vertcat(*(ca.SX.sym(part) for part in parts))
         last = ca.SX.sym("last", model.u.shape[0]) if table.torque_rate_limit else None
         steered = [(task, quantity_of(tree, model, task)) for task in table.tasks]
         wishes = []
@@ -148,7 +149,7 @@ class Contacts:
     def __init__(self, model: TreeModel, terms: Terms, pairs: Sequence[Sequence[int]]) -> None:
         self.x, self.u, self.terms = model.x, model.u, terms
         self.names = [joined.name for joined in model.constraints]
-        self.touching = ca.SX.sym("touching", len(self.names))
+        self.touching = ca.vertcat(ca.SX(0, 1), *(ca.SX.sym(name) for name in self.names))
         self.mass = sum(body.mass for body in model.bodies)
         self.compliance = [0.0] * len(self.names)
         self.bodies = [""] * len(self.names)

@@ -1,4 +1,4 @@
-"""C and CMake files of an export, filled into `export_templates`."""
+"""C and CMake files of an export, filled into `templates`."""
 
 from __future__ import annotations
 
@@ -12,15 +12,21 @@ import numpy as np
 
 from trundle import __version__
 from trundle.checks import FloatArray
+from trundle.control.tick import Entry, TickProgram
+from trundle.models.tree.model import TreeModel
+from trundle.scenarios.engine.export import names, ticks
+from trundle.scenarios.engine.export.ticks import Ticks
 
 if TYPE_CHECKING:
     import casadi as ca
 
-    from trundle.scenarios.engine.export import Feedback
+    from trundle.scenarios.engine.export.feedback import Feedback
 
 LARGEST = 1e-12
 """Largest difference, divided by 1 + |value|, with which main.c still succeeds."""
-_TEMPLATES = Path(__file__).with_name("export_templates")
+LARGEST_TICK = 1e-6
+"""That of inputs that come of quadratic programs: where tasks leave them free, only the damping decides."""
+_TEMPLATES = Path(__file__).with_name("templates")
 
 
 @dataclass(frozen=True)
@@ -36,14 +42,28 @@ class Sample:
 
 
 def texts(
-    name: str, scenario: str, model: ca.Function, feedback: Feedback | None, samples: Sequence[Sample]
+    name: str,
+    scenario: str,
+    tree: TreeModel,
+    model: ca.Function,
+    feedback: Feedback | None,
+    samples: Sequence[Sample],
+    tick: tuple[TickProgram, Ticks] | None,
 ) -> dict[str, str]:
     """Return the files by name: header, source, a program that compares with the samples, and the CMake file.
 
-    In the templates ``@key@`` is a value, and what is between the lines ``@control{`` and ``@}`` is of a controller.
+    In the templates ``@key@`` is a value; what is between the lines ``@control{`` and ``@}`` is of a schedule of gains,
+    between ``@tick{`` and ``@}`` of a controller that solves quadratic programs.
     """
     values = {"name": name, "NAME": name.upper(), "scenario": scenario, "version": __version__, "largest": LARGEST}
+    values["controller_largest"] = LARGEST
     values |= {"nx": model.size1_in(0), "nu": model.size1_in(1), "nf": model.size1_out(1), "count": len(samples)}
+    for key, letter, entries in (
+        ("states", "X", names.states),
+        ("inputs", "U", names.inputs),
+        ("forces", "F", names.forces),
+    ):
+        values[key] = _entries(name, letter, entries(tree))
     values |= {"call_model": _call(f"{name}_model", model, ("x", "u"), ("xdot", "force"))}
     known = {label: [getattr(s, label) for s in samples] for label in ("x", "u", "rate")}
     known["force"] = [np.resize(s.force, max(model.size1_out(1), 1)) for s in samples]
@@ -53,17 +73,33 @@ def texts(
         values |= {key: repr(getattr(feedback, key)) for key in ("period", "first", "last")}
         values["last_row"] = len(feedback.held) - 1
         values["call_law"] = _call(f"{name}_law", feedback.law, ("x", "reference[j]", "held[j]", "gains[j]"), ("u",))
+    if tick is not None:
+        program, rows = tick
+        values |= ticks.values(name, program, rows, _call) | {"controller_largest": LARGEST_TICK}
+        given = (
+            f"/* Entries of {key}. */\n{_entries(name, key, entries)}" for key, entries in program.arguments.items()
+        )
+        values["tick_enumerations"] = "\n".join(given)
+        columns = {"x": rows.x, **rows.arguments, "u": rows.u}
+        values["known_ticks"] = "".join(_array(f"tick_{key}", column) for key, column in columns.items())
     values["known"] = "".join(_array(f"known_{label}", np.array(rows)) for label, rows in known.items())
+
+    values["more_sources"] = f" {name}_tick.c" if tick is not None else ""
+    sections = {"control": feedback is not None, "tick": tick is not None}
 
     def filled(template: str) -> str:
         text = (_TEMPLATES / template).read_text("utf-8")
-        text = re.sub(
-            r"^@control\{\n(.*?)^@\}\n", "" if feedback is None else r"\1", text, flags=re.DOTALL | re.MULTILINE
-        )
+        section = re.compile(r"^@(\w+)\{\n(.*?)^@\}\n", re.DOTALL | re.MULTILINE)
+        text = section.sub(lambda found: found[2] if sections[found[1]] else "", text)
         return re.sub(r"@(\w+)@", lambda found: str(values[found[1]]), text)
 
     targets = {f"{name}.h": "header.h", f"{name}.c": "source.c", "main.c": "main.c", "CMakeLists.txt": "CMakeLists.txt"}
+    targets |= {f"{name}_tick.c": "tick.c"} if tick is not None else {}
     return {target: filled(template) for target, template in targets.items()}
+
+
+def _entries(name: str, argument: str, entries: Sequence[Entry]) -> str:
+    return names.enumeration(f"{name}_{argument}".upper(), entries)
 
 
 def _call(c_name: str, function: ca.Function, arguments: Sequence[str], results: Sequence[str]) -> str:

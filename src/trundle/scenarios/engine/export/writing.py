@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,10 +12,17 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.control import BalancingLQR, TrackingLQR
+from trundle.control.tick import Ticking, TickProgram
 from trundle.errors import InputError, StorageError
+from trundle.models import RollingPair, RollingTree, Start
+from trundle.models.tree.model import TreeModel
+from trundle.numerics.compiled.compile import renamed
+from trundle.records import Policy
 from trundle.records.whole import storing, write_bytes
-from trundle.scenarios.engine import export_text as text
 from trundle.scenarios.engine.building import Experiment, Regulated, Simulation, build
+from trundle.scenarios.engine.export import text, ticks
+from trundle.scenarios.engine.export.feedback import Feedback, feedback_of
+from trundle.scenarios.engine.export.ticks import Ticks
 from trundle.scenarios.engine.folder import OwnedFolder, owned
 from trundle.scenarios.scenario import Scenario, load_scenario
 from trundle.scratch import scratch
@@ -34,34 +40,13 @@ class Exported:
     controller: str
 
 
-@dataclass(frozen=True)
-class Feedback:
-    """Sampled feedback u = held - K e: arrays over N + 1 sampling times, of which row N applies after the end.
-
-    Attributes
-    ----------
-    law : casadi.Function
-        (x, features of the reference, held input, K by rows) -> u.
-    period, first, last : float s
-    reference, held, gains : (N + 1, n_phi), (N + 1, n_u), (N + 1, n_used * n_e)
-    """
-
-    law: ca.Function
-    policy: BalancingLQR | TrackingLQR
-    period: float
-    first: float
-    last: float
-    reference: FloatArray
-    held: FloatArray
-    gains: FloatArray
-
-
 def export(scenario: Scenario | str | Path, out: str | Path) -> Exported:
     """Write C source of a scenario's equations of motion and of its controller.
 
     The model is x' = f(x, u) in the mode and on the charts of the start, with the contact forces. Controllers that are
     gains on the local error (`BalancingLQR`, `TrackingLQR`) are written as arrays and one function; the plan that they
-    track, if any, is computed first. ``main.c`` compares both with values that Python computed.
+    track, if any, is computed first. Controllers that solve quadratic programs (`trundle.control.tick.Ticking`) are
+    written as one tick, with a solver. ``main.c`` compares all with values that Python computed.
 
     Parameters
     ----------
@@ -84,19 +69,41 @@ def export(scenario: Scenario | str | Path, out: str | Path) -> Exported:
 
 def _written(scenario: Scenario, folder: OwnedFolder) -> Exported:
     work = build(scenario)
-    model, x = _model(scenario, work)
+    plant = _plant(scenario, work)
+    tree, model, x = _model(*plant)
     name = re.sub(r"[^a-z0-9]+", "_", f"trundle_{scenario.name}".lower()).strip("_")
-    feedback, said = _controller(work)
+    feedback, tick, said = _controller(work, plant)
     functions = {f"{name}_model": model} | ({f"{name}_law": feedback.law} if feedback else {})
+    functions |= ticks.functions(name, tick[0]) if tick else {}
     samples = _samples(model, x, feedback, scenario.seed)
-    files = _generated(name, functions) | text.texts(name, scenario.name, model, feedback, samples)
+    files = _generated(name, functions) | text.texts(name, scenario.name, tree, model, feedback, samples, tick)
+    files |= ticks.sources() if tick else {}
     for file, content in files.items():
         write_bytes(folder.target(file), content.encode())
     return Exported(folder.path, name, said)
 
 
-def _model(scenario: Scenario, work: Experiment) -> tuple[ca.Function, FloatArray]:
-    """Return (x, u) -> (x', contact forces), in the mode of the start, and the start."""
+def _controller(
+    work: Experiment, plant: tuple[RollingPair | RollingTree, Start]
+) -> tuple[Feedback | None, tuple[TickProgram, Ticks] | None, str]:
+    """Return the controller as gains or as a tick, if it can be written, and what was written."""
+    policy = _policy(work)
+    if isinstance(policy, BalancingLQR | TrackingLQR):
+        feedback = feedback_of(policy)
+        if isinstance(feedback, Feedback):
+            return feedback, None, str(feedback)
+        return None, None, f"not written: {feedback}"
+    if isinstance(policy, Ticking):
+        program = policy.tick_program()
+        if isinstance(program, TickProgram):
+            return None, (program, ticks.record(*plant, policy, program)), f"{type(policy).__name__}, {program}"
+        return None, None, f"not written: {program}"
+    none = "none" if policy is None else f"not written: {type(policy).__name__} is no schedule of gains and has no tick"
+    return None, None, none
+
+
+def _plant(scenario: Scenario, work: Experiment) -> tuple[RollingPair | RollingTree, Start]:
+    """Return the one model and the start of an experiment."""
     simple = isinstance(work, Simulation)
     start = work.initial if simple else getattr(work, "start", None)
     plant = work.model if simple else getattr(work, "pair", getattr(work, "tree", None))
@@ -105,72 +112,24 @@ def _model(scenario: Scenario, work: Experiment) -> tuple[ca.Function, FloatArra
         raise InputError(
             "NAME", scenario.name, f"a scenario that simulates one model from one start, not one of {what}"
         )
+    return plant, start
+
+
+def _model(plant: RollingPair | RollingTree, start: Start) -> tuple[TreeModel, ca.Function, FloatArray]:
+    """Return the model, (x, u) -> (x', contact forces) in the mode of the start, and the start."""
     system = plant.system
     laws = [LAWS[law] for law in start.laws] or list(system.start_laws)
-    found = system.model(start.atlas).dynamics(laws)
+    tree = system.model(start.atlas)
+    found = tree.dynamics(laws)
     forces = ca.vertcat(*found.forces) if found.forces else ca.SX(0, 1)
     outputs = [ca.densify(found.xdot), ca.densify(forces)]
     names = (["x", "u"], ["xdot", "force"])
-    return ca.Function("model", [found.x, found.u], outputs, *names, {"cse": True}), np.asarray(start.x)
+    return tree, ca.Function("model", [found.x, found.u], outputs, *names, {"cse": True}), np.asarray(start.x)
 
 
-def _controller(work: Experiment) -> tuple[Feedback | None, str]:
-    """Return the controller of an experiment as arrays, if it can be written, and a note that says what was written."""
-    policy = _policy(work)
-    if policy is None:
-        return None, "none" if isinstance(work, Simulation) else "not written: it is no schedule of gains"
-    error, used = policy.error, list(policy.used)
-    last_one = policy if isinstance(policy, BalancingLQR) else policy.after
-    if last_one is not None and len(last_one.regulator.C):
-        return None, "not written: its integrals have a state of their own (leave out controller.integral)"
-    if isinstance(policy, BalancingLQR):
-        reference = error.of_reference(policy.target.x)[None]
-        held, gains = np.zeros((1, error.inputs)), policy.regulator.K[None]
-        first, last = 0.0, 0.0
-    else:
-        reference = error.of_reference(policy.states)
-        # As TrackingLQR does: the mean of the reference's inputs over each period, none after the end.
-        held = np.vstack([(policy.inputs[:-1] + policy.inputs[1:]) / 2, np.zeros((1, error.inputs))])
-        final = policy.schedule.K[-1]
-        if policy.after is not None:
-            final = policy.after.regulator.K
-            reference = np.vstack([reference[:-1], policy.after.error.of_reference(policy.after.target.x)])
-        gains = np.concatenate([policy.schedule.K[: len(held) - 1], final[None]])
-        first, last = float(policy.times[0]), float(policy.times[-1])
-    law = _law(policy, used)
-    flat = gains.reshape(len(gains), -1)
-    feedback = Feedback(law, policy, policy.period, first, last, np.atleast_2d(reference), held, flat)
-    return feedback, f"{type(policy).__name__}, {len(gains)} gains of {len(used)} x {error.size}"
-
-
-def _policy(work: Experiment) -> BalancingLQR | TrackingLQR | None:
-    """Return the linear controller of an experiment (its plan is computed first); None for any other controller."""
-    if not isinstance(work, Regulated):
-        return None
-    policy = work.regulator()
-    return policy if isinstance(policy, BalancingLQR | TrackingLQR) else None
-
-
-def _law(policy: BalancingLQR | TrackingLQR, used: Sequence[int]) -> ca.Function:
-    """Return (x, reference, held, K) -> u: the local error, the gains and the limits."""
-    error = policy.error
-    candidates = error.feature_functions()
-    x = ca.SX.sym("x", candidates[0].size1_in(0))
-    features, amiss = candidates[0](x)
-    for function in candidates[1:]:
-        # The state does not say which charts it is on: they are those for which the bodies touch.
-        other, distance = function(x)
-        nearer = distance < amiss
-        features, amiss = ca.if_else(nearer, other, features), ca.if_else(nearer, distance, amiss)
-    reference, held = ca.SX.sym("reference", features.shape[0]), ca.SX.sym("held", error.inputs)
-    K = ca.SX.sym("K", len(used) * error.size)
-    u = ca.SX(held)
-    u[list(used)] -= ca.reshape(K, error.size, len(used)).T @ error.expression(reference, features)
-    for i, (low, high) in enumerate(zip(policy.limit.low, policy.limit.high, strict=True)):
-        u[i] = ca.fmin(u[i], float(high)) if np.isfinite(high) else u[i]
-        u[i] = ca.fmax(u[i], float(low)) if np.isfinite(low) else u[i]
-    names = (["x", "reference", "held", "K"], ["u"])
-    return ca.Function("law", [x, reference, held, K], [ca.densify(u)], *names, {"cse": True})
+def _policy(work: Experiment) -> Policy | None:
+    """Return the controller of an experiment (its plan is computed first), if it has one to export."""
+    return work.regulator() if isinstance(work, Regulated) else None
 
 
 def _generated(name: str, functions: dict[str, ca.Function]) -> dict[str, str]:
@@ -178,9 +137,7 @@ def _generated(name: str, functions: dict[str, ca.Function]) -> dict[str, str]:
     stem = f"{name}_functions"
     generator = ca.CodeGenerator(stem, {"with_header": True, "cpp": False, "verbose": False})
     for c_name, function in functions.items():
-        symbols = function.sx_in()
-        results = function.call(symbols, True, False)
-        generator.add(ca.Function(c_name, symbols, results, function.name_in(), function.name_out()))
+        generator.add(renamed(function, c_name))
     with storing("a temporary folder", allowed="one that can be written to"), scratch() as directory:
         generator.generate(f"{directory}/")
         found = {f"{stem}.{ending}": (directory / f"{stem}.{ending}").read_text() for ending in "ch"}

@@ -2,7 +2,7 @@
 #include "@name@_functions.h"
 #include <math.h>
 
-int @name@_rate(const double x[@NAME@_NX], const double u[@NAME@_NU], double xdot[@NAME@_NX],
+int @name@_rate(const double x[@NAME@_NX], const double u[@NAME@_NU ? @NAME@_NU : 1], double xdot[@NAME@_NX],
                 double force[@NAME@_NF ? @NAME@_NF : 1])
 {
 @call_model@}

@@ -1,0 +1,79 @@
+/* One tick of the controller: CasADi's functions around quadratic programs. Memory is static: nothing is allocated. */
+#include "@name@.h"
+#include "@name@_functions.h"
+#include "dense_qp.h"
+#include <math.h>
+#include <string.h>
+
+enum { N = @tick_n@, M = @tick_m@, ATTEMPTS = @tick_count@, DEPTH = @tick_depth@ };
+
+static double memory[@tick_memory@], after[@tick_memory@], carry[@tick_carry@];
+static double z_begin[@tick_z@], z[@tick_z@], z_after[@tick_z@];
+static double H[N * N], g[N], A[M * N], low[N + M], high[N + M], y[N], multipliers[N + M];
+static double doubles[QP_DOUBLES(N, M)];
+static int ints[QP_INTS(N, M)];
+
+@tick_parts@static int solve_stage(int number)
+{
+    switch (number) {
+@tick_switch@    default: return QP_NOT_FINITE;
+    }
+}
+
+/* Stages of each attempt, -1 after the last: the next one is tried where limits contradict each other. */
+static const int attempts[ATTEMPTS][DEPTH] = {@tick_attempts@};
+
+static int begin(const double *x, @tick_pointers@double *good)
+{
+@call_begin@}
+
+static int end(double solved, double *u)
+{
+@call_end@}
+
+static int remember(const double *x)
+{
+@call_memory@}
+
+static int all_finite(const double *values, int count)
+{
+    double sum = 0.0;
+    for (int i = 0; i < count; ++i) sum += values[i];
+    return isfinite(sum);
+}
+
+static int solve(void)
+{
+    int status = QP_CONFLICT;
+    for (int attempt = 0; attempt < ATTEMPTS && status == QP_CONFLICT; ++attempt) {
+        memcpy(z, z_begin, sizeof z);
+        status = QP_SOLVED;
+        for (int k = 0; attempts[attempt][k] >= 0 && status == QP_SOLVED; ++k) {
+            status = solve_stage(attempts[attempt][k]);
+            if (status == QP_SOLVED) memcpy(z, z_after, sizeof z);
+        }
+        if (status == QP_SOLVED) return attempt ? @NAME@_LIMITS_RELAXED : @NAME@_SUCCESS;
+    }
+    if (status == QP_CONFLICT) return @NAME@_CONFLICTING_LIMITS;
+    return status == QP_NOT_FINITE ? @NAME@_NOT_FINITE : @NAME@_NOT_CONVERGED;
+}
+
+int @name@_reset(const double x[@NAME@_NX])
+{
+    memset(carry, 0, sizeof carry);
+    memset(z, 0, sizeof z);
+    return remember(x);
+}
+
+int @name@_tick(const double x[@NAME@_NX], @tick_arguments@double u[@NAME@_NU])
+{
+    double good = 0.0;
+    int status = @NAME@_NOT_FINITE;
+    if (all_finite(x, @NAME@_NX)@tick_finite@) {
+        if (begin(x, @tick_names@&good)) return @NAME@_NOT_CONVERGED;
+        status = good > 0.0 ? solve() : @NAME@_NOT_CONVERGED;
+    }
+    if (end(status >= 0, u)) return @NAME@_NOT_CONVERGED;
+    memcpy(memory, after, sizeof memory);
+    return status;
+}

@@ -1,0 +1,131 @@
+"""A controller's tick as C: functions around quadratic programs, and ticks of Python's controller to compare with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import resources
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.control.tick import Stage, TickProgram
+from trundle.models import RollingPair, RollingTree, Start
+from trundle.records import Policy, tell_contacts
+from trundle.simulate import simulate
+
+TICKS = 200
+"""Recorded ticks, at most."""
+_SOLVER = "dense_qp.h"
+
+
+@dataclass(frozen=True)
+class Ticks:
+    """Ticks of Python's controller: measured states, arguments in their order, and its inputs, one row a tick."""
+
+    x: FloatArray
+    arguments: Mapping[str, FloatArray]
+    u: FloatArray
+
+
+class _Recorded:
+    """A policy that keeps what it was asked and what it answered."""
+
+    def __init__(self, policy: Policy, program: TickProgram) -> None:
+        self._policy, self._program = policy, program
+        self.period = policy.period
+        self.rows: list[tuple[FloatArray, ...]] = []
+
+    def reset(self) -> None:
+        self._policy.reset()
+        self.rows.clear()
+
+    def sense_contacts(self, time: float, touching: tuple[bool, ...]) -> None:
+        tell_contacts(self._policy, time, touching)
+
+    def __call__(self, time: float, state: FloatArray) -> FloatArray:
+        u = self._policy(time, state)
+        given = (np.array(value) for value in self._program.values(time))
+        self.rows.append((np.array(state), *given, np.array(u)))
+        return u
+
+
+def record(model: RollingPair | RollingTree, start: Start, policy: Policy, program: TickProgram) -> Ticks:
+    """Return the first `TICKS` ticks of a simulation from the start, or as many as there are until it ends."""
+    kept = _Recorded(policy, program)
+    simulate(model, start, TICKS * program.period, policy=kept)
+    x, *arguments, u = (np.array(column) for column in zip(*kept.rows, strict=True))
+    return Ticks(
+        x[:TICKS], {key: value[:TICKS] for key, value in zip(program.arguments, arguments, strict=True)}, u[:TICKS]
+    )
+
+
+def functions(name: str, program: TickProgram) -> dict[str, ca.Function]:
+    """Return CasADi's functions of a tick by their names in C."""
+    found = {"begin": program.begin, "end": program.end, "memory": program.reset}
+    for number, stage in enumerate(_stages(program)):
+        found |= {f"pose_{number}": stage.pose, f"take_{number}": stage.take}
+    return {f"{name}_{key}": function for key, function in found.items()}
+
+
+def sources() -> dict[str, str]:
+    """Return the solver's source by the name of its file."""
+    return {_SOLVER: resources.files("trundle.numerics.qp").joinpath(_SOLVER).read_text("utf-8")}
+
+
+def values(name: str, program: TickProgram, ticks: Ticks, call: Callable[..., str]) -> dict[str, str | int]:
+    """Return what the templates say of a tick; `call` writes the statements that call a function."""
+    given, stages = list(program.arguments), list(_stages(program))
+    sizes = [(stage.pose.size1_out(0), stage.pose.size2_out(2)) for stage in stages]
+    parts = "".join(_stage(name, number, stage, call) for number, stage in enumerate(stages))
+    attempts = [
+        [next(i for i, one in enumerate(stages) if one is stage) for stage in attempt] for attempt in program.attempts
+    ]
+    counts = {key: f"{name.upper()}_{key.upper()}_COUNT" for key in given}
+    return {
+        "tick_period": repr(program.period),
+        "tick_arguments": "".join(f"const double {key}[{limit}], " for key, limit in counts.items()),
+        "tick_pointers": "".join(f"const double *{key}, " for key in given),
+        "tick_rows": "".join(f"tick_{key}[i], " for key in given),
+        "ticks": len(ticks.x),
+        "tick_names": "".join(f"{key}, " for key in given),
+        "tick_finite": "".join(f" && all_finite({key}, {counts[key]})" for key in given),
+        "tick_memory": max(program.begin.size1_in("memory"), 1),
+        "tick_carry": program.begin.size1_out(0),
+        "tick_z": program.begin.size1_out(1),
+        "tick_n": max(n for n, _ in sizes),
+        "tick_m": max(max(m for _, m in sizes), 1),
+        "tick_parts": parts,
+        "tick_attempts": ", ".join(f"{{{', '.join(map(str, [*attempt, -1]))}}}" for attempt in attempts),
+        "tick_count": len(attempts),
+        "tick_depth": 1 + max(map(len, attempts)),
+        "tick_switch": "".join(f"    case {i}: return stage_{i}();\n" for i in range(len(stages))),
+        "call_begin": call(f"{name}_begin", program.begin, ("x", *given, "memory"), ("carry", "z_begin", "good")),
+        "call_end": call(f"{name}_end", program.end, ("carry", "z", "memory", "&solved"), ("u", "after")),
+        "call_memory": call(f"{name}_memory", program.reset, ("x",), ("memory",)),
+    }
+
+
+def _stages(program: TickProgram) -> Iterator[Stage]:
+    """Yield the stages of all attempts, each once."""
+    seen: list[Stage] = []
+    for stage in (stage for attempt in program.attempts for stage in attempt):
+        if not any(stage is one for one in seen):
+            seen.append(stage)
+            yield stage
+
+
+def _stage(name: str, number: int, stage: Stage, call: Callable[..., str]) -> str:
+    n, m = stage.pose.size1_out(0), stage.pose.size2_out(2)
+    results = ("H", "g", "A", "low", "high")
+    pose = call(f"{name}_pose_{number}", stage.pose, ("carry", "z"), results)
+    take = call(f"{name}_take_{number}", stage.take, ("carry", "z", "y"), ("z_after",))
+    return (
+        f"static int pose_{number}(void)\n{{\n{pose}}}\n\nstatic int take_{number}(void)\n{{\n{take}}}\n\n"
+        f"static int stage_{number}(void)\n{{\n"
+        f"    if (pose_{number}()) return QP_NOT_FINITE;\n"
+        f"    const int status = qp_solve({n}, {m}, H, g, A, low, high, y, multipliers, doubles, ints);\n"
+        f"    if (status == QP_SOLVED && take_{number}()) return QP_NOT_FINITE;\n"
+        f"    return status;\n}}\n\n"
+    )

@@ -66,7 +66,7 @@ def compare(
         None, "--duration", metavar="S", help=f"Time that is compared (s) [the scenario's, at most {_LONGEST:g}]."
     ),
     out: Path | None = typer.Option(None, "--out", metavar="DIR", help="Folder for comparison.md and .png."),
-    cells: int = typer.Option(400, "--cells", metavar="N", help="Of terrain written as heights, along each side."),
+    cells: int = typer.Option(200, "--cells", metavar="N", help="Of terrain, along each side."),
     overrides: list[str] = SET,
     allow_path: list[Path] = ALLOW_PATH,
 ) -> None:

@@ -42,6 +42,7 @@ COLUMNS = {
 }
 """Numbers of a row: their heads in the table, and what they are."""
 _FLOOR = 1e-16
+_LIMIT = 60.0  # s of CPU of one run of another simulator
 
 
 @dataclass(frozen=True)
@@ -140,12 +141,13 @@ def compare(
     peers: Sequence[str] = PEERS,
     steps: Sequence[float] = STEPS,
     samples: int = 100,
-    cells: int = 400,
+    cells: int = 200,
 ) -> Comparison:
     """Run the same scene in trundle and in other simulators with several time steps.
 
     Contacts are as hard as a simulator's step allows; masses, shapes, coefficients and start are the same. Time is
-    compared up to where trundle's run ends. A simulator that is not installed is named and left out.
+    compared up to where trundle's run ends, or a run of another one has taken a minute of CPU. A simulator that is not
+    installed is named and left out.
 
     Parameters
     ----------
@@ -213,7 +215,7 @@ def _row(reference: _Reference, name: str, found: Peer, scene: PeerScene, step: 
     """Return what a simulator does with a step, or why it does not."""
     step, _ = spaced(reference.times, step)
     try:
-        run = found.run(scene, reference.times, step)
+        run = found.run(scene, reference.times, step, _LIMIT)
     except InputError as error:
         return PeerRow(name, step, note=str(error))
     if not np.all(np.isfinite(run.bodies)):
@@ -315,7 +317,7 @@ class _Reference:
 
     def states_of(self, scene: PeerScene, run: PeerRun) -> FloatArray:
         """Return the states (n, n_x) of another simulator's run; hands move as they do here."""
-        model, states = self.system.model(), np.array(self.run.states)
+        model, states = self.system.model(), np.array(self.run.states[: len(run.bodies)])
         for k, body in enumerate(scene.bodies):
             if body.name not in model.columns:
                 continue

@@ -10,12 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.geometry.queries.regularity import check_convex
-from trundle.geometry.queries.sampling import call, numeric_level
+from trundle.geometry.queries.sampling import call
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes.bodies import Box, Capsule, Cylinder, Disc
 from trundle.geometry.shapes.curves import Circle, Ellipse, Line
@@ -28,7 +29,7 @@ THIN = 1e-3
 """Half thickness of a disc with a sharp rim, over its radius: an ellipsoid, whose rim rolls in any tilt."""
 _HULL, _OUTLINE = 4000, 720
 """Points of a hull in space, the most that PyBullet takes, and corners of an outline in the plane."""
-_COARSE, _STEPS = 40, 40
+_COARSE, _STEPS, _FOUND = 40, 40, 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +46,7 @@ class Form:
     at, R : (3,) m, (3, 3)
         Its pose in the frame of the shape.
     points, normals : (n, 3) m, (n, 3)
-        Of a hull.
+        Of a hull, and of an ellipsoid for simulators that have none: points of the boundary and outward normals.
     heights : (rows, columns) m
         Over the rectangle, rows along y, columns along x, both rising.
     """
@@ -110,8 +111,12 @@ def body_form(shape: Shape, flat: bool, across: float) -> Form:
         return Form("hull", points=points, normals=points / np.linalg.norm(points, axis=1, keepdims=True))
     if found.support is None or (found.hull and not flat):
         raise _refused(shape, "a convex shape: other simulators take its convex hull")
+    return _sampled("hull", shape)
+
+
+def _sampled(kind: Kind, shape: Shape, size: tuple[float, ...] = ()) -> Form:
     points, normals = shape.sample(_HULL)
-    return Form("hull", points=points[:_HULL], normals=normals[:_HULL])
+    return Form(kind, size, points=points[:_HULL], normals=normals[:_HULL])
 
 
 def _primitive(shape: Shape, across: float) -> Form | None:
@@ -119,9 +124,10 @@ def _primitive(shape: Shape, across: float) -> Form | None:
         case Sphere(radius=r) | Circle(radius=r):
             return Form("sphere", (r,))
         case Ellipsoid(semi_axes=axes):
-            return Form("ellipsoid", tuple(axes))
+            return _sampled("ellipsoid", shape, tuple(axes))
         case Ellipse(semi_axes=(a, b)):
-            return Form("ellipsoid", (a, min(a, b), b))
+            hull = _prism(shape, True, across)
+            return Form("ellipsoid", (a, min(a, b), b), points=hull.points, normals=hull.normals)
         case Box(half_extents=(a, b)):
             return Form("box", (a, across, b))
         case Box(half_extents=sides):
@@ -133,7 +139,7 @@ def _primitive(shape: Shape, across: float) -> Form | None:
         case Cylinder(radius=r, length=float(length)):
             return Form("cylinder", (r, length / 2))
         case Disc(radius=r, rounding=0.0):
-            return Form("ellipsoid", (r, r, THIN * r))
+            return _sampled("ellipsoid", Ellipsoid((r, r, THIN * r)), (r, r, THIN * r))
     return None
 
 
@@ -147,7 +153,7 @@ def _prism(shape: Shape, flat: bool, across: float) -> Form:
         line = np.asarray(shape.mesh(_OUTLINE))[:-1]
     arm = line - line.mean(axis=0)
     normal = lift(arm / np.linalg.norm(arm, axis=1, keepdims=True))
-    sides = [lift(line) + [0.0, y, 0.0] for y in (-across, across)]
+    sides = [lift(line) + np.array([0.0, y, 0.0]) for y in (-across, across)]
     return Form("hull", points=np.concatenate(sides), normals=np.concatenate([normal, normal]))
 
 
@@ -207,19 +213,25 @@ def _height_function(shape: Shape, start: float) -> Callable[[FloatArray], Float
         return lambda places: call(height, places)[:, 0]
     if found.level is None:
         raise _refused(shape, "one with heights over the horizontal plane, or a level set")
-    level = numeric_level(shape)
+    symbol = ca.SX.sym("x", shape.d)
+    f = found.level.level(symbol)
+    values = ca.Function("level", [symbol], [ca.vertcat(f, ca.jacobian(f, symbol)[-1])])
 
     def search(places: FloatArray) -> FloatArray:
         """Return the roots of the level set along vertical lines, by Newton's method."""
         x = np.column_stack([places, np.full(len(places), start)])
-        f, slope = np.zeros(len(x)), np.ones(len(x))
-        with np.errstate(all="ignore"):
-            for _ in range(_STEPS):
-                f, gradient, _ = level.at(x)
-                slope = gradient[:, -1]
-                x[:, -1] -= f / slope
-            good = (np.abs(f) < 1e-9 * np.abs(slope) * shape.reference_length) & (slope > 0)
-        return np.where(good, x[:, -1], np.nan)
+        z, left = np.full(len(x), np.nan), np.arange(len(x))
+        for _ in range(_STEPS):
+            with np.errstate(all="ignore"):
+                value, slope = call(values, x[left]).T
+                step = value / slope
+            x[left, -1] -= step
+            good = (np.abs(step) < _FOUND * shape.reference_length) & (slope > 0)
+            z[left[good]] = x[left[good], -1]
+            left = left[~good]
+            if not len(left):
+                break
+        return z
 
     return search
 

@@ -209,13 +209,18 @@ def start_of(model: mujoco.MjModel) -> mujoco.MjData:
     return data
 
 
-def run(scene: PeerScene, times: FloatArray, step: float, contact: Contact = "hard") -> PeerRun:
-    """Return a scene's run, sampled at even `times` (n,) s; `step` (s) or the next that divides the time between them."""
+def run(
+    scene: PeerScene, times: FloatArray, step: float, limit: float = np.inf, *, contact: Contact = "hard"
+) -> PeerRun:
+    """Return a scene's run, sampled at even `times` (n,) s, with `step` (s) or the next that divides their spacing.
+
+    It ends early where stepping takes more than `limit` (s) of CPU.
+    """
     mj = load_mujoco()
     step, every = spaced(times, step)
     model = spec_of(scene, step, contact).compile()
     data = start_of(model)
-    found = PeerRun.of(scene, len(times))
+    found = PeerRun.of(scene, len(times), limit)
     for i in range(len(times)):
         if i:
             begin = clock.process_time()
@@ -229,6 +234,8 @@ def run(scene: PeerScene, times: FloatArray, step: float, contact: Contact = "ha
             if body.joint in ("hinge", "slide"):
                 joint = data.joint(body.name)
                 found.joints[i, k] = joint.qpos[0], joint.qvel[0]
+        if found.late(i, times[i]):
+            break
     if np.any(data.warning.number):
         found.note = "MuJoCo warned of a bad state"
     return found

@@ -29,26 +29,40 @@ class PeerRun:
         Of hinges and slides: value and rate.
     seconds : float
         CPU time of the steps.
+    limit : float, s
+        Of it.
     note : str
     """
 
     bodies: FloatArray
     joints: FloatArray
     seconds: float = 0.0
+    limit: float = np.inf
     note: str = ""
 
     @classmethod
-    def of(cls, scene: PeerScene, samples: int) -> PeerRun:
+    def of(cls, scene: PeerScene, samples: int, limit: float) -> PeerRun:
         """Return room for the samples of a scene's bodies."""
         count = len(scene.bodies)
-        return cls(np.zeros((samples, count, 13)), np.zeros((samples, count, 2)))
+        return cls(np.zeros((samples, count, 13)), np.zeros((samples, count, 2)), limit=limit)
+
+    def late(self, i: int, time: float) -> bool:
+        """Return whether the CPU time is used up at the sample `i`, which is the last one then."""
+        if self.seconds <= self.limit or i + 1 == len(self.bodies):
+            return False
+        self.bodies, self.joints = self.bodies[: i + 1], self.joints[: i + 1]
+        self.note = f"stopped at {time:.3g} s, after {self.seconds:.3g} s of CPU"
+        return True
 
 
 class Peer(Protocol):
     """A simulator: a module with this function."""
 
-    def run(self, scene: PeerScene, times: FloatArray, step: float) -> PeerRun:
-        """Return a scene's run, sampled at even `times` (n,) s, with steps of about `step` (s)."""
+    def run(self, scene: PeerScene, times: FloatArray, step: float, limit: float = np.inf) -> PeerRun:
+        """Return a scene's run, sampled at even `times` (n,) s, with steps of about `step` (s).
+
+        It ends early where stepping takes more than `limit` (s) of CPU.
+        """
         ...
 
 

@@ -318,14 +318,14 @@ class _Builder:
             if not (c.torsional or c.drilling):
                 self.notes.append(f"{pair.contact}: pure rolling has a torsional coefficient of {UNBOUNDED:g} m there")
         resists = 6 if c.rolling else 4 if c.drilling else resists
-        A, B = self._geom_A(pair), self._geom_B(pair)
+        A, B = self._geom_of_body(pair), self._geom_of_base(pair)
         return PeerContact(A.name, B.name, c.mu, torsional, c.rolling, pair.restitution.restitution, resists)
 
     def _across(self, pair: ContactPair) -> float:
         """Return half the width along y, m, of the terrain of a contact in the plane."""
         return 2.0 * pair.shape_A.reference_length
 
-    def _geom_A(self, pair: ContactPair) -> PeerGeom:
+    def _geom_of_body(self, pair: ContactPair) -> PeerGeom:
         flat = pair.shape_B.representations.flat
         key = pair.body_A, id(pair.shape_A), pair.center_A
         if key not in self.geoms:
@@ -334,7 +334,7 @@ class _Builder:
             self.geoms[key] = self._geom(pair.body_A, form, place)
         return self.geoms[key]
 
-    def _geom_B(self, pair: ContactPair) -> PeerGeom:
+    def _geom_of_base(self, pair: ContactPair) -> PeerGeom:
         key = pair.body_B, id(pair.shape_B), (0.0,) * self.model.d
         if key not in self.geoms:
             _, p = self.system.relative_pose(self.start.x, self.system.number(pair.contact), self.start.atlas)

@@ -43,7 +43,7 @@ from pydrake.systems.framework import DiagramBuilder
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
-from trundle.interop.forms import Form
+from trundle.interop.forms import Form, chords
 from trundle.interop.peers import PeerRun, spaced
 from trundle.interop.scene import PeerBody, PeerGeom, PeerScene
 
@@ -55,7 +55,6 @@ __all__ = ["run"]
 STIFFNESS = 1e6
 """Of a contact, N/m."""
 _STICTION = 1e-5  # m/s, slip speed at which the regularised friction of a continuous plant is full
-_DEEP = 0.1  # m, of boxes whose upper faces are the chords of terrain
 _UPRIGHT = RigidTransform(RotationMatrix(np.array([[1.0, 0, 0], [0, 0, -1.0], [0, 1.0, 0]])), np.zeros(3))
 """A frame whose x and y are the world's x and z."""
 logging.getLogger("drake").setLevel(logging.ERROR)
@@ -221,9 +220,10 @@ def run(
     step, _ = spaced(times, step)
     world, found = _World(scene, step, solver, stiffness, accuracy), PeerRun.of(scene, len(times), limit)
     for i, time in enumerate(times):
-        begin = clock.process_time()
-        world.simulator.AdvanceTo(float(time))
-        found.seconds += clock.process_time() - begin
+        if i:
+            begin = clock.process_time()
+            world.simulator.AdvanceTo(float(time))
+            found.seconds += clock.process_time() - begin
         world.read(found, i)
         if found.late(i, float(time)):
             break
@@ -246,17 +246,7 @@ def _shapes(form: Form) -> list[tuple[DrakeShape, FloatArray, FloatArray]]:
         full = [2 * s for s in size] if form.kind == "box" else size
         full = (size[0], 2 * size[1]) if form.kind in ("capsule", "cylinder") else full
         return [(makers[form.kind](*full), *here)]
-    if np.ptp(form.heights, axis=0).any():
+    boxes = chords(form)
+    if boxes is None:
         raise InputError("terrain", "heights", "in the plane, flat or convex, for Drake")
-    z = form.heights[0]
-    x = np.linspace(-size[0], size[0], len(z))
-    found = []
-    for k in range(len(x) - 1):
-        along = np.array([x[k + 1] - x[k], 0.0, z[k + 1] - z[k]])
-        length = float(np.linalg.norm(along))
-        t = along / length
-        n = np.array([-t[2], 0.0, t[0]])
-        middle = np.array([(x[k] + x[k + 1]) / 2, 0.0, (z[k] + z[k + 1]) / 2]) - n * _DEEP / 2
-        R = np.stack([t, np.array([0.0, 1.0, 0.0]), n], axis=1)
-        found.append((Box(length, 2 * size[1], _DEEP), middle, R))
-    return found
+    return [(Box(*(2 * s for s in box.size)), box.at, box.R) for box in boxes]

@@ -27,6 +27,8 @@ Kind = Literal["plane", "sphere", "ellipsoid", "box", "capsule", "cylinder", "hu
 
 THIN = 1e-3
 """Half thickness of a disc with a sharp rim, over its radius: an ellipsoid, whose rim rolls in any tilt."""
+_DEEP = 0.05
+"""Half the height of boxes under chords, m."""
 _HULL, _OUTLINE = 4000, 720
 """Points of a hull in space, the most that PyBullet takes, and corners of an outline in the plane."""
 _COARSE, _STEPS, _FOUND = 40, 40, 1e-12
@@ -197,6 +199,19 @@ def _heights(shape: Shape, window: Window) -> Form:
     return Form(
         "heights", (float(half[0]), float(half[1])), at=middle, heights=z if m == 2 else np.repeat(z, 2, axis=0)
     )
+
+
+def chords(form: Form) -> list[Form] | None:
+    """Return boxes whose upper faces are the chords of heights that lie in the plane; None for other heights."""
+    if np.ptp(form.heights, axis=0).any():
+        return None
+    x, z, found = np.linspace(-form.size[0], form.size[0], form.heights.shape[1]), form.heights[0], []
+    for step, height, rise, run in zip(x, z, np.diff(z), np.diff(x), strict=False):
+        length = math.hypot(run, rise)
+        R = lift_rotation(np.array([[run, -rise], [rise, run]]) / length)
+        middle = np.array([step + run / 2, 0.0, height + rise / 2]) - _DEEP * R[:, 2]
+        found.append(Form("box", (length / 2, form.size[1], _DEEP), at=middle, R=R))
+    return found
 
 
 def _grid(low: FloatArray, high: FloatArray, cells: int) -> FloatArray:

@@ -172,7 +172,7 @@ def compare(
     --------
     >>> pair = tr.RollingPair(tr.RigidBody(tr.Sphere(0.1), mass=0.5), tr.Hand(tr.Plane(), rpy=(0, 0.1, 0)))
     >>> found = tr.interop.comparison.compare(pair, pair.place(), 0.5, peers=["mujoco"], steps=[1e-3])
-    >>> [row.peer for row in found.rows], found.rows[1].path < 1e-4  # m
+    >>> [row.peer for row in found.rows], found.rows[1].path < 1e-3  # m
     (['trundle', 'mujoco'], True)
     """
     asked = [choice("peers", name, PEERS) for name in ([peers] if isinstance(peers, str) else peers)]
@@ -183,21 +183,14 @@ def compare(
         raise InputError("coordinates", "rolling", "'pose', to compare with other simulators")
     times = _times(checked_duration(duration), samples, max(chosen))
     reference = _Reference(system, _own(system, start, times, None))
-    rows = []
-    for step in chosen:
-        step, _ = spaced(times, step)
-        run = _own(system, start, reference.times, step)
-        short = "" if len(run.states) == len(reference.times) else f"ends at {run.times[-1]:.4g} s"
-        rows.append(reference.row(OWN, step, run.states, run.seconds, short))
     scene = scene_of(system, start, reach=reference.reach(), cells=cells)
+    rows = [_own_row(reference, start, step) for step in chosen]
     missing: dict[str, str] = {}
     for name in asked:
         try:
-            found = peer(name)
+            rows += [_row(reference, name, peer(name), scene, step) for step in chosen]
         except MissingExtraError as error:
             missing[name] = str(error)
-            continue
-        rows += [_row(reference, name, found, scene, step) for step in chosen]
     last = float(reference.times[-1])
     ended = () if last == times[-1] else (f"compared up to {last:.4g} s, where trundle's run ends",)
     return Comparison(tuple(rows), missing, (*ended, *scene.notes), last)
@@ -209,6 +202,14 @@ def _times(duration: float, samples: int, step: float) -> FloatArray:
         raise InputError("steps", step, f"at most half of the duration, {duration:g} s")
     spacing = step * max(1, round(duration / samples / step))
     return spacing * np.arange(int(duration / spacing * (1 + 1e-12)) + 1)
+
+
+def _own_row(reference: _Reference, start: Start, step: float) -> PeerRow:
+    """Return what trundle does with a fixed step."""
+    step, _ = spaced(reference.times, step)
+    run = _own(reference.system, start, reference.times, step)
+    short = "" if len(run.states) == len(reference.times) else f"ends at {run.times[-1]:.4g} s"
+    return reference.row(OWN, step, run.states, run.seconds, short)
 
 
 def _row(reference: _Reference, name: str, found: Peer, scene: PeerScene, step: float) -> PeerRow:
@@ -325,7 +326,7 @@ class _Reference:
             values: dict[str, FloatArray] = {"joint": run.joints[:, k, :1], "rate": run.joints[:, k, 1:]}
             if body.joint == "free":
                 values = {"position": p, "orientation": q, "angular_velocity": w, "velocity": v}
-            elif body.joint == "planar":
+            elif body.joint == "in-plane":
                 turn = 2.0 * np.arctan2(-q[:, 2], q[:, 0])
                 angle = np.unwrap(turn)[:, None]
                 before = states[0, model.layout[f"{body.name}.orientation"]]

@@ -102,7 +102,7 @@ class _World:
             plant.set_gravity_enabled(instance, False)
         if body.joint == "free":
             return
-        if body.joint == "planar":
+        if body.joint == "in-plane":
             parent = plant.AddFrame(FixedOffsetFrame(f"{body.name}P", plant.world_frame(), _UPRIGHT))
             child = plant.AddFrame(FixedOffsetFrame(f"{body.name}C", made.body_frame(), _UPRIGHT))
             self.joints[body.name] = plant.AddJoint(PlanarJoint(body.name, parent, child, np.zeros(3)))
@@ -154,7 +154,7 @@ class _World:
         if body.joint == "free":
             plant.SetFreeBodyPose(self.context, made, _pose(body.position, body.R))
             plant.SetFreeBodySpatialVelocity(self.context, made, SpatialVelocity(body.twist[:3], body.twist[3:]))
-        elif body.joint == "planar":
+        elif body.joint == "in-plane":
             joint = self.joints[body.name]
             joint.set_translation(self.context, body.position[::2])
             joint.set_rotation(self.context, float(np.arctan2(body.R[2, 0], body.R[0, 0])))

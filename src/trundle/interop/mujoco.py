@@ -131,7 +131,7 @@ def _set_options(spec: mujoco.MjSpec, contact: Contact, integrator: Integrator) 
 def _add_body(spec: mujoco.MjSpec, parent: mujoco.MjsBody, body: PeerBody) -> mujoco.MjsBody:
     mj = load_mujoco()
     kinds = mj.mjtJoint
-    planar = body.joint == "planar"
+    planar = body.joint == "in-plane"
     turn = np.eye(3) if planar else body.R
     here = parent.add_body(name=body.name, pos=np.zeros(3) if planar else body.position, quat=quaternion_of(turn))
     if body.mass:
@@ -194,7 +194,7 @@ def _put(model: mujoco.MjModel, data: mujoco.MjData, body: PeerBody) -> None:
         joint = data.joint(body.name)
         joint.qpos[:] = [*body.position, *quaternion_of(body.R)]
         joint.qvel[:] = [*body.twist[3:], *(body.R.T @ body.twist[:3])]
-    elif body.joint == "planar":
+    elif body.joint == "in-plane":
         angle = math.atan2(body.R[2, 0], body.R[0, 0])
         values = (body.position[0], body.position[2], angle)
         rates = (body.twist[3], body.twist[5], -body.twist[1])

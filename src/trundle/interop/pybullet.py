@@ -105,7 +105,7 @@ class _World:
             before = self.turn[body.parent]
             position, R = before.T @ (position - self.at[body.parent]), before.T @ R
         kind, axis = {"weld": _FIXED, "hinge": _HINGE}.get(body.joint, _SLIDE), turn.T @ body.axis
-        if body.joint == "planar":
+        if body.joint == "in-plane":
             for along in ([1.0, 0.0, 0.0], [0.0, 0.0, 1.0]):
                 carrier = (_LIGHT, -1, [0.0] * 3, [0.0, 0.0, 0.0, 1.0], [0.0] * 3, parent, _SLIDE, along)
                 for key, value in zip(_KEYS, carrier, strict=True):
@@ -133,7 +133,7 @@ class _World:
             bullet.resetBaseVelocity(made, velocity.tolist(), spin.tolist(), **to)
             return
         states = [(body.value, body.rate)]
-        if body.joint == "planar":
+        if body.joint == "in-plane":
             angle = np.arctan2(body.R[2, 0], body.R[0, 0])
             states = list(zip((*body.position[::2], angle), (*body.twist[3::2], -body.twist[1]), strict=True))
         for i, (value, rate) in enumerate(states if body.joint != "weld" else []):

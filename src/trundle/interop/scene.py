@@ -20,7 +20,7 @@ from trundle.models.tree.model import TreeModel
 from trundle.models.tree.rolling_joint import Rolling
 from trundle.models.tree.system import ContactPair, ContactSystem, Start
 
-JointKind = Literal["free", "planar", "hinge", "slide", "weld"]
+JointKind = Literal["free", "in-plane", "hinge", "slide", "weld"]
 Model = RollingPair | RollingTree | ContactSystem
 
 HEAVY = 1e4
@@ -38,7 +38,7 @@ class PeerBody:
     name : str
     parent : str
         Empty: the world.
-    joint : "free", "planar" (x, z and the angle about -y), "hinge", "slide" or "weld"
+    joint : "free", "in-plane" (x, z and the angle about -y), "hinge", "slide" or "weld"
     mass, com, inertia : kg, (3,) m, (3, 3) kg m2 about the centre of mass
     position, R : (3,) m, (3, 3)
         In the parent's frame where the joint is at zero; of a free or planar body its pose at the start.
@@ -239,7 +239,7 @@ class _Builder:
         still = {"axis": np.array([0.0, 0.0, 1.0]), "twist": np.zeros(6)}
         if isinstance(joint, Free | Rolling):
             R, p, w, v = self.poses[spec.name]
-            kind: JointKind = "free" if self.model.d == 3 else "planar"
+            kind: JointKind = "free" if self.model.d == 3 else "in-plane"
             self.bodies[spec.name] = self._body(spec, "", kind, p, R, **still | {"twist": np.concatenate([w, v])})
             if spec.actuated:
                 self.notes.append(f"{spec.name}: its external torque is no actuator there")

@@ -22,7 +22,8 @@ def version() -> str:
 
 
 @lru_cache(maxsize=2)
-def _ball(case: BallCase) -> tuple[Any, Any]:
+def ball_pair(case: BallCase) -> tuple[Any, Any]:
+    """Return the ball on the plate and its start."""
     import trundle as tr
 
     body = tr.RigidBody(tr.Sphere(radius=case.radius), mass=case.mass, inertia="solid")
@@ -35,7 +36,8 @@ def _ball(case: BallCase) -> tuple[Any, Any]:
 
 
 @lru_cache(maxsize=2)
-def _ellipse(case: EllipseCase) -> tuple[Any, Any]:
+def ellipse_pair(case: EllipseCase) -> tuple[Any, Any]:
+    """Return the ellipse on the sinusoid and its start."""
     import trundle as tr
 
     body = tr.RigidBody(tr.Ellipse(semi_axes=case.semi_axes), mass=case.mass, inertia=case.inertia)
@@ -48,7 +50,7 @@ def _simulate(case: BallCase | EllipseCase, **options: Any) -> tuple[Any, float,
     """Return the trajectory, the stepping time (s) and the steps of a second run (the first one compiles)."""
     import trundle as tr
 
-    pair, start = _ball(case) if isinstance(case, BallCase) else _ellipse(case)
+    pair, start = ball_pair(case) if isinstance(case, BallCase) else ellipse_pair(case)
     first = max(case.output_step, options.get("step", 0.0))  # a step is at most as long as the run
     tr.simulate(pair, start, duration=first, output_step=case.output_step, **options)
     run = tr.simulate(pair, start, duration=case.duration, output_step=case.output_step, **options)

@@ -1,4 +1,4 @@
-"""One module an engine: `version`, `SETTINGS` and `run`."""
+"""One module an engine: `SETTINGS` and `run`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Setting:
 
     name: str
     step: float  # s, or the next that divides the time between samples
-    stiff: bool  # the house's stiffest useful contact (see bench/peers), or the engine's own defaults
+    stiff: bool  # the house's stiffest useful contact, or the engine's own defaults
     solver: str = ""  # of an engine that has several
 
     def fitted(self, spacing: float) -> tuple[Setting, int]:

@@ -1,21 +1,32 @@
-"""Drake on a scene: the world of `bench.peers.drake` with its discrete solvers SAP and TAMSI."""
+"""Drake on a scene, with its discrete solvers SAP and TAMSI."""
 
 from __future__ import annotations
 
 import logging
 import time as clock
+from typing import Any
 
 import numpy as np
 from pydrake.common.eigen_geometry import Quaternion
-from pydrake.geometry import Box, CollisionFilterDeclaration, Ellipsoid, GeometrySet, HalfSpace
+from pydrake.geometry import (
+    AddContactMaterial,
+    Box,
+    CollisionFilterDeclaration,
+    Ellipsoid,
+    GeometrySet,
+    HalfSpace,
+    ProximityProperties,
+)
 from pydrake.geometry import Sphere as Ball
 from pydrake.math import RigidTransform
 from pydrake.multibody.math import SpatialVelocity
+from pydrake.multibody.plant import AddMultibodyPlant, CoulombFriction, MultibodyPlantConfig
 from pydrake.multibody.tree import FixedOffsetFrame, PrismaticJoint, RevoluteJoint, SpatialInertia, UnitInertia
+from pydrake.systems.analysis import Simulator
+from pydrake.systems.framework import DiagramBuilder
 
 from bench.classics.engines import Setting
 from bench.classics.scene import EDGE, Body, Geom, Scene
-from bench.peers.drake import World, version  # noqa: F401
 
 NAME = "Drake"
 logging.getLogger("drake").setLevel(logging.ERROR)
@@ -24,6 +35,35 @@ SETTINGS = (
     Setting("SAP, 1e6 N/m", 1e-4, True, "sap"),
     Setting("TAMSI, 1e6 N/m", 1e-4, True, "tamsi"),
 )
+
+
+class World:
+    """A diagram with one plant; bodies and shapes are added before `finish`."""
+
+    def __init__(self, step: float, solver: str, stiffness: float) -> None:
+        self.builder = DiagramBuilder()
+        config = MultibodyPlantConfig(contact_model="point")
+        config.time_step, config.discrete_contact_approximation = step, solver
+        self.plant, self.graph = AddMultibodyPlant(config, self.builder)
+        self.step, self.stiffness = step, stiffness
+
+    def material(self, friction: float) -> ProximityProperties:
+        """Return stiff point-contact properties with Hunt-Crossley or Kelvin-Voigt dissipation."""
+        properties = ProximityProperties()
+        AddContactMaterial(
+            dissipation=0.0,
+            point_stiffness=self.stiffness,
+            friction=CoulombFriction(friction, friction),
+            properties=properties,
+        )
+        properties.AddProperty("material", "relaxation_time", self.step)
+        return properties
+
+    def finish(self) -> tuple[Simulator, Any]:
+        """Return the simulator and the plant's context."""
+        self.plant.Finalize()
+        simulator = Simulator(self.builder.Build())
+        return simulator, self.plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
 
 
 def _pose(at: object, quaternion: object) -> RigidTransform:
@@ -75,13 +115,12 @@ def _filtered(world: World, scene: Scene, links: dict) -> None:
     if scene.bodies_touch:
         return
     ids = [i for link in links.values() for i in world.plant.GetCollisionGeometriesForBody(link)]
-    manager = world.plant_scene.collision_filter_manager()
+    manager = world.graph.collision_filter_manager()
     manager.Apply(CollisionFilterDeclaration().ExcludeWithin(GeometrySet(ids)))
 
 
 def _world(scene: Scene, setting: Setting) -> tuple[World, dict, dict]:
     world = World(setting.step, setting.solver, 1e6 if setting.stiff else 1e5)
-    world.plant_scene = next(s for s in world.builder.GetSystems() if s is not world.plant)  # pyright: ignore
     world.plant.mutable_gravity_field().set_gravity_vector(list(scene.gravity))
     for i, geom in enumerate(scene.ground):
         where, material = _pose(geom.at, geom.quaternion), world.material(scene.friction)

@@ -1,4 +1,4 @@
-"""MuJoCo on a scene: bodies as XML, contact as in `bench.peers.mujoco`."""
+"""MuJoCo on a scene: bodies as XML."""
 
 from __future__ import annotations
 
@@ -8,12 +8,32 @@ import mujoco
 import numpy as np
 
 from bench.classics.engines import Setting
-from bench.classics.scene import EDGE, Body, Geom, Scene, rotation
-from bench.peers.mujoco import _options, _softness, version  # noqa: F401
+from bench.classics.scene import EDGE, GRAVITY, Body, Geom, Scene, rotation
 
 NAME = "MuJoCo"
 SETTINGS = (Setting("defaults", 2e-3, False), Setting("stiff, elliptic cone, RK4", 1e-4, True))
 _KINDS = {"plane": "plane", "sphere": "sphere", "ellipsoid": "ellipsoid", "disc": "ellipsoid", "box": "box"}
+
+
+def _options(
+    step: float, stiff: bool, integrator: str, noslip: int = 0, impratio: float = 1e4, ccd: float = 1e-10
+) -> str:
+    """Return the <option> element: the engine's own settings, or the stiffest useful ones."""
+    basic = f'timestep="{step}" gravity="0 0 {-GRAVITY}"'
+    if not stiff:
+        return f"<option {basic}/>"
+    return (
+        f'<option {basic} cone="elliptic" impratio="{impratio:g}" integrator="{integrator}" tolerance="1e-12" '
+        f'iterations="100" ls_iterations="100" ccd_tolerance="{ccd:g}" ccd_iterations="200" '
+        f'noslip_iterations="{noslip}" noslip_tolerance="1e-14"/>'
+    )
+
+
+def _softness(step: float, stiff: bool, refine: float = 2.0) -> str:
+    """Return the geom attributes of the contact: time constant `refine` steps and a hard impedance."""
+    if not stiff:
+        return ""
+    return f'solref="{refine * step} 1" solimp="0.999 0.9999 0.0001 0.5 2"'
 
 
 def _numbers(values: object) -> str:

@@ -10,10 +10,37 @@ from scipy.spatial.transform import Rotation
 
 from bench.classics.engines import Setting
 from bench.classics.scene import Body, Geom, Scene, principal
-from bench.peers.pybullet import STILL, World, version  # noqa: F401
 
 NAME = "PyBullet"
 SETTINGS = (Setting("defaults", 1 / 240, False), Setting("200 iterations", 1e-4, True))
+
+STILL = {"linearDamping": 0.0, "angularDamping": 0.0, "jointDamping": 0.0, "rollingFriction": 0.0}
+STILL |= {"spinningFriction": 0.0, "restitution": 0.0}
+
+
+class World:
+    """One physics client: steps over the output grid and is closed at the end."""
+
+    def __init__(self, step: float, stiff: bool) -> None:
+        self.client = bullet.connect(bullet.DIRECT)
+        bullet.setTimeStep(step, physicsClientId=self.client)
+        if stiff:
+            bullet.setPhysicsEngineParameter(
+                numSolverIterations=200,
+                solverResidualThreshold=1e-14,
+                erp=0.2,
+                contactERP=0.2,
+                frictionERP=0.0,
+                globalCFM=0.0,
+                contactBreakingThreshold=1e-3,
+                physicsClientId=self.client,
+            )
+
+    def __enter__(self) -> World:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        bullet.disconnect(self.client)
 
 
 def _turn(quaternion: object) -> Rotation:

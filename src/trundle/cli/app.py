@@ -8,7 +8,7 @@ from collections.abc import Callable
 import typer
 import typer.main
 
-from trundle.cli import check, doctor, export, listing, report, reproduce, run, schema, show, sweep
+from trundle.cli import check, doctor, export, listing, peers, report, reproduce, run, schema, show, sweep
 from trundle.cli.guard import guarded
 from trundle.cli.terminal import say
 from trundle.scenarios.system import load, systems
@@ -35,6 +35,8 @@ for _name, _function in {
     "sweep": sweep.sweep,
     "reproduce": reproduce.reproduce,
     "export": export.export,
+    "mjcf": peers.mjcf,
+    "compare": peers.compare,
     "doctor": doctor.doctor,
 }.items():
     app.command(_name)(guarded(_function))

@@ -18,9 +18,8 @@ from trundle.models.linear.equilibrium import displaced
 from trundle.models.tree.system import ContactSystem
 from trundle.records.policy import inner_policies
 from trundle.scenarios import catalogue, load_scenario
-from trundle.scenarios.engine.building import build
+from trundle.scenarios.engine.building import main_simulation
 from trundle.scenarios.scenario import Scenario
-from trundle.simulate.run import captured
 
 
 @runtime_checkable
@@ -67,7 +66,7 @@ def problem_of(
     """
     non_negative("spread", spread)
     read = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
-    call = captured(lambda: _main_run(read))
+    call = main_simulation(read)
     if call is None or isinstance(call.model, ContactSystem) or call.policy is None or call.policy.period is None:
         raise InputError("scenario", read.name, "one whose main run is a simulation under a policy")
     own = next((policy for policy in inner_policies(call.policy) if isinstance(policy, Costed)), None)
@@ -84,13 +83,6 @@ def _bounds(size: int, own: Costed | None, given: tuple[float, float] | None) ->
     if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high))):
         raise InputError("bounds", given, "two finite numbers: the scenario's policy has no limits of its own")
     return np.broadcast_to(low, (size,)).astype(np.float64), np.broadcast_to(high, (size,)).astype(np.float64)
-
-
-def _main_run(scenario: Scenario) -> None:
-    for part in build(scenario).parts():
-        part.run(None)
-        if not part.name:
-            return
 
 
 def _near(model: RollingPair | RollingTree, start: Start, spread: float, rng: np.random.Generator) -> Start:

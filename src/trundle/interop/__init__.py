@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from trundle.interop import crocoddyl as crocoddyl
     from trundle.interop import pinocchio as pinocchio
 
-_MODULES = ("crocoddyl", "pinocchio")
+_MODULES = ("comparison", "crocoddyl", "mujoco", "pinocchio")
 
 
 def __getattr__(name: str) -> ModuleType:

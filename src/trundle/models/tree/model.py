@@ -55,6 +55,8 @@ class TreeModel(Multibody):
 
     Attributes
     ----------
+    specs, pins : tuple of BodySpec, tuple of LoopSpec
+        What it was built of.
     motions : dict of name -> Motion
         Frame of every body, resolved.
     to_world : (d, d)
@@ -78,7 +80,7 @@ class TreeModel(Multibody):
     ) -> None:
         self.d = d
         self.k = angular_size(d)
-        self._specs = tuple(bodies)
+        self.specs, self.pins = tuple(bodies), tuple(loops)
         self._contact_specs = tuple(contacts)
         self._resolve = resolve
         self.layout: dict[str, slice] = {}
@@ -94,7 +96,7 @@ class TreeModel(Multibody):
         self._make_motions()
         self.gravity = self.to_world.T @ ca.SX(ca.DM(list(gravity)))
         self.bodies = tuple(
-            Body(s.name, self.motions[s.name], s.mass, s.inertia, s.com) for s in self._specs if s.mass > 0
+            Body(s.name, self.motions[s.name], s.mass, s.inertia, s.com) for s in self.specs if s.mass > 0
         )
         self.constraints = tuple(
             ContactConstraint(
@@ -103,11 +105,11 @@ class TreeModel(Multibody):
                 *self._sides(m),
                 self._symbols[f"{m.name}.coordinates"],
                 m.friction,
-                self.carrier(self._specs[m.A].name)[0],
+                self.carrier(self.specs[m.A].name)[0],
             )
             for m in self._contact_specs
         )
-        self.loops = tuple(Loop(self._at(pin.A, pin.at_A), self._at(pin.B, pin.at_B)) for pin in loops)
+        self.loops = tuple(Loop(self._at(pin.A, pin.at_A), self._at(pin.B, pin.at_B)) for pin in self.pins)
         self.nu = self._velocities()
         self.S = self._selection()
         self.branches = self._branches() if d == 3 and self.nv > _SMALL else ()
@@ -120,7 +122,7 @@ class TreeModel(Multibody):
 
     def _count_velocities(self) -> None:
         at = 0
-        for spec in self._specs:
+        for spec in self.specs:
             if spec.joint.size:
                 self.columns[spec.name] = at
                 at += spec.joint.size
@@ -128,14 +130,14 @@ class TreeModel(Multibody):
 
     def _make_symbols(self) -> None:
         # Roots before joints before what contacts place; prescribed velocities before those of nu.
-        by_place = sorted(self._specs, key=lambda s: 2 if s.joint.by_contact else int(s.parent >= 0))
-        by_nu = sorted(self._specs, key=lambda s: s.joint.size > 0)
+        by_place = sorted(self.specs, key=lambda s: 2 if s.joint.by_contact else int(s.parent >= 0))
+        by_nu = sorted(self.specs, key=lambda s: s.joint.size > 0)
         groups = [(f"{s.name}.{key}", n) for s in by_place for key, n in s.joint.configuration().items()]
         groups += [(f"{m.name}.coordinates", m.contact.size) for m in self._contact_specs]
         groups += [(f"{s.name}.{key}", n) for s in by_nu for key, n in s.joint.velocity().items()]
         self.x = self._stack(groups, self.layout)
-        inputs = [(f"{s.name}.{key}", n) for s in self._specs for key, n in s.joint.inputs.items()]
-        driven = (s for s in self._specs if s.actuated)
+        inputs = [(f"{s.name}.{key}", n) for s in self.specs for key, n in s.joint.inputs.items()]
+        driven = (s for s in self.specs if s.actuated)
         inputs += [(f"{s.name}.torque", self.k if s.floating else s.joint.size) for s in driven]
         self.u = self._stack(inputs, self.input_layout)
         for name, symbol in self._symbols.items():
@@ -145,14 +147,14 @@ class TreeModel(Multibody):
 
     def _sides(self, m: ContactSpec) -> tuple[Motion, Motion]:
         """Return the motions of both sides of a contact."""
-        names = self._specs[m.A].name, self._specs[m.B].name
+        names = self.specs[m.A].name, self.specs[m.B].name
         if isinstance(m.contact, JointStop):
             own = self._own[names[0]]
             return m.contact.motions(own["joint"], own["rate"], self.columns[names[0]], self.nv)
         return self.motions[names[0]], self.motions[names[1]]
 
     def _at(self, body: int, point: tuple[float, ...]) -> Motion:
-        return self.motions[self._specs[body].name].at(ca.SX(ca.DM(point)))
+        return self.motions[self.specs[body].name].at(ca.SX(ca.DM(point)))
 
     def _stack(self, groups: list[tuple[str, int]], layout: dict[str, slice]) -> ca.SX:
         at, symbols = 0, []
@@ -165,19 +167,19 @@ class TreeModel(Multibody):
         return ca.vertcat(*symbols) if symbols else ca.SX(0, 1)
 
     def _make_motions(self) -> None:
-        rolling = [s for s in self._specs if s.joint.by_contact]
+        rolling = [s for s in self.specs if s.joint.by_contact]
         if self._resolve == "contact":
-            if len(rolling) != 1 or any(s.floating and s not in rolling for s in self._specs):
+            if len(rolling) != 1 or any(s.floating and s not in rolling for s in self.specs):
                 raise InputError("resolve", "contact", "'world' unless the tree has one free body, on a rolling joint")
         world = still(self.d, self.nv)
-        for spec in self._specs:
+        for spec in self.specs:
             if spec.parent < 0 and not spec.joint.by_contact:
                 self._place(spec, spec.site(world, self.nv, self.columns.get(spec.name, 0)))
         for spec in rolling:
             self._place(spec, self._rolling_site(spec))
-        for spec in self._specs:
+        for spec in self.specs:
             if spec.parent >= 0:
-                parent = self.motions[self._specs[spec.parent].name]
+                parent = self.motions[self.specs[spec.parent].name]
                 self._place(spec, spec.site(parent, self.nv, self.columns.get(spec.name, 0)))
 
     def _place(self, spec: BodySpec, site: Site) -> None:
@@ -186,11 +188,11 @@ class TreeModel(Multibody):
 
     def _rolling_site(self, spec: BodySpec) -> Site:
         """Return where a body rolls; B's motion, and with it all of the model, is resolved in the contact if wanted."""
-        contact_pairs = [m for m in self._contact_specs if self._specs[m.A].name == spec.name]
+        contact_pairs = [m for m in self._contact_specs if self.specs[m.A].name == spec.name]
         if len(contact_pairs) != 1:
             raise InputError("rolling", spec.name, "a body with exactly one contact, in which it is body A")
         contact_pair = contact_pairs[0]
-        base, contact = self._specs[contact_pair.B], contact_pair.contact
+        base, contact = self.specs[contact_pair.B], contact_pair.contact
         if not isinstance(contact, ChartContact):
             raise InputError("contact", type(contact).__name__, "a ChartContact: a rolling joint needs charts")
         s = self._symbols[f"{contact_pair.name}.coordinates"]
@@ -205,7 +207,7 @@ class TreeModel(Multibody):
     def _branches(self) -> tuple[Branch, ...]:
         """The bodies, where none has a rolling joint; ground and prescribed bodies do not move with nu."""
         numbers, branches = {}, []
-        for i, s in enumerate(self._specs):
+        for i, s in enumerate(self.specs):
             if s.joint.by_contact:
                 return ()
             if s.parent < 0 and not s.floating:
@@ -219,7 +221,7 @@ class TreeModel(Multibody):
 
     def _velocities(self) -> ca.SX:
         parts = []
-        for spec in self._specs:
+        for spec in self.specs:
             if spec.floating:
                 motion = self.motions[spec.name]
                 parts += [motion.w, motion.v]
@@ -229,7 +231,7 @@ class TreeModel(Multibody):
 
     def _selection(self) -> ca.SX:
         S = ca.SX(self.nv, self.u.shape[0])
-        for spec in self._specs:
+        for spec in self.specs:
             if spec.actuated:
                 c, where = self.columns[spec.name], self.input_layout[f"{spec.name}.torque"]
                 size = where.stop - where.start
@@ -237,7 +239,7 @@ class TreeModel(Multibody):
         return S
 
     def _resistance(self) -> ca.SX | None:
-        resisting = [s for s in self._specs if s.damping or s.dry_friction or s.stiffness]
+        resisting = [s for s in self.specs if s.damping or s.dry_friction or s.stiffness]
         if not resisting:
             return None
         torque = ca.SX(self.nv, 1)
@@ -265,7 +267,7 @@ class TreeModel(Multibody):
     @property
     def joints(self) -> tuple[str, ...]:
         """Names of the jointed bodies."""
-        return tuple(spec.name for spec in self._specs if spec.jointed)
+        return tuple(spec.name for spec in self.specs if spec.jointed)
 
     @property
     def joint_coordinates(self) -> dict[str, tuple[int, int, int | None]]:
@@ -286,7 +288,7 @@ class TreeModel(Multibody):
     @property
     def driven(self) -> tuple[str, ...]:
         """Names of the bodies with a torque or force as input, in the order of u."""
-        return tuple(spec.name for spec in self._specs if spec.actuated)
+        return tuple(spec.name for spec in self.specs if spec.actuated)
 
     def angle(self, name: str) -> ca.SX:
         """Return the angle (1,) of a body in the plane, world: the sum of the hinges on the way to it."""
@@ -301,7 +303,7 @@ class TreeModel(Multibody):
     @cached_property
     def _joints(self) -> dict[str, Joint]:
         """The joints of the jointed bodies."""
-        return {s.name: s.joint for s in self._specs if s.jointed and isinstance(s.joint, Joint)}
+        return {s.name: s.joint for s in self.specs if s.jointed and isinstance(s.joint, Joint)}
 
     def turns(self, name: str) -> bool:
         """Whether the joint of the body `name` turns it; of a body without a joint False."""
@@ -310,7 +312,7 @@ class TreeModel(Multibody):
     @property
     def slides(self) -> dict[str, FloatArray]:
         """Axis (d,) of every body that slides, in its own axes."""
-        found = {s.name: (s, self._joints[s.name].slide) for s in self._specs if s.name in self._joints}
+        found = {s.name: (s, self._joints[s.name].slide) for s in self.specs if s.name in self._joints}
         return {
             name: axis @ (np.eye(self.d) if s.orientation is None else np.asarray(s.orientation))
             for name, (s, axis) in found.items()
@@ -320,24 +322,24 @@ class TreeModel(Multibody):
     @property
     def joint_places(self) -> dict[str, tuple[float, ...]]:
         """Where every jointed body is hinged or slides, (d,) m, in its parent's frame."""
-        return {s.name: s.at for s in self._specs if s.jointed}
+        return {s.name: s.at for s in self.specs if s.jointed}
 
     @property
     def parents(self) -> dict[str, str]:
         """The parent of every jointed body, by name."""
-        return {s.name: self._specs[s.parent].name for s in self._specs if s.jointed}
+        return {s.name: self.specs[s.parent].name for s in self.specs if s.jointed}
 
     def carrier(self, name: str) -> tuple[str, FloatArray, FloatArray]:
         """Return the body that the frame `name` is fixed in, and R (d, d), p (d,) m of the frame there.
 
         Of any other body itself.
         """
-        by_name = {spec.name: spec for spec in self._specs}
+        by_name = {spec.name: spec for spec in self.specs}
         R, p, spec = np.eye(self.d), np.zeros(self.d), by_name[choice("name", name, by_name)]
         while spec.welded:
             orientation = np.eye(self.d) if spec.orientation is None else np.asarray(spec.orientation)
             R, p = orientation @ R, np.asarray(spec.at) + orientation @ p
-            spec = self._specs[spec.parent]
+            spec = self.specs[spec.parent]
         return spec.name, R, p
 
     # what Multibody asks --------------------------------------------------------------------------------
@@ -345,7 +347,7 @@ class TreeModel(Multibody):
     def state_rate(self, nudot: ca.SX, kin: Sequence[Kinematics], s_rate: ca.SX) -> ca.SX:
         """Return x' (n_x,)."""
         rate: dict[str, ca.SX] = {}
-        for spec in self._specs:
+        for spec in self.specs:
             c, motion = self.columns.get(spec.name, 0), self.motions[spec.name]
             contact = next((k for k, j in zip(kin, self.constraints, strict=True) if j.A is motion), None)
             nudot_own = nudot[c : c + spec.joint.size]
@@ -361,7 +363,7 @@ class TreeModel(Multibody):
     def moved(self, step: ca.SX) -> ca.SX:
         """Return x with every free pose and joint displaced by `step` (nv,)."""
         changed = dict(self._symbols)
-        for spec in self._specs:
+        for spec in self.specs:
             c = self.columns.get(spec.name, 0)
             places = spec.joint.moved(self._own[spec.name], step[c : c + spec.joint.size])
             changed |= {f"{spec.name}.{key}": value for key, value in places.items()}
@@ -373,7 +375,7 @@ class TreeModel(Multibody):
         for constraint in self.constraints:
             changed[f"{constraint.name}.coordinates"] = s[at : at + constraint.contact.size]
             at += constraint.contact.size
-        for spec in self._specs:
+        for spec in self.specs:
             c = self.columns.get(spec.name, 0)
             velocities = spec.joint.with_velocity(nu[c : c + spec.joint.size])
             changed |= {f"{spec.name}.{key}": value for key, value in velocities.items()}

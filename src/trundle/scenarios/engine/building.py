@@ -21,6 +21,7 @@ from trundle.scenarios.system import system
 if TYPE_CHECKING:
     from trundle.models import RollingPair, RollingTree, Start
     from trundle.records import Policy, Trajectory
+    from trundle.simulate.run import Call
 
 PartProgress = Callable[[float], None]
 """Called with the share of a part that is done, from 0 to 1."""
@@ -111,6 +112,22 @@ def build_all(scenario: Scenario) -> dict[str, Experiment]:
         except InputError as error:
             raise error.within(f"parts.{name}") from None
     return experiments
+
+
+def main_simulation(scenario: Scenario) -> Call | None:
+    """Return what the main run of `scenario` calls `trundle.simulate` with, which does not simulate; None if not.
+
+    Parts that come before it, such as a plan that it follows, are run.
+    """
+    from trundle.simulate.run import captured
+
+    def run() -> None:
+        for part in build(scenario).parts():
+            part.run(None)
+            if not part.name:
+                return
+
+    return captured(run)
 
 
 def _check_names(scenario: Scenario) -> None:

@@ -22,7 +22,7 @@ from trundle.simulate.mujoco.mjcf import (
     GeomContact,
     add_geom,
     add_motor,
-    allow_pairs,
+    add_pair,
     load_mujoco,
     new_spec,
     set_inertia,
@@ -162,8 +162,9 @@ class HumanoidPlant:
             at = {"position": p + R @ capsule.middle, "R": R @ capsule.turned}
             add_geom(made[i], f"limb_{name}", kind, size, GeomContact(_LIMB, 0, self.friction), mass=0.0, **at)
         blocks = {block.name: f"block{i}" for i, block in enumerate(self.terrain.blocks)}
-        pairs = ((blocks[block], f"limb_{name}") for block, limbs in self.avoidance_pairs.items() for name in limbs)
-        allow_pairs(spec, pairs, self.friction)
+        for block, limbs in self.avoidance_pairs.items():
+            for name in limbs:
+                add_pair(spec, blocks[block], f"limb_{name}", self.friction)
 
     @property
     def limbs(self) -> Mapping[str, Capsule]:

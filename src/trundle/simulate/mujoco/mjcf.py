@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -91,7 +91,7 @@ def add_geom(
 
     Parameters
     ----------
-    kind : "plane", "box", "sphere", "capsule" or "cylinder"
+    kind : "plane", "box", "sphere", "ellipsoid", "capsule", "cylinder", "mesh" or "hfield"
     size : sequence of float, m
         As MuJoCo has it: half sides; radius; radius and half length.
     position, R : (3,) m, (3, 3)
@@ -128,8 +128,22 @@ def add_motor(spec: mujoco.MjSpec, joint: str, name: str = "", *, limit: float |
     return motor
 
 
-def allow_pairs(spec: mujoco.MjSpec, pairs: Iterable[tuple[str, str]], friction: float) -> None:
-    """Let pairs of geoms, by name, collide whatever their masks say, with this coefficient of friction."""
-    for first, second in pairs:
-        coefficients = [friction, friction, TORSIONAL, ROLLING, ROLLING]
-        spec.add_pair(geomname1=first, geomname2=second, condim=3, friction=coefficients)
+def add_pair(
+    spec: mujoco.MjSpec,
+    first: str,
+    second: str,
+    friction: float,
+    *,
+    torsional: float = TORSIONAL,
+    rolling: float = ROLLING,
+    condim: int = 3,
+    solref: Vector | None = None,
+    solimp: Vector | None = None,
+) -> None:
+    """Let two geoms, by name, collide whatever their masks say, with these coefficients of friction (m but the first).
+
+    `solref` and `solimp` are MuJoCo's own unless given.
+    """
+    coefficients = [friction, friction, torsional, rolling, rolling]
+    given = {key: value for key, value in (("solref", solref), ("solimp", solimp)) if value is not None}
+    spec.add_pair(geomname1=first, geomname2=second, condim=condim, friction=coefficients, **given)

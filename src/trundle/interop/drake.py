@@ -1,0 +1,252 @@
+"""Scenes in Drake: point contact under its discrete solvers."""
+
+from __future__ import annotations
+
+import logging
+import time as clock
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pydrake.geometry import (
+    AddContactMaterial,
+    Box,
+    Capsule,
+    CollisionFilterDeclaration,
+    Convex,
+    Cylinder,
+    Ellipsoid,
+    GeometryId,
+    GeometrySet,
+    HalfSpace,
+    ProximityProperties,
+    SceneGraph,
+    Sphere,
+)
+from pydrake.geometry import Shape as DrakeShape
+from pydrake.math import RigidTransform, RotationMatrix
+from pydrake.multibody.math import SpatialVelocity
+from pydrake.multibody.plant import AddMultibodyPlant, CoulombFriction, MultibodyPlant, MultibodyPlantConfig
+from pydrake.multibody.tree import (
+    FixedOffsetFrame,
+    PlanarJoint,
+    PrismaticJoint,
+    PrismaticSpring,
+    RevoluteJoint,
+    RevoluteSpring,
+    RigidBody,
+    SpatialInertia,
+    UnitInertia,
+    WeldJoint,
+)
+from pydrake.systems.analysis import ResetIntegratorFromFlags, Simulator
+from pydrake.systems.framework import DiagramBuilder
+
+from trundle.checks import FloatArray
+from trundle.errors import InputError
+from trundle.interop.forms import Form, chords
+from trundle.interop.peers import PeerRun, spaced
+from trundle.interop.scene import PeerBody, PeerGeom, PeerScene
+
+if TYPE_CHECKING:
+    from pydrake.multibody.tree import Joint
+
+__all__ = ["run"]
+
+STIFFNESS = 1e6
+"""Of a contact, N/m."""
+_STICTION = 1e-5  # m/s, slip speed at which the regularised friction of a continuous plant is full
+_UPRIGHT = RigidTransform(RotationMatrix(np.array([[1.0, 0, 0], [0, 0, -1.0], [0, 1.0, 0]])), np.zeros(3))
+"""A frame whose x and y are the world's x and z."""
+logging.getLogger("drake").setLevel(logging.ERROR)
+
+
+class _World:
+    """A scene built as a plant."""
+
+    def __init__(self, scene: PeerScene, step: float, solver: str, stiffness: float, accuracy: float | None) -> None:
+        self.scene, self.step, self.stiffness = scene, step, stiffness
+        builder, config = DiagramBuilder(), MultibodyPlantConfig(contact_model="point")
+        if accuracy is None:
+            config.time_step, config.discrete_contact_approximation = step, solver
+        else:  # a continuous plant under an integrator that controls its error
+            config.time_step, config.stiction_tolerance = 0.0, _STICTION
+        self.plant: MultibodyPlant
+        self.graph: SceneGraph
+        self.plant, self.graph = AddMultibodyPlant(config, builder)
+        self.plant.mutable_gravity_field().set_gravity_vector(scene.gravity)
+        self.bodies: dict[str, RigidBody] = {"": self.plant.world_body()}
+        self.joints: dict[str, Joint] = {}
+        self.geoms: dict[str, list[GeometryId]] = {}
+        for body in scene.bodies:
+            self._add(body)
+        for geom in scene.geoms:
+            self.geoms[geom.name] = self._register(geom)
+        self._filter()
+        self.plant.Finalize()
+        self.simulator = Simulator(builder.Build())
+        if accuracy is not None:
+            ResetIntegratorFromFlags(self.simulator, solver, step).set_target_accuracy(accuracy)
+        self.context = self.plant.GetMyMutableContextFromRoot(self.simulator.get_mutable_context())
+        for body in scene.bodies:
+            self._put(body)
+        self.simulator.Initialize()
+
+    def _add(self, body: PeerBody) -> None:
+        plant, I = self.plant, body.inertia / body.mass if body.mass else np.eye(3)  # noqa: E741
+        unit = UnitInertia(I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2])
+        about_origin = unit.ShiftFromCenterOfMass(body.com)
+        instance = plant.AddModelInstance(body.name)
+        made = plant.AddRigidBody(body.name, instance, SpatialInertia(body.mass, body.com, about_origin))
+        self.bodies[body.name] = made
+        if body.weightless:
+            plant.set_gravity_enabled(instance, False)
+        if body.joint == "free":
+            return
+        if body.joint == "in-plane":
+            parent = plant.AddFrame(FixedOffsetFrame(f"{body.name}P", plant.world_frame(), _UPRIGHT))
+            child = plant.AddFrame(FixedOffsetFrame(f"{body.name}C", made.body_frame(), _UPRIGHT))
+            self.joints[body.name] = plant.AddJoint(PlanarJoint(body.name, parent, child, np.zeros(3)))
+            return
+        parent = self.bodies[body.parent].body_frame()
+        frame = plant.AddFrame(FixedOffsetFrame(f"{body.name}P", parent, _pose(body.position, body.R)))
+        if body.joint == "weld":
+            plant.AddJoint(WeldJoint(body.name, frame, made.body_frame(), RigidTransform()))
+            return
+        hinge = body.joint == "hinge"
+        kind, spring = (RevoluteJoint, RevoluteSpring) if hinge else (PrismaticJoint, PrismaticSpring)
+        joint = kind(body.name, frame, made.body_frame(), body.axis, body.low, body.high, body.damping)
+        self.joints[body.name] = plant.AddJoint(joint)
+        if body.stiffness:
+            plant.AddForceElement(spring(self.joints[body.name], body.rest, body.stiffness))
+
+    def _register(self, geom: PeerGeom) -> list[GeometryId]:
+        body = self.bodies[geom.body]
+        found = []
+        for k, (shape, at, R) in enumerate(_shapes(geom.form)):
+            pose = _pose(geom.position + geom.R @ at, geom.R @ R)
+            name = f"{geom.name}{k or ''}"
+            found.append(self.plant.RegisterCollisionGeometry(body, pose, shape, name, self._material(geom.name)))
+        return found
+
+    def _material(self, geom: str) -> ProximityProperties:
+        """Return stiff point contact; the coefficient of two surfaces is their harmonic mean, the same on both."""
+        friction = max((one.friction for one in self.scene.touching(geom)), default=0.0)
+        properties = ProximityProperties()
+        AddContactMaterial(
+            dissipation=0.0, point_stiffness=self.stiffness, friction=CoulombFriction(friction, friction),
+            properties=properties,
+        )  # fmt: skip
+        properties.AddProperty("material", "relaxation_time", self.step)
+        return properties
+
+    def _filter(self) -> None:
+        """Let the pairs of the scene touch, and no others."""
+        manager, allowed = self.graph.collision_filter_manager(), CollisionFilterDeclaration()
+        manager.Apply(
+            CollisionFilterDeclaration().ExcludeWithin(GeometrySet([i for ids in self.geoms.values() for i in ids]))
+        )
+        for one in self.scene.contacts:
+            allowed.AllowBetween(GeometrySet(self.geoms[one.first]), GeometrySet(self.geoms[one.second]))
+        manager.Apply(allowed)
+
+    def _put(self, body: PeerBody) -> None:
+        plant, made = self.plant, self.bodies[body.name]
+        if body.joint == "free":
+            plant.SetFreeBodyPose(self.context, made, _pose(body.position, body.R))
+            plant.SetFreeBodySpatialVelocity(self.context, made, SpatialVelocity(body.twist[:3], body.twist[3:]))
+        elif body.joint == "in-plane":
+            joint = self.joints[body.name]
+            joint.set_translation(self.context, body.position[::2])
+            joint.set_rotation(self.context, float(np.arctan2(body.R[2, 0], body.R[0, 0])))
+            joint.set_translational_velocity(self.context, body.twist[3::2])
+            joint.set_angular_velocity(self.context, -body.twist[1])
+        elif body.joint == "hinge":
+            self.joints[body.name].set_angle(self.context, body.value)
+            self.joints[body.name].set_angular_rate(self.context, body.rate)
+        elif body.joint == "slide":
+            self.joints[body.name].set_translation(self.context, body.value)
+            self.joints[body.name].set_translation_rate(self.context, body.rate)
+
+    def read(self, found: PeerRun, i: int) -> None:
+        """Keep the sample `i`."""
+        plant, context = self.plant, self.context
+        for k, body in enumerate(self.scene.bodies):
+            made = self.bodies[body.name]
+            pose, twist = plant.EvalBodyPoseInWorld(context, made), plant.EvalBodySpatialVelocityInWorld(context, made)
+            turn = pose.rotation().ToQuaternion().wxyz()
+            found.bodies[i, k] = [*pose.translation(), *turn, *twist.rotational(), *twist.translational()]
+            if body.joint in ("hinge", "slide"):
+                joint = self.joints[body.name]
+                found.joints[i, k] = joint.GetOnePosition(context), joint.GetOneVelocity(context)
+
+
+def run(
+    scene: PeerScene,
+    times: FloatArray,
+    step: float,
+    limit: float = np.inf,
+    *,
+    solver: str = "sap",
+    stiffness: float = STIFFNESS,
+    accuracy: float | None = None,
+) -> PeerRun:
+    """Return a scene's run, sampled at even `times` (n,) s, with `step` (s) or the next that divides their spacing.
+
+    Parameters
+    ----------
+    limit : float, s
+        It ends early where stepping takes more CPU time.
+    solver : str
+        "sap", "tamsi", "similar" or "lagged"; with an `accuracy` an integrator, such as "cenic".
+    stiffness : float, N/m
+        Of contacts.
+    accuracy : float, optional
+        Of a continuous plant, whose largest step `step` is.
+
+    Raises
+    ------
+    InputError
+        If Drake has no such thing: pins, dry friction of joints, moments against spin or rolling, terrain in space that
+        is neither flat nor convex.
+    """
+    if scene.pins:
+        raise InputError("pins", len(scene.pins), "none, for Drake")
+    for body in scene.bodies:
+        if body.dry_friction:
+            raise InputError(f"dry_friction of {body.name}", body.dry_friction, "0, for Drake")
+    for one in scene.contacts:
+        if one.resists > 3:
+            raise InputError(f"law of {one.first}", "one that resists spin or rolling", "'rolling' alone, for Drake")
+    step, _ = spaced(times, step)
+    world, found = _World(scene, step, solver, stiffness, accuracy), PeerRun.of(scene, len(times), limit)
+    for i, time in enumerate(times):
+        if i:
+            begin = clock.process_time()
+            world.simulator.AdvanceTo(float(time))
+            found.seconds += clock.process_time() - begin
+        world.read(found, i)
+        if found.late(i, float(time)):
+            break
+    return found
+
+
+def _pose(position: FloatArray, R: FloatArray) -> RigidTransform:
+    return RigidTransform(RotationMatrix.ProjectToRotationMatrix(R), position)
+
+
+def _shapes(form: Form) -> list[tuple[DrakeShape, FloatArray, FloatArray]]:
+    """Return shapes and their poses: one, or the boxes under the chords of terrain in the plane."""
+    here, size = (np.zeros(3), np.eye(3)), form.size
+    makers = {"sphere": Sphere, "ellipsoid": Ellipsoid, "capsule": Capsule, "cylinder": Cylinder, "box": Box}
+    if form.kind == "plane":
+        return [(HalfSpace(), *here)]
+    if form.kind == "hull":
+        return [(Convex(form.points.T, "hull"), *here)]
+    if form.kind != "heights":
+        full = [2 * s for s in size] if form.kind == "box" else size
+        full = (size[0], 2 * size[1]) if form.kind in ("capsule", "cylinder") else full
+        return [(makers[form.kind](*full), *here)]
+    boxes = chords(form)
+    if boxes is None:
+        raise InputError("terrain", "heights", "in the plane, flat or convex, for Drake")
+    return [(Box(*(2 * s for s in box.size)), box.at, box.R) for box in boxes]

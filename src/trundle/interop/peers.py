@@ -1,0 +1,87 @@
+"""What running a scene in another simulator leaves, and the simulators there are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Protocol
+
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.errors import MissingExtraError
+from trundle.interop.scene import PeerScene
+
+PEERS = ("mujoco", "pybullet", "drake")
+"""Names of the simulators: their modules here."""
+
+
+@dataclass(eq=False)
+class PeerRun:
+    """Samples of a run in another simulator.
+
+    Attributes
+    ----------
+    bodies : (n, bodies, 13)
+        Of each body's frame, world: position (3) m, quaternion (4) (w, x, y, z), angular velocity (3) rad/s, velocity
+        (3) m/s.
+    joints : (n, bodies, 2)
+        Of hinges and slides: value and rate.
+    seconds : float
+        CPU time of the steps.
+    limit : float, s
+        Of it.
+    note : str
+    """
+
+    bodies: FloatArray
+    joints: FloatArray
+    seconds: float = 0.0
+    limit: float = np.inf
+    note: str = ""
+
+    @classmethod
+    def of(cls, scene: PeerScene, samples: int, limit: float) -> PeerRun:
+        """Return room for the samples of a scene's bodies."""
+        count = len(scene.bodies)
+        return cls(np.zeros((samples, count, 13)), np.zeros((samples, count, 2)), limit=limit)
+
+    def late(self, i: int, time: float) -> bool:
+        """Return whether the CPU time is used up at the sample `i`, which is the last one then."""
+        if self.seconds <= self.limit or i + 1 == len(self.bodies):
+            return False
+        self.bodies, self.joints = self.bodies[: i + 1], self.joints[: i + 1]
+        self.note = f"stopped at {time:.3g} s, after {self.seconds:.3g} s of CPU"
+        return True
+
+
+class Peer(Protocol):
+    """A simulator: a module with this function."""
+
+    def run(self, scene: PeerScene, times: FloatArray, step: float, limit: float = np.inf) -> PeerRun:
+        """Return a scene's run, sampled at even `times` (n,) s, with steps of about `step` (s).
+
+        It ends early where stepping takes more than `limit` (s) of CPU.
+        """
+        ...
+
+
+def peer(name: str) -> Peer:
+    """Return the simulator `name`.
+
+    Raises
+    ------
+    MissingExtraError
+        If it is not installed.
+    """
+    try:
+        return import_module(f"trundle.interop.{name}")  # pyright: ignore[reportReturnType]
+    except ImportError:
+        raise MissingExtraError(name, "peers") from None
+
+
+def spaced(times: FloatArray, step: float) -> tuple[float, int]:
+    """Return the step (s) nearest to `step` that divides the time between samples, and how many steps that takes."""
+    spacing = float(times[1] - times[0])
+    count = max(1, round(spacing / step))
+    return spacing / count, count

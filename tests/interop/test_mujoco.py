@@ -1,0 +1,373 @@
+"""Scenes in MuJoCo: masses, energy and poses are the same, motions agree with closed forms and with trundle's."""
+
+from __future__ import annotations
+
+import copy
+import doctest
+import pickle
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import casadi as ca
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import trundle as tr
+from trundle.cli.app import app
+from trundle.interop.comparison import compare
+from trundle.interop.mujoco import run, start_of, to_mjcf
+from trundle.interop.scene import scene_of
+from trundle.models.tree.system import Start
+
+mujoco = pytest.importorskip("mujoco")
+
+G = 9.81
+Scene = tuple[tr.RollingPair | tr.RollingTree, Start]
+
+
+@cache
+def incline(angle: float = 0.3) -> Scene:
+    hand = tr.Hand(tr.Plane(), position=(0.1, 0.2, 0.3), rpy=(0.0, angle, 0.0))
+    pair = tr.RollingPair(tr.RigidBody(tr.Sphere(0.1), mass=0.5), hand)
+    return pair, pair.place(contact_on_hand=(0.1, 0.2, 0.0))
+
+
+@cache
+def ellipsoid() -> Scene:
+    body = tr.RigidBody(tr.Ellipsoid([0.05, 0.04, 0.03]), mass=0.2, center_of_mass=(0.0, 0.004, 0.001))
+    pair = tr.RollingPair(body, tr.Hand(tr.Dish([0.5, 0.4, 0.3]), position=(0.1, 0.0, 0.2), rpy=(0.1, 0.0, 0.5)))
+    q = np.array([0.9, 0.1, -0.3, 0.2])
+    return pair, pair.place(
+        contact_on_hand=(0.2, 0.1, -0.26), object_quaternion=q / np.linalg.norm(q), object_angular_velocity=(1, 2, 3)
+    )
+
+
+@cache
+def superellipsoid() -> Scene:
+    body = tr.RigidBody(tr.Superellipsoid([0.05, 0.04, 0.03], 2.5, rounding=0.01), mass=0.2)
+    pair = tr.RollingPair(body, tr.Hand(tr.Plane()))
+    return pair, pair.place(object_angular_velocity=(1.0, 0.5, 0.2))
+
+
+@cache
+def plate() -> Scene:
+    hand = tr.Hand(tr.Plane(), position=(0.3, 0.1, 0.0), twist=(0, 0, 7, 0.7, -0.2, 0))
+    pair = tr.RollingPair(tr.RigidBody(tr.Sphere(0.2), mass=0.1), hand)
+    return pair, pair.place(object_angular_velocity=(1, 0, 0))
+
+
+@cache
+def rock() -> Scene:
+    body = tr.RigidBody(tr.Ellipse([0.25, 0.12]), mass=1.0, inertia=0.02)
+    pair = tr.RollingPair(body, tr.Ground(tr.Sinusoid(0.06, 0.8)))
+    return pair, pair.place(contact_x=0.2, angle=0.4, angular_velocity=0.3)
+
+
+@cache
+def cart() -> Scene:
+    """A cart with an arm that slides out of it, in the plane, on a slope."""
+    robot = tr.Robot(gravity=G)
+    body = robot.free(2.0, 0.02, center_of_mass=(0.01, 0.02), name="body")
+    for name, x in (("rear", -0.1), ("front", 0.1)):
+        robot.revolute(body, at=(x, -0.05), mass=0.2, shape=tr.Circle(0.05), name=name)
+    arm = robot.revolute(body, at=(0.0, 0.1), mass=0.1, inertia=1e-3, center_of_mass=(0.0, 0.1), name="arm")
+    robot.resist(arm, stiffness=2.0, rest=0.1, damping=0.05)
+    robot.prismatic(arm, at=(0.0, 0.2), axis=(0.0, 1.0), mass=0.05, inertia=1e-4, name="tip")
+    robot.terrain(tr.Line(0.1, 0.02), friction=0.8)
+    tree = robot.finish()
+    return tree, tree.place(body=(0.0, 0.12, 0.1), arm=0.2, tip=0.01, rates={"arm": 0.5, "tip": 0.1, "rear": -2.0})
+
+
+@cache
+def legged() -> Scene:
+    """A body on a ball with a tilted swinging arm, in space."""
+    robot = tr.Robot(gravity=(0.0, 0.0, -G))
+    body = robot.free(1.0, (0.02, 0.03, 0.02), shape=tr.Sphere(0.1), shape_at=(0.0, 0.0, -0.02), name="body")
+    robot.revolute(body, (0.0, 0.05, 0.1), 0.2, (1e-3, 2e-3, 1e-3), axis=(0, 1, 1), center_of_mass=(0, 0.1, 0),
+                   name="arm")  # fmt: skip
+    robot.terrain(tr.Plane(), friction=0.6)
+    tree = robot.finish()
+    return tree, tree.place(body=(0.0, 0.0, 0.12, 0.9, 0.1, 0.3, 0.3), arm=0.3, rates={"arm": 1.0})
+
+
+SCENES = {one.__name__: one for one in (incline, ellipsoid, superellipsoid, plate, rock, cart, legged)}
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_mass_energy_and_poses_are_the_same(name: str) -> None:
+    model, start = SCENES[name]()
+    tree = model.system.model(start.atlas)
+    made = to_mjcf(model, start).compile()
+    data = start_of(made)
+    own = tree.bodies
+    for body in own:
+        assert made.body(body.name).mass == pytest.approx(body.mass, rel=1e-12)
+        place = ca.Function("p", [tree.x], [body.motion.p, body.motion.R, body.motion.v])(start.x)
+        p, R, v = (np.asarray(value) for value in place)
+        there, number, twist = data.xpos[made.body(body.name).id], made.body(body.name).id, np.zeros(6)
+        mujoco.mj_objectVelocity(made, data, mujoco.mjtObj.mjOBJ_XBODY, number, twist, 0)
+        axes = [0, 2] if model.d == 2 else [0, 1, 2]
+        np.testing.assert_allclose(there[axes], p.ravel(), atol=1e-12)
+        np.testing.assert_allclose(data.xmat[number].reshape(3, 3)[np.ix_(axes, axes)], R, atol=1e-12)
+        np.testing.assert_allclose(twist[3:][axes], v.ravel(), atol=1e-12)
+    energy = float(ca.Function("e", [tree.x], [tree.energy()])(start.x))
+    heavy = [i for i in range(1, made.nbody) if made.body(i).name not in {body.name for body in own}]
+    for i in heavy:  # the body that stands for a hand has an energy of its own
+        energy += 0.5 * made.body_inertia[i][0] * float(np.sum(data.cvel[i][:3] ** 2)) - made.body_mass[i] * float(
+            made.opt.gravity @ data.xipos[i]
+        )
+    mujoco.mj_energyPos(made, data)
+    mujoco.mj_energyVel(made, data)
+    for spec in tree.specs:
+        if spec.stiffness:
+            energy += 0.5 * spec.stiffness * float(start.x[tree.layout[f"{spec.name}.joint"]][0] - spec.rest) ** 2
+    assert data.energy.sum() == pytest.approx(energy, rel=1e-10, abs=1e-10)
+
+
+def test_a_ball_rolls_down_an_incline_at_five_sevenths() -> None:
+    pair, start = incline(0.3)
+    times = np.linspace(0.0, 1.0, 11)
+    found = run(scene_of(pair, start), times, 1e-3, integrator="rk4")
+    down = np.array([np.cos(0.3), 0.0, -np.sin(0.3)])
+    along = (found.bodies[:, 0, :3] - found.bodies[0, 0, :3]) @ down
+    np.testing.assert_allclose(along, 5 / 14 * G * np.sin(0.3) * times**2, atol=1e-5)
+    ours = tr.simulate(pair, start, 1.0, output_step=0.1)["object_position"]
+    np.testing.assert_allclose((ours - ours[0]) @ down, 5 / 14 * G * np.sin(0.3) * times**2, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "order"),
+    [("incline", 2e-3, 0.9), ("plate", 1e-2, 0.8), ("rock", 0.1, 0.7), ("cart", 1e-2, 0.8), ("legged", 1e-2, 0.8)],
+)
+def test_other_paths_approach_ours_with_the_step(name: str, path: float, order: float) -> None:
+    model, start = SCENES[name]()
+    found = compare(model, start, 0.5, peers=["mujoco"], steps=[2e-3, 5e-4], samples=20)
+    own, coarse, fine = found.rows[1], *found.rows[2:]
+    assert own.peer == "trundle"
+    assert own.path < 1e-6
+    assert own.gap < 1e-12
+    assert coarse.path < path
+    assert np.log(coarse.path / fine.path) / np.log(4) > order
+    assert fine.gap < 1e-4
+
+
+def test_a_field_of_heights_is_the_surface() -> None:
+    """Sampled heights of the dish at the corners of the cells, in the hand's turned frame."""
+    pair, start = ellipsoid()
+    made = to_mjcf(pair, start, cells=20, reach=0.1).compile()
+    half, top = made.hfield_size[0][:2], made.hfield_size[0][2]
+    heights = top * made.hfield_data.reshape(21, 21)
+    x, y = np.meshgrid(np.linspace(-half[0], half[0], 21), np.linspace(-half[1], half[1], 21))
+    local = np.stack([x, y, heights], axis=-1).reshape(-1, 3)
+    data = start_of(made)
+    geom = made.geom("hand").id
+    world = data.geom_xpos[geom] + local @ data.geom_xmat[geom].reshape(3, 3).T
+    hand = pair.base
+    inside = (world - np.array(hand.position)) @ hand.R_world_hand
+    assert np.abs(np.sum((inside / [0.5, 0.4, 0.3]) ** 2, axis=1) - 1).max() < 1e-6  # heights are single precision
+
+
+def test_coefficients_become_directions_of_friction() -> None:
+    body, hand = tr.RigidBody(tr.Sphere(0.1), mass=1.0), tr.Hand(tr.Plane())
+
+    def pair(**numbers: float | str) -> tuple[int, list[float]]:
+        made = tr.RollingPair(body, hand, friction=0.7, **numbers)
+        model = to_mjcf(made, made.place()).compile()
+        return int(model.pair_dim[0]), model.pair_friction[0].tolist()
+
+    assert pair() == (3, [0.7, 0.7, 0.0, 0.0, 0.0])
+    assert pair(law="pure-rolling", torsional_friction=0.02) == (4, [0.7, 0.7, 0.02, 0.0, 0.0])
+    assert pair(drilling_friction=0.03) == (4, [0.7, 0.7, 0.03, 0.0, 0.0])
+    assert pair(rolling_friction=0.01) == (6, [0.7, 0.7, 0.0, 0.01, 0.01])
+
+
+def test_restitution_throws_a_ball_back() -> None:
+    pair = tr.RollingPair(
+        tr.RigidBody(tr.Sphere(0.05), mass=1.0), tr.Ground(tr.Plane()), restitution=0.8, on_separation="fly"
+    )
+    start = pair.place(object_position=[0.0, 0.0, 0.55], object_velocity=[0.0, 0.0, 0.0])
+    times = np.linspace(0.0, 0.7, 701)
+    found = run(scene_of(pair, start), times, 1e-4)
+    after = found.bodies[times > 0.4, 0, 2]
+    assert after.max() - 0.05 == pytest.approx(0.5 * 0.8**2, rel=0.04)  # an impact lasts 16 steps
+
+
+def test_pins_and_stops_are_kept() -> None:
+    """A four-bar as a tree with a pin, and a pendulum with a stop."""
+    robot = tr.Robot(gravity=G)
+    left = robot.revolute(None, at=(0.0, 1.0), mass=0.2, inertia=1e-3, center_of_mass=(0.0, -0.2), name="left")
+    coupler = robot.revolute(left, at=(0.0, -0.4), mass=0.2, inertia=1e-3, center_of_mass=(0.2, 0.0), name="coupler")
+    right = robot.revolute(None, at=(0.4, 1.0), mass=0.2, inertia=1e-3, center_of_mass=(0.0, -0.2), name="right")
+    robot.close(coupler, (0.4, 0.0), right, (0.0, -0.4))
+    swing = robot.revolute(None, at=(2.0, 1.0), mass=0.2, inertia=1e-3, center_of_mass=(0.0, -0.2), name="swing")
+    robot.resist(swing, low=-0.3, high=0.3)
+    tree = robot.finish()
+    start = tree.place(left=0.3, coupler=-0.3, right=0.3, swing=0.2, rates={"swing": 1.0})
+    found = compare(tree, start, 0.4, peers=["mujoco"], steps=[1e-3], samples=20)
+    assert found.rows[1].path < 5e-3
+
+
+REFUSED: dict[str, tuple[Callable[[], Scene], str]] = {}
+
+
+def refused(key: str) -> Callable[[Callable[[], Scene]], Callable[[], Scene]]:
+    def keep(make: Callable[[], Scene]) -> Callable[[], Scene]:
+        REFUSED[make.__name__] = make, key
+        return make
+
+    return keep
+
+
+def _ball(hand: tr.Hand | tr.Ground, **numbers: float | str) -> Scene:
+    pair = tr.RollingPair(tr.RigidBody(tr.Sphere(0.1), mass=1.0), hand, **numbers)
+    return pair, pair.place()
+
+
+@refused("motion of hand")
+def shaken() -> Scene:
+    motion = tr.SinusoidMotion(amplitude=(0, 0, 0, 1, 0, 0), frequency=(1,) * 6)
+    return _ball(tr.Hand(tr.Plane(), motion=motion))
+
+
+@refused("twist of hand")
+def screw() -> Scene:
+    return _ball(tr.Hand(tr.Plane(), twist=(0, 0, 1, 0, 0, 1)))
+
+
+@refused("adhesion of contact")
+def sticky() -> Scene:
+    return _ball(tr.Hand(tr.Plane()), adhesion=1.0)
+
+
+@refused("law of contact")
+def compliant() -> Scene:
+    return _ball(tr.Hand(tr.Plane()), law="hunt-crossley")
+
+
+@refused("forces")
+def pushed() -> Scene:
+    return _ball(tr.Hand(tr.Plane()), forces=[tr.Force("object", lambda t, states: -states["object"].velocity)])
+
+
+@refused("shape")
+def in_a_tube() -> Scene:
+    pair = tr.RollingPair(tr.RigidBody(tr.Sphere(0.1), mass=1.0), tr.Ground(tr.Tube(0.5)))
+    return pair, pair.place(contact_on_hand=(0.5, 0.0, 0.0))
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_has_no_counterpart_is_named(name: str) -> None:
+    make, key = REFUSED[name]
+    with pytest.raises(tr.InputError) as raised:
+        to_mjcf(*make())
+    assert raised.value.key == key
+
+
+def test_what_differs_is_said() -> None:
+    assert "hand: moves as told here" in to_mjcf(*plate()).comment
+    assert "hull of 4000 points" in to_mjcf(*superellipsoid()).comment
+    assert "heights every" in to_mjcf(*ellipsoid()).comment
+    assert to_mjcf(*incline()).comment == ""
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"step": 0.0},
+        {"contact": "soft"},
+        {"integrator": "rk5"},
+        {"reach": -1.0},
+        {"cells": 1},
+        {"cells": 2.5},
+        {"step": "1 ms"},
+    ],
+)
+def test_wrong_arguments(wrong: dict[str, object]) -> None:
+    with pytest.raises(tr.InputError, match=next(iter(wrong))):
+        to_mjcf(*incline(), **wrong)  # pyright: ignore[reportArgumentType]
+
+
+def test_wrong_models_and_comparisons() -> None:
+    pair, start = incline()
+    with pytest.raises(tr.InputError, match="model"):
+        to_mjcf("pair", start)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(tr.InputError, match="start"):
+        to_mjcf(pair, start.x)  # pyright: ignore[reportArgumentType]
+    for wrong in ({"peers": ["bullet"]}, {"steps": [0.0]}, {"steps": [1.0]}, {"samples": 1}):
+        with pytest.raises(tr.InputError, match=next(iter(wrong))):
+            compare(pair, start, 1.0, **wrong)
+
+
+def test_a_missing_simulator_is_named_and_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "trundle.interop.drake", None)  # importing it fails
+    found = compare(*incline(), 0.1, peers=["drake", "mujoco"], steps=[1e-3], samples=5)
+    assert list(found.missing) == ["drake"]
+    assert "pip install 'trundle[peers]'" in found.missing["drake"]
+    assert [row.peer for row in found.rows] == ["trundle", "mujoco"]
+    assert "drake is left out" in found.table()
+    for again in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
+        assert repr(again) == repr(found)
+
+
+@pytest.mark.parametrize("name", ["pybullet", "drake"])
+def test_other_simulators(name: str) -> None:
+    pytest.importorskip(name if name == "pybullet" else "pydrake")
+    for scene, path in (("incline", 2e-3), ("plate", 2e-3), ("superellipsoid", 2e-3), ("legged", 2e-3)):
+        model, start = SCENES[scene]()
+        row = compare(model, start, 0.3, peers=[name], steps=[1e-3], samples=20).rows[1]
+        assert row.note == ""
+        assert row.path < path
+        assert row.gap < 2e-4
+
+
+def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "trundle.interop.drake", None)
+    monkeypatch.setitem(sys.modules, "trundle.interop.pybullet", None)
+    call = CliRunner().invoke
+    file = tmp_path / "plate.mjb"
+    done = call(app, ["mjcf", "plate-spinning", "--out", str(file), "--set", "object.mass=0.25"])
+    assert done.exit_code == 0, done.output
+    model = mujoco.MjModel.from_binary_path(str(file))
+    assert model.body("object").mass.tolist() == [0.25]
+    assert start_of(model).qvel[1:4].tolist() == pytest.approx([0.0, -0.2, 0.0], abs=1e-12)
+    printed = call(app, ["mjcf", "plate-spinning"])
+    assert "a body of 1e+03 kg" in printed.stderr
+    assert mujoco.MjModel.from_xml_string(printed.stdout).nbody == 3
+    folder = tmp_path / "comparison"
+    done = call(app, ["compare", "plate-spinning", "--steps", "0.002", "--duration", "0.2", "--out", str(folder)])
+    assert done.exit_code == 0, done.output
+    assert "| mujoco | 2 |" in done.stdout
+    assert "pybullet is left out: pybullet is not installed" in done.stdout
+    assert (folder / "comparison.md").read_text() in done.stdout
+    assert (folder / "comparison.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["mjcf", "nothing"], "nothing"),
+        pytest.param(["mjcf", "walk-flat"], "simulates bodies in contact", marks=pytest.mark.slow),
+        (["mjcf", "passive-walker"], "ahead of"),
+        (["mjcf", "plate-spinning", "--out", "plate.urdf"], ".xml or .mjb"),
+        (["mjcf", "plate-spinning", "--contact", "soft"], "contact"),
+        (["compare", "ellipse-damping"], "no policy"),
+        (["compare", "plate-spinning", "--with", "bullet"], "peers"),
+        (["compare", "plate-spinning", "--steps", "fast"], "--steps"),
+        (["compare", "plate-spinning", "--duration", "0"], "duration"),
+    ],
+)
+def test_bad_input_is_exit_2(arguments: list[str], said: str) -> None:
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 2, done.output
+    assert said in done.output
+
+
+def test_examples() -> None:
+    from trundle.interop import comparison
+    from trundle.interop import mujoco as module
+
+    for one in (module, comparison):
+        assert doctest.testmod(one, extraglobs={"tr": tr}).failed == 0

@@ -61,6 +61,8 @@ class TreeModel(Multibody):
         Resolving axes to world axes.
     columns : dict of name -> int
         First column of nu of every free or jointed body.
+    given : tuple
+        What the model was made from, but for its dimension.
     powered : bool
         Whether external forces may give energy: one without a potential, or one that depends on time.
     """
@@ -78,6 +80,7 @@ class TreeModel(Multibody):
     ) -> None:
         self.d = d
         self.k = angular_size(d)
+        self.given = gravity, resolve, tuple(bodies), tuple(contacts), forces, origins, loops
         self._specs = tuple(bodies)
         self._contact_specs = tuple(contacts)
         self._resolve = resolve
@@ -92,7 +95,7 @@ class TreeModel(Multibody):
         self._sites: dict[str, Site] = {}
         self.to_world = ca.SX.eye(self.d)
         self._make_motions()
-        self.gravity = self.to_world.T @ ca.SX(ca.DM(list(gravity)))
+        self.gravity = self.to_world.T @ ca.SX(ca.vertcat(*gravity))
         self.bodies = tuple(
             Body(s.name, self.motions[s.name], s.mass, s.inertia, s.com) for s in self._specs if s.mass > 0
         )

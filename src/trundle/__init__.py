@@ -103,7 +103,9 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.models import linearize as linearize
     from trundle.models import load_example_robot as load_example_robot
     from trundle.models import load_urdf as load_urdf
+    from trundle.models import parameters_of as parameters_of
     from trundle.models import robot_from_urdf as robot_from_urdf
+    from trundle.models import with_parameters as with_parameters
     from trundle.numerics.ilqr import ControlProblem as ControlProblem
     from trundle.numerics.ilqr import ControlSolution as ControlSolution
     from trundle.numerics.ilqr import Cost as Cost
@@ -132,6 +134,8 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.simulate import LinearFeedback as LinearFeedback
     from trundle.simulate import Noisy as Noisy
     from trundle.simulate import Runs as Runs
+    from trundle.simulate import Sensitivities as Sensitivities
+    from trundle.simulate import sensitivities as sensitivities
     from trundle.simulate import simulate as simulate
     from trundle.simulate import simulate_many as simulate_many
     from trundle.simulate import start_at as start_at
@@ -158,14 +162,15 @@ _HOMES = {
         "Arm AxisChange Centroidal CentroidalState Coast Equilibrium Foot Force Forecast Ground Hand Held LinearModel "
         "MassChange Potential Push Pushed RigidBody Robot RollingKinematics RollingPair RollingTree SampledMotion "
         "SinusoidMotion Tree build_avatar control_affine equilibrium linearize load_example_robot load_urdf "
-        "robot_from_urdf"
+        "parameters_of robot_from_urdf with_parameters"
     ),
     "trundle.numerics.ilqr": "ControlProblem ControlSolution Cost Guess Limits Optimiser midpoint",
     "trundle.plan": "ContactLimits Goal HandLimits PlayThenHold ThrowCatch Transfer Weights joint_demands plan",
     "trundle.problems": "PointPath",
     "trundle.records": "Plan Trajectory load_plan load_trajectory",
     "trundle.scenarios": "load_scenario run",
-    "trundle.simulate": "Delayed FunctionPolicy LinearFeedback Noisy Runs simulate simulate_many start_at",
+    "trundle.simulate": "Delayed FunctionPolicy LinearFeedback Noisy Runs Sensitivities sensitivities simulate simulate_many "
+    "start_at",
     "trundle.status": "Status",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

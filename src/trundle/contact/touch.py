@@ -99,7 +99,7 @@ def side(
     follows: bool = False,
 ) -> Touch:
     """Return the `Touch` of a body whose shape has its origin at `center` (d,), m, in body axes."""
-    x = patch.x + ca.SX(ca.DM(center)) if any(center) else patch.x
+    x = patch.x + ca.SX(ca.vertcat(*center)) if any(center) else patch.x
     R = motion.R
     T = R @ patch.T
     return Touch(

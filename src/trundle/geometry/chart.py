@@ -81,7 +81,7 @@ class Chart(ABC):
         u = ca.SX.sym("u", self.d - 1)
         x = self.point(u)
         parts = curve_patch(x, u, self.side) if self.d == 2 else surface_patch(x, u, self.side)
-        return ca.Function("patch", [u], list(parts))
+        return ca.Function("patch", [u], list(parts), {"allow_free": True})
 
 
 def curve_patch(x: ca.SX, u: ca.SX, side: int) -> tuple[ca.SX, ...]:

@@ -57,7 +57,7 @@ class Level(ABC):
     def _value_and_gradient(self) -> ca.Function:
         x = ca.SX.sym("x", self.d)
         f = self.level(x)
-        return ca.Function("value_and_gradient", [x], [f, ca.gradient(f, x)])
+        return ca.Function("value_and_gradient", [x], [f, ca.gradient(f, x)], {"allow_free": True})
 
     @cached_property
     def _derivatives(self) -> ca.Function:
@@ -66,7 +66,7 @@ class Level(ABC):
         norm = ca.sqrt(dot(gradient, gradient))
         n = gradient / norm
         T = tangents(n)
-        return ca.Function("level_derivatives", [x], [n, T, T.T @ hessian @ T / norm])
+        return ca.Function("level_derivatives", [x], [n, T, T.T @ hessian @ T / norm], {"allow_free": True})
 
 
 @dataclass(frozen=True)

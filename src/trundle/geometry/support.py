@@ -55,7 +55,7 @@ class Support(SupportLike):
     def _derivatives(self) -> ca.Function:
         u = ca.SX.sym("u", self.d)
         hessian, gradient = ca.hessian(self.support(u), u)
-        return ca.Function("support_derivatives", [u], [gradient, hessian])
+        return ca.Function("support_derivatives", [u], [gradient, hessian], {"allow_free": True})
 
 
 @dataclass(frozen=True)
@@ -120,4 +120,4 @@ class EllipsoidSupport(SupportLike):
         return x, radii
 
     def _squares(self) -> ca.SX:
-        return ca.SX(ca.DM([a * a for a in self.semi_axes]))
+        return ca.SX(ca.vertcat(*(a * a for a in self.semi_axes)))

@@ -6,6 +6,7 @@ from trundle.models.centroidal.forecast import AxisChange, Forecast, Held, MassC
 from trundle.models.feet import Foot
 from trundle.models.linear.equilibrium import Equilibrium, equilibrium
 from trundle.models.linear.linearize import LinearModel, linearize
+from trundle.models.numbers.changed import parameters_of, with_parameters
 from trundle.models.rigid_body import Coast, Ground, Hand, HandMotion, RigidBody, SampledMotion, SinusoidMotion
 from trundle.models.robot import Robot
 from trundle.models.robots.avatar import build_avatar
@@ -88,8 +89,10 @@ __all__ = [
     "load_humanoid",
     "load_urdf",
     "lock_joints",
+    "parameters_of",
     "robot_from_urdf",
     "surface_of",
+    "with_parameters",
 ]
 
 guard(__name__)

@@ -6,8 +6,20 @@ from trundle.simulate.many.many import simulate_many
 from trundle.simulate.many.result import Runs
 from trundle.simulate.restart import start_at
 from trundle.simulate.run import simulate
+from trundle.simulate.sensitivity.forward import Sensitivities, sensitivities
 from trundle.simulate.wrappers import Delayed, FunctionPolicy, Noisy
 
-__all__ = ["Delayed", "FunctionPolicy", "LinearFeedback", "Noisy", "Runs", "simulate", "simulate_many", "start_at"]
+__all__ = [
+    "Delayed",
+    "FunctionPolicy",
+    "LinearFeedback",
+    "Noisy",
+    "Runs",
+    "Sensitivities",
+    "sensitivities",
+    "simulate",
+    "simulate_many",
+    "start_at",
+]
 
 guard(__name__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 
 import casadi as ca
@@ -45,8 +46,8 @@ IGNORED = {"on_slip": ("friction", "torsion"), "on_separation": ("normal_force",
 class CompiledMode:
     """Compiled equations of one mode.
 
-    Parameters p of its functions: inputs (parameters of the motions, or the held input under a policy),
-    then for each contact the direction (d,) of the slip while it is zero, then for each contact the sign
+    Parameters p of its functions: inputs (parameters of the motions, or the held input under a policy), free numbers
+    of the system, then for each contact the direction (d,) of the slip while it is zero, then for each contact the sign
     of its roundness.
 
     Attributes
@@ -57,17 +58,25 @@ class CompiledMode:
 
     def __init__(self, system: ContactSystem, mode: Mode, held: bool, method: Method) -> None:
         self.system, self.mode, self.held, self.method = system, mode, held, method
-        self.model: TreeModel = system.model(mode.atlas)
+        self.model: TreeModel = system.expressions(mode.atlas)
         self._t = ca.SX.sym("t")
         inputs, self._u = self._inputs(held)
         self.input_count = inputs.shape[0]
         n, d = len(mode.laws), self.model.d
         onsets, signs = ca.SX.sym("onset", d, n), ca.SX.sym("sign", n)
-        self._kept = ca.vertcat(ca.vec(onsets), signs)
+        numbers = ca.SX(0, 1) if system.free is None else system.free.symbols
+        self._kept = ca.vertcat(numbers, ca.vec(onsets), signs)
         self._p = ca.vertcat(inputs, self._kept)
         self._signs = signs
         self._laws = [self._law(name, onsets[:, i]) for i, name in enumerate(mode.laws)]
         self._outputs: dict[bool, tuple[ca.Function, tuple[str, ...], list[int]]] = {}
+
+    def on(self, system: ContactSystem) -> CompiledMode:
+        """Return the same mode of the system with other free numbers; what is compiled is shared."""
+        _ = self.integrator, self.watched
+        other = copy(self)
+        other.system = system
+        return other
 
     # What follows is made when it is asked for: a mode that only lasts an instant needs little of it.
 
@@ -311,7 +320,8 @@ class CompiledMode:
         """Return p from the inputs, the onset directions (n, d) (default zero) and signs (n,) (default 1)."""
         n = len(self.mode.laws)
         directions = np.zeros((n, self.model.d)) if onsets is None else onsets
-        return np.concatenate([inputs, directions.ravel(), np.ones(n) if signs is None else np.asarray(signs)])
+        numbers = np.zeros(0) if self.system.free is None else self.system.free.values
+        return np.concatenate([inputs, numbers, directions.ravel(), np.ones(n) if signs is None else np.asarray(signs)])
 
     def margin_values(self, t: float, x: FloatArray, p: FloatArray) -> dict[str, float]:
         """Return all margins at one state."""
@@ -379,7 +389,7 @@ def projected(phase: CompiledMode, t: float, x: FloatArray, p: FloatArray) -> Fl
     projection = phase.integrator.system.projection
     if projection is None:
         laws = [LAWS[name] for name in phase.mode.laws]
-        model = phase.model
+        model = phase.system.model(phase.mode.atlas)
         expression = model.projected(laws)
         projection = ca.Function("projection", [ca.SX.sym("t"), model.x, model.u], [expression])
         p = np.zeros(model.u.shape[0])

@@ -141,7 +141,7 @@ def _walls(model: TreeModel, dynamics: Dynamics, i: int, force: ca.SX, along: ca
     """Return (a, b) of what is not negative in the cone of a contact in the plane, a + b c, for `force` + c `along`."""
     k, mu = dynamics.kin[i], model.constraints[i].friction.mu
     rows = [k.n]
-    if not np.isinf(mu):
+    if mu != np.inf:
         rows = [mu * k.n + k.T, mu * k.n - k.T]
     return [(dot(row, force), dot(row, along)) for row in rows]
 

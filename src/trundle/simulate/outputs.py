@@ -68,7 +68,7 @@ def _energy(model: TreeModel, seen: dict[int, Motion]) -> ca.SX:
     total = ca.SX(1, 1)
     for body in model.bodies:
         motion = seen.get(id(body.motion), body.motion)
-        r = motion.R @ ca.SX(ca.DM(body.com)) if any(body.com) else ca.SX(model.d, 1)
+        r = motion.R @ ca.SX(ca.vertcat(*body.com)) if any(body.com) else ca.SX(model.d, 1)
         v = motion.v + lever(r) @ motion.w
         w_body = motion.w if model.d == 2 else motion.R.T @ motion.w
         inertia = body.inertia * ca.SX.eye(model.k) if isinstance(body.inertia, float) else ca.SX(body.inertia)

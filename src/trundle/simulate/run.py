@@ -84,7 +84,7 @@ def simulate(
     system = model if isinstance(model, ContactSystem) else model.system
     runner = Runner(system, chosen, policy, _with_kicks(duration, output_step, kicks), progress)
     runner.kicks = dict(kicks or {})
-    return _recorded(runner, first_of(system, initial), duration)
+    return recorded(runner, first_of(system, initial), duration)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +125,7 @@ def first_of(system: ContactSystem, initial: Start) -> HybridState:
     return HybridState(0.0, x, mode, np.zeros((len(mode.laws), system.d)))
 
 
-def _recorded(runner: Runner, first: HybridState, duration: float) -> Trajectory:
+def recorded(runner: Runner, first: HybridState, duration: float) -> Trajectory:
     """Run and record, with the wall time of each; the first mode is compiled before the clock of the run starts."""
     begin = clock.perf_counter()
     _ = runner.phase(first.mode).integrator

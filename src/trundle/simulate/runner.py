@@ -22,8 +22,9 @@ from trundle.simulate.events.chart_transition import has_neighbour
 from trundle.simulate.events.states import round_on_both_sides
 from trundle.simulate.events.transitions import INDETERMINATE, Following, Undecided
 from trundle.simulate.mode import Method, Mode
+from trundle.simulate.phases import phase_of
 from trundle.simulate.record import Log, Segment
-from trundle.simulate.record.log import Transition
+from trundle.simulate.record.log import Leg, Transition
 from trundle.simulate.stepping import LEAST, STEPPING, Stepping
 from trundle.status import Status
 
@@ -54,7 +55,7 @@ class Runner:
     """One run: phases, inputs and the loop over events.
 
     ``until`` (of the modes before and after a transition) ends it early; ``kicks``, by time (s), which has to be a
-    sample, return the state to go on from.
+    sample, return the state to go on from; ``legs``, where it is a list, gathers what was integrated.
     """
 
     def __init__(
@@ -75,14 +76,13 @@ class Runner:
         self.stepping = Stepping(self)
         self.until: Callable[[Mode, Mode], bool] | None = None
         self.kicks: dict[float, Callable[[FloatArray], FloatArray]] = {}
+        self.legs: list[Leg] | None = None
         self._held: FloatArray | None = None
         self._tick: int | None = None
 
     def phase(self, mode: Mode) -> CompiledMode:
         """Return the compiled phase of a mode; it lives as long as the system."""
-        held = self.policy is not None
-        key = ("phase", mode, held, self.method.name, self.method.stabilization, self.method.end_speed)
-        return self.system.kept(key, interrupts.opened()(lambda: CompiledMode(self.system, mode, held, self.method)))
+        return phase_of(self.system, mode, self.policy is not None, self.method)
 
     def inputs(self, t: float) -> tuple[FloatArray, float]:
         """Return the input parameters valid at `t` and the time until which they are."""
@@ -238,6 +238,8 @@ class Runner:
             if not (end is not None and not lasted and self.log.segments):
                 self._keep(phase, done, p, ended=end is not None)
             self.log.count(phase, done, lasted=end is None or lasted)
+            if self.legs is not None:
+                self.legs.append(Leg(phase, now, p, done, end))
             if done.status is not Status.SUCCESS:
                 return self._failed(now, done, phase)
             if watch.full and watch.overlaps(np.vstack([seen[1], done.x_end[None]])) is not None:

@@ -19,7 +19,7 @@ _BELT = 2.0
 def function(name: str, size: int, expression: Expression) -> ca.Function:
     """Return the CasADi function (size,) -> expression, in SX."""
     argument = ca.SX.sym("a", size)
-    return ca.Function(name, [argument], [ca.SX(expression(argument))])
+    return ca.Function(name, [argument], [ca.SX(expression(argument))], {"allow_free": True})
 
 
 def chart(

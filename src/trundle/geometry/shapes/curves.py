@@ -57,7 +57,7 @@ class Line(Checked, Shape):
 
     def bundle(self) -> Representations:
         """Return chart u = x, level set, signed distance and height."""
-        steep = math.hypot(1.0, self.slope)
+        steep = ca.hypot(1.0, self.slope)
         flat = self.slope == 0.0 and self.offset == 0.0
 
         def distance(x: ca.SX) -> ca.SX:
@@ -234,7 +234,7 @@ class Arc(Checked, Shape):
 
     def bundle(self) -> Representations:
         """Return chart by the angle from the vertical (to +x), level set, signed distance and height."""
-        r, c = self.radius, ca.SX(ca.DM(list(self.center)))
+        r, c = self.radius, ca.SX(ca.vertcat(*self.center))
         out = 1 if self.side == "outside" else -1
         half = Range(-math.pi / 2, math.pi / 2)
         return Representations(

@@ -35,7 +35,7 @@ def polar_chart(semi_axes: tuple[float, float, float], side: int = 1) -> Chart:
 def ellipsoid_level(semi_axes: tuple[float, float, float], sign: int) -> build.Expression:
     """Return x -> sign (x'Ax - 1) scaled to m, A = diag(1 / a_i^2)."""
     scale = sign * min(semi_axes) / 2
-    A = ca.SX(ca.DM([1 / a**2 for a in semi_axes]))
+    A = ca.SX(ca.vertcat(*(1 / a**2 for a in semi_axes)))
     return lambda x: scale * (ca.dot(A * x, x) - 1)
 
 

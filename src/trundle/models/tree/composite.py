@@ -9,6 +9,7 @@ import casadi as ca
 from trundle.checks import FloatArray
 from trundle.contact.motion import Motion
 from trundle.numerics.space import cross
+from trundle.numerics.symbol import Symbol
 
 
 @dataclass(frozen=True)
@@ -84,9 +85,9 @@ def _composites(branches: tuple[Branch, ...], origin: ca.SX) -> tuple[list[float
             seconds.append(ca.SX(3, 3))
             continue
         R = branch.motion.R
-        r = (branch.motion.p - origin) + (R @ ca.SX(ca.DM(branch.com)) if any(branch.com) else 0)
-        round_body = isinstance(branch.inertia, float)
-        own = branch.inertia * ca.SX.eye(3) if round_body else R @ ca.SX(ca.DM(branch.inertia)) @ R.T
+        r = (branch.motion.p - origin) + (R @ ca.SX(ca.vertcat(*branch.com)) if any(branch.com) else 0)
+        round_body = isinstance(branch.inertia, float | Symbol)
+        own = branch.inertia * ca.SX.eye(3) if round_body else R @ ca.SX(branch.inertia) @ R.T
         firsts.append(branch.mass * r)
         shifted = own + branch.mass * (ca.dot(r, r) * ca.SX.eye(3) - r @ r.T)
         seconds.append(ca.triu2symm(ca.triu(ca.densify(shifted))))

@@ -213,7 +213,7 @@ class BodySpec:
     def site(self, parent: Motion, nv: int, column: int) -> Site:
         """Return where the joint acts."""
         orientation = None if self.orientation is None else ca.SX(ca.sparsify(ca.DM(self.orientation)))
-        return Site(parent, ca.SX(ca.DM(self.at)) if self.at else ca.SX(self.joint.d, 1), orientation, nv, column)
+        return Site(parent, ca.SX(ca.vertcat(*self.at)) if self.at else ca.SX(self.joint.d, 1), orientation, nv, column)
 
 
 def _direction(axis: tuple[float, ...], size: int) -> tuple[float, ...]:

@@ -63,6 +63,8 @@ class TreeModel(Multibody):
         Resolving axes to world axes.
     columns : dict of name -> int
         First column of nu of every free or jointed body.
+    given : tuple
+        What the model was made from, but for its dimension.
     powered : bool
         Whether external forces may give energy: one without a potential, or one that depends on time.
     """
@@ -80,6 +82,7 @@ class TreeModel(Multibody):
     ) -> None:
         self.d = d
         self.k = angular_size(d)
+        self.given = gravity, resolve, tuple(bodies), tuple(contacts), forces, origins, loops
         self.specs, self.pins = tuple(bodies), tuple(loops)
         self._contact_specs = tuple(contacts)
         self._resolve = resolve
@@ -94,7 +97,7 @@ class TreeModel(Multibody):
         self._sites: dict[str, Site] = {}
         self.to_world = ca.SX.eye(self.d)
         self._make_motions()
-        self.gravity = self.to_world.T @ ca.SX(ca.DM(list(gravity)))
+        self.gravity = self.to_world.T @ ca.SX(ca.vertcat(*gravity))
         self.bodies = tuple(
             Body(s.name, self.motions[s.name], s.mass, s.inertia, s.com) for s in self.specs if s.mass > 0
         )

@@ -18,10 +18,13 @@ from trundle.models.tree.constrained import corrections, solve
 from trundle.models.tree.loops import Loop
 from trundle.numerics.expressions import HoldsExpressions
 from trundle.numerics.space import angular_cross, angular_size, dot, lever
+from trundle.numerics.symbol import Symbol, value_of
 from trundle.threads import cached_property, made_once
 
 PROXIMAL = 1e-6
 """Size, in parts of 1/mass, of the term that makes the multipliers of redundant contacts unique."""
+
+_FREE = {"allow_free": True}  # functions of the state alone: numbers of the model may be symbols
 
 _INDEPENDENT = {2: 2, 3: 1}
 """So many contacts of different bodies are taken to be independent: more may depend on each other (three wheels)."""
@@ -179,7 +182,7 @@ class Multibody(HoldsExpressions, ABC):
             inertia = _resolved_inertia(body)
             M += body.mass * (at_com.Jv.T @ at_com.Jv) + at_com.Jw.T @ (inertia @ at_com.Jw)
             spin = inertia @ at_com.al
-            if not isinstance(body.inertia, float):
+            if not isinstance(body.inertia, float | Symbol):
                 spin = spin + angular_cross(at_com.w, inertia @ at_com.w)
             h += body.mass * (at_com.Jv.T @ (at_com.a - self.gravity)) + at_com.Jw.T @ spin
         return M, h if self.resistance is None else h + self.resistance
@@ -222,7 +225,7 @@ class Multibody(HoldsExpressions, ABC):
         for body, here, inertia in bodies:
             al, a = here.al + rates[at : at + k], here.a + rates[at + k : at + k + d]
             moment = inertia @ al
-            if not isinstance(body.inertia, float):
+            if not isinstance(body.inertia, float | Symbol):
                 moment = moment + angular_cross(here.w, inertia @ here.w)
             pushes += [moment, body.mass * (a - self.gravity)]
             at += k + d
@@ -344,17 +347,17 @@ class Multibody(HoldsExpressions, ABC):
             constraint.contact.restore(constraint.s + k.shift) if on else constraint.s
             for constraint, k, on in zip(self.constraints, terms.kin, touching, strict=True)
         ]
-        on_contacts = ca.Function("moved", [self.x], [self.moved(smallest(terms.position))])
+        on_contacts = ca.Function("moved", [self.x], [self.moved(smallest(terms.position))], _FREE)
         positioned = on_contacts(self.replaced(ca.vertcat(*aligned), self.nu))
         s, nu = ca.vertcat(*(j.s for j in self.constraints)), self.nu + smallest(terms.velocity)
-        return ca.Function("adjusted", [self.x, self.u], [self.replaced(s, nu)])(positioned, self.u)
+        return ca.Function("adjusted", [self.x, self.u], [self.replaced(s, nu)], _FREE)(positioned, self.u)
 
     def _proximal(self, mode: Sequence[Law]) -> float:
         """Contacts that may depend on each other need unique multipliers."""
         bodies = [constraint.carrier for constraint, law in zip(self.constraints, mode, strict=True) if law.touching]
         if not self.loops and len(set(bodies)) == len(bodies) <= _INDEPENDENT[self.d]:
             return 0.0
-        return PROXIMAL / sum(body.mass for body in self.bodies)
+        return PROXIMAL / sum(value_of(body.mass) for body in self.bodies)
 
 
 def _generalized(applied: ca.SX, k: Kinematics, JA: ca.SX, JB: ca.SX) -> ca.SX:
@@ -368,15 +371,15 @@ def _generalized(applied: ca.SX, k: Kinematics, JA: ca.SX, JB: ca.SX) -> ca.SX:
 
 
 def _at_com(body: Body) -> Motion:
-    return body.motion.at(ca.SX(ca.DM(body.com))) if any(body.com) else body.motion
+    return body.motion.at(ca.SX(ca.vertcat(*body.com))) if any(body.com) else body.motion
 
 
 def _resolved_inertia(body: Body) -> ca.SX:
-    if isinstance(body.inertia, float):
+    if isinstance(body.inertia, float | Symbol):
         return body.inertia * ca.SX.eye(body.motion.w.shape[0])
     if body.motion.w.shape[0] == 1:
-        return ca.SX(ca.DM(body.inertia))
-    return body.motion.R @ ca.SX(ca.DM(body.inertia)) @ body.motion.R.T
+        return ca.SX(body.inertia)
+    return body.motion.R @ ca.SX(body.inertia) @ body.motion.R.T
 
 
 def rates_of(kin: Sequence[Kinematics], mode: Sequence[Law]) -> ca.SX:

@@ -105,6 +105,30 @@ class ContactPair:
     stop: JointStop | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class Free:
+    """Numbers of a system that are parameters of what is compiled.
+
+    Attributes
+    ----------
+    names : tuple of str
+    symbols : (n,)
+        What stands for them in expressions.
+    values : (n,)
+    build : callable
+        Returns the `TreeModel` with the symbols for an atlas.
+    phases : dict
+        Compiled modes, shared by the systems with other values.
+    """
+
+    names: tuple[str, ...]
+    symbols: ca.SX
+    values: FloatArray
+    build: Callable[[Atlas], TreeModel]
+    models: dict[Atlas, TreeModel] = field(default_factory=dict)
+    phases: dict[Hashable, Any] = field(default_factory=dict)
+
+
 LOCKED = 1e-4
 """Relative curvature times body size under which a contact counts as locked: its point's speed grows without bound."""
 
@@ -140,6 +164,8 @@ class ContactSystem:
         Whether every body and joint is recorded by its name; otherwise the object or body of a pair alone.
     patches : tuple of tuple of int
         Contacts of one rigid body on a flat that land and let go together: corners of a sole, pieces of a shape.
+    free : Free or None
+        Numbers that what is compiled takes as parameters; a copy in another process has none.
     """
 
     view: str
@@ -151,6 +177,7 @@ class ContactSystem:
     physics: Mapping[str, Any]
     records_joints: bool = False
     patches: tuple[tuple[int, ...], ...] = ()
+    free: Free | None = None
 
     def __post_init__(self) -> None:
         for name in ("motions", "physics"):
@@ -162,7 +189,7 @@ class ContactSystem:
     def __getstate__(self) -> dict[str, object]:
         """Leave out models and compiled functions, which are built again where they are needed."""
         read_only = {"motions": dict(self.motions), "physics": dict(self.physics)}
-        return without_caches(self) | read_only | {"_models": {}, "_kept": {}}
+        return without_caches(self) | read_only | {"_models": {}, "_kept": {}, "free": None}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         vars(self).update(state)
@@ -172,6 +199,11 @@ class ContactSystem:
         """Return the model on the charts `atlas` (default: the first chart of every shape)."""
         key = atlas or self.first_atlas
         return made_once(self._models, key, lambda: self.build(key))
+
+    def expressions(self, atlas: Atlas) -> TreeModel:
+        """Return the model on the charts `atlas` with the symbols of the free numbers."""
+        free = self.free
+        return self.model(atlas) if free is None else made_once(free.models, atlas, lambda: free.build(atlas))
 
     def kept(self, key: Hashable, build: Callable[[], Built]) -> Built:
         """Return ``build()``, made once for each `key`: compiled functions live as long as the system."""

@@ -8,9 +8,11 @@ from typing import NotRequired, TypedDict
 import numpy as np
 
 from trundle.checks import FloatArray
+from trundle.errors import InputError
 from trundle.numerics.ode.ode import Integration
 from trundle.records.policy import TimedPolicy
 from trundle.simulate.compiled_mode import CompiledMode
+from trundle.simulate.events.transitions import Event, HybridState
 
 Columns = dict[str, np.ndarray]
 """Quantities (n, ...) of a run by name."""
@@ -40,6 +42,24 @@ class Segment:
             return out
         names = [f"{constraint.name}.force" for constraint in self.phase.model.constraints]
         return out | {name: self.forces[:, i] for i, name in enumerate(names) if name in out}
+
+
+@dataclass(frozen=True)
+class Leg:
+    """What was integrated in one go: from `begin` under the parameters `p` (n_p,) to what ended it, if anything did."""
+
+    phase: CompiledMode
+    begin: HybridState
+    p: FloatArray
+    done: Integration
+    end: Event | None
+
+    @property
+    def event(self) -> Event:
+        """The event that ended it."""
+        if self.end is None:
+            raise InputError("leg", self.done.t_end, "one that an event has ended")
+        return self.end
 
 
 @dataclass

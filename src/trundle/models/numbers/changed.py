@@ -1,0 +1,182 @@
+"""The same model with other numbers, and models whose numbers are free: compiled once for all their values."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import FloatArray, array, choice, non_negative, number, positive
+from trundle.contact.choice import make_contact
+from trundle.errors import InputError
+from trundle.geometry.shape import Shape
+from trundle.models.numbers.places import Place, places, with_number
+from trundle.models.rolling_pair import RollingPair
+from trundle.models.rolling_tree import RollingTree
+from trundle.models.tree.model import ContactSpec, TreeModel
+from trundle.models.tree.system import Atlas, ContactPair, ContactSystem, Free
+from trundle.numerics.symbol import Symbol
+
+Model = RollingPair | RollingTree | ContactSystem
+Numbers = Mapping[str, float | Symbol]
+
+
+def system_of(model: Model) -> ContactSystem:
+    """Return what a simulation needs to know of a model."""
+    return model if isinstance(model, ContactSystem) else model.system
+
+
+def parameters_of(model: Model) -> dict[str, float]:
+    """Return the numbers of a model by name, SI units: what derivatives are taken by and data may tell.
+
+    ``<body>.mass``, ``.inertia`` (of a body that differs about its axes ``[0]``, ``[1]``, ``[2]``), of a jointed one
+    ``.center_of_mass[i]``, ``.damping``, ``.dry_friction``, ``.stiffness`` and ``.rest``; ``<contact>.friction``,
+    ``.restitution`` and the other coefficients of `Friction`; ``friction``, of all contacts where they have one;
+    sizes of shapes by their fields, ``object.radius``, ``terrain.amplitude``; ``gravity[i]``, m/s2.
+
+    Examples
+    --------
+    >>> pair = tr.RollingPair(tr.RigidBody(tr.Circle(0.1), mass=0.5), tr.Ground(tr.Line()))
+    >>> numbers = tr.parameters_of(pair)
+    >>> numbers["body.mass"], numbers["body.radius"], numbers["contact.friction"]
+    (0.5, 0.1, 1.0)
+    """
+    return {name: place.value for name, place in places(system_of(model)).items()}
+
+
+def with_parameters(model: Model, values: Mapping[str, float]) -> ContactSystem:
+    """Return the same model with other numbers, and these alone: the inertia stays where a mass or a size changes.
+
+    Parameters
+    ----------
+    model : RollingPair, RollingTree or ContactSystem
+    values : mapping
+        By the names of `parameters_of`.
+
+    Raises
+    ------
+    InputError
+        If there is no such number, or it is out of range.
+
+    Examples
+    --------
+    >>> pair = tr.RollingPair(tr.RigidBody(tr.Circle(0.1), mass=0.5), tr.Ground(tr.Line(slope=-0.1)))
+    >>> heavy = tr.with_parameters(pair, {"body.mass": 1.0})  # kg; of the same moment of inertia: it rolls faster
+    >>> runs = [tr.simulate(one, pair.place(), duration=1.0) for one in (pair, heavy)]
+    >>> [round(float(run["body_position"][-1, 0, 0]), 3) for run in runs]
+    [0.321, 0.386]
+    """
+    return changed(system_of(model), {name: number(name, value) for name, value in values.items()})
+
+
+def changed(system: ContactSystem, values: Mapping[str, float]) -> ContactSystem:
+    """Return the system with other numbers."""
+    known = places(system)
+    found = {name: (known[choice("parameters", name, known)], value) for name, value in values.items()}
+    for name, (place, value) in found.items():
+        _check(name, place, value)
+    try:
+        pairs = _contact_pairs(system, found.values())
+        model = _built(system, found, pairs, system.first_atlas)
+    except InputError as error:
+        name = next((name for name, (place, _) in found.items() if error.key in place.path), error.key)
+        raise InputError(name, error.value, error.allowed) from error
+    physics = dict(system.physics)
+    physics["mass"] = float(sum(body.mass for body in model.bodies))
+    physics["gravity"] = tuple(float(g) for g in model.given[0])
+    build = partial(_built, system, found, pairs)
+    return dataclasses.replace(system, build=build, contact_pairs=pairs, physics=physics, free=None)
+
+
+def _check(name: str, place: Place, value: float) -> None:
+    """Check a number of a body; those of contacts and shapes are checked where these are made."""
+    if place.kind == "body" and place.path[0] in ("mass", "inertia"):
+        positive(name, value)
+    elif place.kind == "body" and place.path[0] in ("damping", "dry_friction", "stiffness"):
+        non_negative(name, value)
+
+
+def freed(system: ContactSystem, names: Sequence[str]) -> ContactSystem:
+    """Return the system with the numbers of these names as parameters of what is compiled."""
+    if isinstance(names, str):
+        raise InputError("parameters", names, "a list of names")
+    known = places(system)
+    chosen = [choice("parameters", name, known) for name in names]
+    if len(set(chosen)) < len(chosen):
+        raise InputError("parameters", list(names), "names, each once")
+
+    def build() -> ContactSystem:
+        symbols = {name: Symbol(name, known[name].value) for name in chosen}
+        found = {name: (known[name], symbol) for name, symbol in symbols.items()}
+        pairs = system.contact_pairs
+        try:
+            pairs = _contact_pairs(system, found.values())
+            _ = _built(system, found, pairs, system.first_atlas).terms(system.start_laws)
+        except (NotImplementedError, RuntimeError, TypeError, ValueError) as error:
+            names = [name for name in chosen if known[name].kind == "shape"]
+            raise InputError("parameters", names, f"sizes of shapes that expressions can hold ({error})") from error
+        free = Free(
+            tuple(chosen),
+            ca.vertcat(*symbols.values()),
+            np.array([known[name].value for name in chosen]),
+            partial(_built, system, found, pairs),
+        )
+        return dataclasses.replace(system, free=free)
+
+    return system.kept(("freed", *chosen), build) if chosen else system
+
+
+def at_values(system: ContactSystem, values: FloatArray) -> ContactSystem:
+    """Return the system at other values of its free numbers; what is compiled is shared."""
+    if (free := system.free) is None:
+        return system
+    numbers = array("values", values, (len(free.names),))
+    other = changed(system, dict(zip(free.names, numbers.tolist(), strict=True)))
+    return dataclasses.replace(other, free=dataclasses.replace(free, values=numbers))
+
+
+Found = Mapping[str, tuple[Place, float | Symbol]]
+
+
+def _contact_pairs(system: ContactSystem, found: object) -> tuple[ContactPair, ...]:
+    """Return the contacts with other shapes and restitution; a shape of several contacts stays one."""
+    shapes: dict[int, Shape] = {}
+    pairs = list(system.contact_pairs)
+    for place, value in found:  # type: ignore[attr-defined]
+        if place.kind == "shape":
+            shape = next(s for m in pairs for s in (m.shape_A, m.shape_B) if id(s) == place.which[0])
+            shapes[id(shape)] = with_number(shapes.get(id(shape), shape), place.path, value)
+        for i in place.which if place.kind == "restitution" else ():
+            pairs[i] = dataclasses.replace(pairs[i], restitution=with_number(pairs[i].restitution, place.path, value))
+    return tuple(
+        dataclasses.replace(
+            m, shape_A=shapes.get(id(m.shape_A), m.shape_A), shape_B=shapes.get(id(m.shape_B), m.shape_B)
+        )
+        for m in pairs
+    )
+
+
+def _built(system: ContactSystem, found: Found, pairs: Sequence[ContactPair], atlas: Atlas) -> TreeModel:
+    """Return the equations of motion with other numbers on the charts `atlas`."""
+    gravity, resolve, bodies, contacts, *more = system.build(atlas).given
+    specs, joined = list(bodies), list(contacts)
+    for place, value in found.values():
+        for i in place.which if place.kind == "body" else ():
+            specs[i] = with_number(specs[i], place.path, value)
+        for i in place.which if place.kind == "contact" else ():
+            joined[i] = dataclasses.replace(joined[i], friction=with_number(joined[i].friction, place.path, value))
+        if place.kind == "gravity":
+            gravity = with_number(tuple(gravity), place.path, value)
+    for i, pair in enumerate(pairs):
+        before = system.contact_pairs[i]
+        if pair.shape_A is not before.shape_A or pair.shape_B is not before.shape_B:
+            joined[i] = _with_shapes(joined[i], pair, atlas[i])
+    return TreeModel(system.d, gravity, resolve, specs, joined, *more)
+
+
+def _with_shapes(spec: ContactSpec, pair: ContactPair, charts: tuple[int, int]) -> ContactSpec:
+    contact = make_contact(pair.shape_A, pair.shape_B, pair.form, pair.center_A, charts, pair.piece)
+    return dataclasses.replace(spec, contact=contact)

@@ -1,0 +1,130 @@
+"""Trace: a run with what it integrated, and what its derivatives are taken by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trundle.checks import FloatArray, instance
+from trundle.errors import InputError, SimulationError
+from trundle.models.linear.coordinates import components, independent
+from trundle.models.linear.linearize import Point
+from trundle.models.numbers.changed import Model, freed, system_of
+from trundle.models.tree.system import ContactSystem, Start
+from trundle.records import Trajectory
+from trundle.simulate.many.feedback import LinearFeedback
+from trundle.simulate.record.log import Leg
+from trundle.simulate.run import checked_duration, chosen_method, first_of, recorded, sample_times
+from trundle.simulate.runner import Runner
+from trundle.simulate.stepping import STEPPING
+from trundle.status import Status
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """A run, its runner and what was integrated."""
+
+    runner: Runner
+    run: Trajectory
+    legs: tuple[Leg, ...]
+    start: Start
+
+    @property
+    def system(self) -> ContactSystem:
+        """The system, with the numbers that derivatives are taken by free."""
+        return self.runner.system
+
+    @property
+    def values(self) -> FloatArray:
+        """The free numbers (n,)."""
+        return np.zeros(0) if self.system.free is None else self.system.free.values
+
+
+def traced(
+    model: Model,
+    start: Start,
+    duration: float,
+    parameters: Sequence[str],
+    policy: LinearFeedback | None,
+    output_step: float | None,
+    relative_tolerance: float,
+) -> Trace:
+    """Return the run from a start with the numbers of these names free.
+
+    Raises
+    ------
+    SimulationError
+        If the run fails, or goes on in time steps where events end.
+    """
+    instance("start", start, Start, "a Start, what model.place(...) returns")
+    if policy is not None and not isinstance(policy, LinearFeedback):
+        raise InputError("policy", policy, "a LinearFeedback: a policy whose derivative is known")
+    duration = checked_duration(duration)
+    times = sample_times(duration, duration if output_step is None else output_step)
+    method = chosen_method(duration, relative_tolerance, None, None, "projection")
+    runner = Runner(freed(system_of(model), parameters), method, policy, times, None)
+    runner.legs = []
+    run = recorded(runner, first_of(runner.system, start), duration)
+    stepped = [one["time"] for one in runner.log.transitions if one["to"] == STEPPING]
+    if stepped:
+        raise SimulationError(
+            f"at {stepped[0]:.6g} s the run goes on in time steps, which have no derivative", Status.SECOND_CONTACT
+        )
+    if not runner.legs:
+        raise SimulationError("the run ended at its start", run.status)
+    return Trace(runner, run, tuple(runner.legs), start)
+
+
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """What derivatives are taken by, a column each: coordinates of the start, parameters, then inputs by period.
+
+    Attributes
+    ----------
+    names : tuple of str
+    start : (n_x, m)
+        Change of the start's state.
+    numbers : (n, m)
+        Change of the free numbers.
+    table : (rows, n_u, m)
+        Change of the policy's inputs.
+    """
+
+    names: tuple[str, ...]
+    start: FloatArray
+    numbers: FloatArray
+    table: FloatArray
+
+
+def directions(trace: Trace, initial: bool | Sequence[str], inputs: bool) -> Directions:
+    """Return the directions of a trace: independent coordinates of its start, its free numbers, its policy's inputs."""
+    system, begin = trace.system, trace.legs[0].begin
+    model = system.model(begin.mode.atlas)
+    free, policy = system.free, trace.runner.policy
+    names: list[str] = []
+    X = np.zeros((len(begin.x), 0))
+    if initial:
+        at = Start(begin.x, begin.mode.atlas, begin.mode.laws)
+        N = np.asarray(Point.of(system, at).kept(begin.x, np.zeros(model.u.shape[0]))[1])
+        found, _, X = independent(model, begin.x, N, () if initial is True else initial)
+        kept = [i for i, name in enumerate(found) if initial is True or name in initial]
+        names, X = [found[i] for i in kept], X[:, kept]
+    names += [] if free is None else free.names
+    table = np.zeros((0, model.u.shape[0]))
+    if inputs:
+        if not isinstance(policy, LinearFeedback):
+            raise InputError("inputs", inputs, "False without a policy, whose inputs they are")
+        table = np.asarray(policy.inputs)
+        labels = components(model.input_layout)
+        names += [f"{label} at {k * policy.period:g} s" for k in range(len(table)) for label in labels]
+    m, n = len(names), len(trace.values)
+    if not m:
+        raise InputError("parameters", (), "at least one parameter, initial coordinate or input")
+    first, size = X.shape[1], table.size
+    start, numbers = np.zeros((len(begin.x), m)), np.zeros((n, m))
+    start[:, :first], numbers[:, first : first + n] = X, np.eye(n)
+    changes = np.zeros((*table.shape, m))
+    changes[..., m - size :] = np.eye(size).reshape(*table.shape, size)
+    return Directions(tuple(names), start, numbers, changes)

@@ -21,15 +21,15 @@ class Support:
     name : str
     stances : mapping of contact to mode
         The foot that has stood longer first. A contact is a foot's side, or <side>_toe.
-    landing : str
-        The contact that touches down when the phase begins; empty: none.
+    landing : tuple of str
+        The contacts that touch down when the phase begins.
     swing : (begin, end), optional
         Shares of single support between which the phase is taken to last; None of double support.
     """
 
     name: str
     stances: dict[str, str]
-    landing: str = ""
+    landing: tuple[str, ...] = ()
     swing: tuple[float, float] | None = None
 
     def lifted(self, contacts: Iterable[str]) -> list[str]:
@@ -61,10 +61,10 @@ def supports(gait: Gait, sole: Sole, toes: bool) -> tuple[Support, ...]:
     behind = f"left_{TOE}" if toes else "left"
     step = (
         Support("single left", {"left": first}, swing=(0.0, 1.0)),
-        Support("double left", {behind: trailing, "right": leading}, "right"),
+        Support("double left", {behind: trailing, "right": leading}, ("right",)),
     )
     if toes:
-        both = Support("single left", {"left": first, behind: first}, behind, (0.0, 0.6))
+        both = Support("single left", {"left": first, behind: first}, (behind,), (0.0, 0.6))
         step = (both, Support("toe left", {behind: first}, swing=(0.6, 1.0)), step[1])
     return step if gait.periodicity == "mirrored" else (*step, *(swapped(support) for support in step))
 
@@ -73,4 +73,4 @@ def swapped(support: Support) -> Support:
     """Return the same phase of the other side."""
     stances = {other(contact): mode for contact, mode in support.stances.items()}
     name = " ".join(other(word) for word in support.name.split())
-    return Support(name, stances, other(support.landing) if support.landing else "", support.swing)
+    return Support(name, stances, tuple(map(other, support.landing)), support.swing)

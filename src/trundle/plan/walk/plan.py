@@ -11,7 +11,6 @@ import numpy as np
 
 from trundle.checks import FloatArray, array, integer
 from trundle.errors import InputError
-from trundle.models.robots.avatar_feet import TOE
 from trundle.records.sealed import load_arrays, reading, save_arrays, typed
 from trundle.status import Status
 
@@ -37,7 +36,8 @@ class WalkPlan:
     torque : (N, n - 6) N m
         Of the joints' motors; `springs` come on top.
     force, moment, point : (N, C, 3) N, N m, m
-        On the left and the right foot (C = 2; of feet with toes C = 4, those between them), world, at the middle of
+        On the left and the right foot (C = 2; of feet with toes C = 4, those between them; of a robot, as
+        ``settings["contacts"]`` names them), world, at the middle of
         the interval: the force at ``point`` and the moment about it (zero of a rolling sole).
     standing : (N, C) bool
         Whether the left, the right foot stands.
@@ -88,6 +88,14 @@ class WalkPlan:
         stiffness, damping = np.array(self.settings.get("springs", np.zeros((2, len(self.joints)))))
         q, nu = ((nodes[1:, 6:] + nodes[:-1, 6:]) / 2 for nodes in (self.q, self.nu))
         return -stiffness * q - damping * nu
+
+    @property
+    def images(self) -> tuple[dict[str, str], list[int]]:
+        """Names of feet that the mirror image swaps, and the number of the contact that each one becomes."""
+        swap = self.settings.get("image", {"left": "right", "right": "left"})
+        names: list[str] = self.settings.get("contacts", [])
+        reversed_order = list(range(self.standing.shape[1]))[::-1]
+        return swap, [names.index(swap[name]) for name in names] or reversed_order
 
     @property
     def duration(self) -> float:
@@ -164,7 +172,7 @@ def _checked(data: Mapping[str, FloatArray], phases: tuple[str, ...], joints: tu
     for key, names in (("phases", phases), ("joints", joints)):
         if not all(isinstance(name, str) for name in names):
             raise InputError(key, names, "texts")
-    N, n, C = len(data["times"]) - 1, len(joints) + 6, 4 if f"left_{TOE}" in joints else 2
+    N, n, C = len(data["times"]) - 1, len(joints) + 6, np.shape(data["standing"])[-1]
     shapes: dict[str, tuple[int | None, ...]] = dict.fromkeys(("force", "moment", "point"), (N, C, 3))
     shapes |= {"times": (N + 1,), "q": (N + 1, n), "nu": (N + 1, n), "acceleration": (N, n), "torque": (N, n - 6)}
     shapes |= {"standing": (N, C), "phase": (N,), "mirror": (n, n), "gravity": (3,), "z": (None,), "dual": (None,)}
@@ -211,16 +219,16 @@ def repeat(plan: WalkPlan, steps: int) -> WalkPlan:
 def _mirrored(plan: WalkPlan, M: FloatArray) -> WalkPlan:
     n = len(M)
     flip = np.array([1.0, -1.0, 1.0])
-    swap = {"left": "right", "right": "left"}
+    swap, order = plan.images
     return replace(
         plan,
         q=plan.q @ M.T,
         nu=plan.nu @ M.T,
         acceleration=plan.acceleration @ M.T,
         torque=plan.torque @ M[6:n, 6:n].T,
-        force=plan.force[:, ::-1] * flip,
-        moment=plan.moment[:, ::-1] * -flip,
-        point=plan.point[:, ::-1] * flip,
-        standing=plan.standing[:, ::-1],
+        force=plan.force[:, order] * flip,
+        moment=plan.moment[:, order] * -flip,
+        point=plan.point[:, order] * flip,
+        standing=plan.standing[:, order],
         phases=tuple(" ".join(swap.get(word, word) for word in name.split()) for name in plan.phases),
     )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
 from trundle.checks import FloatArray
@@ -16,9 +16,10 @@ from trundle.errors import InputError
 from trundle.models.robots.avatar import Avatar, AvatarFoot
 from trundle.models.robots.body_shapes import avatar_scene
 from trundle.plan.walk.plan import WalkPlan, repeat
+from trundle.plan.walk.walking import AnySteps
 from trundle.problems.soles import FlatSole
 from trundle.problems.walking import Walking
-from trundle.records import ROBOT, Trajectory, make_dataset
+from trundle.records import ROBOT, SceneBody, Trajectory, make_dataset
 from trundle.status import Status
 
 _FRICTION_SLACK = 1e-6
@@ -33,17 +34,31 @@ def record_walk(walking: Walking, plan: WalkPlan, steps: int) -> Trajectory:
     """
     if "stretch" in plan.statistics:
         walking = Walking(walking.avatar.stretched(plan.stretch), replace(walking.gait, stretch=None))
+    scene = avatar_scene(walking.avatar, flat=isinstance(walking.sole, FlatSole))
+    links = {link.name: link.inertia for link in walking.avatar.robot.links}
+    coms = {body.name: inertia.com for body in scene if (inertia := links[body.name]) is not None}
+    return record_steps(walking, plan, steps, coms, walking.avatar.robot.base, scene, _metadata(walking, plan, steps))
+
+
+def record_steps(
+    walking: AnySteps,
+    plan: WalkPlan,
+    steps: int,
+    coms: Mapping[str, ArrayLike],
+    base: str,
+    scene: Sequence[SceneBody],
+    metadata: dict[str, Any],
+) -> Trajectory:
+    """Return the trajectory of `steps` periods of a plan; `coms` are centres of mass (3,), m, of the bodies in it."""
     whole = repeat(plan, steps)
     held = np.minimum(np.arange(len(whole.times)), len(whole.torque) - 1)
     turn = Rotation.from_euler("ZYX", whole.q[:, 3:6])
-    scene = avatar_scene(walking.avatar, flat=isinstance(walking.sole, FlatSole))
-    names = [body.name for body in scene]
-    found = [np.array(value).T for value in _kinematics(walking, names).map(len(whole.q))(whole.q.T, whole.nu.T)]
+    found = [np.array(value).T for value in _kinematics(walking, coms, base).map(len(whole.q))(whole.q.T, whole.nu.T)]
     com, com_velocity, base_velocity, base_omega, feet, energy, places, turns = found
     feet = feet.reshape(len(feet), len(walking.soles), 8)
     force = whole.force[held]
     point, moment = feet[:, :, :3].copy(), np.zeros_like(force)
-    if isinstance(walking.sole, FlatSole):
+    if any(isinstance(sole, FlatSole) for sole in walking.soles.values()):
         point, moment = _center_of_pressure(point, whole, held)
     arrays = {
         "com_position": com,
@@ -66,9 +81,9 @@ def record_walk(walking: Walking, plan: WalkPlan, steps: int) -> Trajectory:
         "body_quaternion": _quaternions(turns.reshape(len(turns), -1, 3, 3)),
     }
     dataset = make_dataset(
-        ROBOT, whole.times, arrays, bodies=names, contacts=list(walking.soles), joints=walking.joints
+        ROBOT, whole.times, arrays, bodies=list(coms), contacts=list(walking.soles), joints=walking.joints
     )
-    return Trajectory(dataset, plan.status, feasible(plan), _metadata(walking, plan, steps), scene)
+    return Trajectory(dataset, plan.status, feasible(plan), metadata, tuple(scene))
 
 
 def feasible(plan: WalkPlan) -> bool:
@@ -139,8 +154,8 @@ def _angle_rates(angles: FloatArray, omega: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.solve(axes, omega[:, :, None])[:, :, 0], dtype=np.float64)
 
 
-def _kinematics(walking: Walking, names: Sequence[str]) -> ca.Function:
-    """Return (q, nu) -> com, its velocity, base velocities, feet (2 x 8), energy, bodies' coms and rotations."""
+def _kinematics(walking: AnySteps, coms: Mapping[str, ArrayLike], base: str) -> ca.Function:
+    """Return (q, nu) -> com, its velocity, base velocities, feet (C x 8), energy, bodies' coms and rotations."""
     model = walking.model
     com, velocity = ca.SX(3, 1), ca.SX(3, 1)
     for body in model.bodies:
@@ -149,23 +164,19 @@ def _kinematics(walking: Walking, names: Sequence[str]) -> ca.Function:
     total = sum(body.mass for body in model.bodies)
     feet = []
     for contact, sole in walking.soles.items():
-        motion = model.motions[f"{contact}_foot"]
+        motion = walking.motion(contact)
         probe = sole.probe(motion)
         feet += [probe.p, probe.v, ca.mmin(sole.clearance(motion)), motion.p[0]]
-    base = model.motions[walking.avatar.robot.base]
-    links = {link.name: link for link in walking.avatar.robot.links}
-    motions = [model.motions[name] for name in names]
-    inertias = [links[name].inertia for name in names]
-    places = [m.at(ca.SX(ca.DM(i.com))).p for m, i in zip(motions, inertias, strict=True) if i is not None]
-    turns = [ca.vec(m.R.T) for m in motions]
+    places = [model.motions[name].at(ca.SX(ca.DM(com))).p for name, com in coms.items()]
+    turns = [ca.vec(model.motions[name].R.T) for name in coms]
     return ca.Function(
         "kinematics",
         [walking.q, walking.nu],
         [
             com / total,
             velocity / total,
-            base.v,
-            base.w,
+            model.motions[base].v,
+            model.motions[base].w,
             ca.vertcat(*feet),
             model.energy(),
             ca.vertcat(*places),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 
 import casadi as ca
 import numpy as np
@@ -18,9 +17,12 @@ from trundle.plan.walk.measured import fitted_guess
 from trundle.plan.walk.plan import WalkPlan
 from trundle.problems.gait import Gait
 from trundle.problems.landing import SPAN
+from trundle.problems.robot_gait import RobotGait
+from trundle.problems.stepping import Stepping
 from trundle.problems.walking import Walking
 from trundle.status import Status
 
+AnySteps = Stepping[Gait] | Stepping[RobotGait]
 Impact = dict[str, str | float | dict[str, list[list[float]]]]
 Statistics = dict[str, float | str | list[float] | list[Impact]]
 TOLERANCE = 1e-7
@@ -71,16 +73,46 @@ def plan_walk(
     """
     began = time.perf_counter()
     walking = walking or Walking(avatar or build_avatar(), gait)
-    made = made or transcribe(walking)
     arcs = crude_guess(walking) if guess is None else neighbour(walking, guess)
     if guess is None and walking.tracking is not None:
         arcs = fitted_guess(walking, arcs)
+    return optimal_steps(
+        walking,
+        arcs,
+        guess if perturbation == 0.0 else None,
+        max_iterations=max_iterations,
+        perturbation=perturbation,
+        seed=seed,
+        made=made,
+        progress=progress,
+        began=began,
+    )
+
+
+def optimal_steps(
+    walking: AnySteps,
+    arcs: list[NodeTrajectory],
+    near: WalkPlan | None = None,
+    *,
+    max_iterations: int = 400,
+    perturbation: float = 0.0,
+    seed: int = 0,
+    made: Transcription | None = None,
+    progress: Callable[[Iterate], bool | None] | None = None,
+    began: float | None = None,
+) -> WalkPlan:
+    """Return the optimal steps from a guess of them, or from a plan on the same grid that is `near`; see `plan_walk`.
+
+    ``began`` is when building began, by `time.perf_counter`.
+    """
+    begun = time.perf_counter() if began is None else began
+    made = made or transcribe(walking)
     z0 = made.pack(_noisy(arcs, walking, perturbation, seed))
     options, multipliers, rows = dict[str, str | float](OPTIONS), None, made.program.rows
-    if guess is not None and perturbation == 0.0 and (len(guess.z), len(guess.dual)) == (len(z0), rows + len(z0)):
-        z0, multipliers = guess.z, Multipliers(guess.dual[:rows], guess.dual[rows:])
+    if near is not None and (len(near.z), len(near.dual)) == (len(z0), rows + len(z0)):
+        z0, multipliers = near.z, Multipliers(near.dual[:rows], near.dual[rows:])
         options |= _NEIGHBOUR
-    built = time.perf_counter() - began
+    built = time.perf_counter() - begun
     solution = solve(
         made.program,
         z0,
@@ -93,12 +125,12 @@ def plan_walk(
     return _unpacked(walking, made, solution, built)
 
 
-def transcribe(walking: Walking) -> Transcription:
+def transcribe(walking: AnySteps) -> Transcription:
     """Return the program of a walk."""
     return Transcription(walking.problem, meshes(walking), MIDPOINT)
 
 
-def meshes(walking: Walking) -> list[FloatArray]:
+def meshes(walking: AnySteps) -> list[FloatArray]:
     """Return the even mesh of each phase."""
     single, double = walking.gait.intervals
     shares = [support.swing for support in walking.supports]
@@ -171,7 +203,7 @@ def neighbour(walking: Walking, plan: WalkPlan) -> list[NodeTrajectory]:
     return arcs
 
 
-def _noisy(arcs: list[NodeTrajectory], walking: Walking, sigma: float, seed: int) -> list[NodeTrajectory]:
+def _noisy(arcs: list[NodeTrajectory], walking: AnySteps, sigma: float, seed: int) -> list[NodeTrajectory]:
     if sigma == 0.0:
         return arcs
     rng = np.random.default_rng(seed)
@@ -181,7 +213,7 @@ def _noisy(arcs: list[NodeTrajectory], walking: Walking, sigma: float, seed: int
     return [NodeTrajectory(arc.times * stretch, arc.x + offset, arc.u) for arc in arcs]
 
 
-def _unpacked(walking: Walking, made: Transcription, solution: ProgramSolution, built: float) -> WalkPlan:
+def _unpacked(walking: AnySteps, made: Transcription, solution: ProgramSolution, built: float) -> WalkPlan:
     arcs, places, n = made.unpack(solution.z), walking.places(), walking.n
     points, contacts = _points(walking), list(walking.soles)
     parts: dict[str, list[FloatArray]] = {name: [] for name in ("times", "q", "nu", "acceleration", "torque")}
@@ -212,9 +244,6 @@ def _unpacked(walking: Walking, made: Transcription, solution: ProgramSolution, 
         act["standing"].append(np.tile(stands, (len(held), 1)))
         act["phase"].append(np.full(len(held), number))
         begin = times[-1]
-    gait = asdict(walking.gait) | {"torques": dict(walking.gait.torques)}
-    settings = {"gait": gait, "sex": walking.avatar.sex, "mass": walking.avatar.mass, "height": walking.avatar.height}
-    settings |= {} if walking.avatar.toes is None else {"springs": walking.springs.tolist()}
     return WalkPlan(
         **{name: np.concatenate(values) for name, values in (parts | act).items()},
         phases=tuple(support.name for support in walking.supports),
@@ -223,13 +252,13 @@ def _unpacked(walking: Walking, made: Transcription, solution: ProgramSolution, 
         gravity=walking.gravity,
         status=_status(solution),
         statistics=_statistics(walking, made, solution, built),
-        settings=settings,
+        settings=walking.settings,
         z=solution.z,
         dual=np.concatenate([solution.multipliers.c, solution.multipliers.z]),
     )
 
 
-def _statistics(walking: Walking, made: Transcription, solution: ProgramSolution, built: float) -> Statistics:
+def _statistics(walking: AnySteps, made: Transcription, solution: ProgramSolution, built: float) -> Statistics:
     statistics: Statistics = {
         "iterations": solution.iterations,
         "cost": solution.objective,
@@ -243,9 +272,9 @@ def _statistics(walking: Walking, made: Transcription, solution: ProgramSolution
         "solve": solution.times["solve"],
         "evaluation": solution.times["evaluation"],
     }
-    if walking.gait.stretch is not None:
+    if walking.stretch.numel():
         statistics["stretch"] = made.unpack(solution.z)[0].x[0, 2 * walking.n :].tolist()
-    if walking.gait.impacts:
+    if isinstance(walking, Walking) and walking.gait.impacts:
         statistics["impacts"] = _impacts(walking, made.unpack(solution.z), made.jumps(solution.z))
     return statistics
 
@@ -274,7 +303,7 @@ def _impacts(walking: Walking, arcs: Sequence[NodeTrajectory], jumps: Sequence[F
     return found
 
 
-def _points(walking: Walking) -> dict[tuple[str, str], ca.Function]:
+def _points(walking: AnySteps) -> dict[tuple[str, str], ca.Function]:
     """Return (x, force (m,)) -> (force (3,), moment (3,), point (3,)) of each way a foot stands."""
     x, found = walking.x, {}
     for (side, mode), stance in walking.stances.items():

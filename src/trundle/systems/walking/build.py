@@ -1,4 +1,4 @@
-"""Builder of kind `walking`, task `walk`: the optimal walk of the avatar."""
+"""Builder of kind `walking`, task `walk`: the optimal walk of the avatar, or of a robot from a URDF."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.shapes import shape_of
 from trundle.status import Status
+from trundle.systems.walking.legged.build import PlannedSteps
+from trundle.systems.walking.legged.build import build as build_steps
 from trundle.systems.walking.schema import WalkingWalk
 
 if TYPE_CHECKING:
@@ -21,9 +23,11 @@ if TYPE_CHECKING:
     from trundle.records import Trajectory
 
 
-def build(scenario: Scenario) -> PlannedWalk:
+def build(scenario: Scenario) -> PlannedWalk | PlannedSteps:
     """Return the experiment of a scenario of task `walk`."""
     tables = scenario.read(WalkingWalk)
+    if tables.robot is not None:
+        return build_steps(scenario, tables.robot)
     with error_context("avatar", scenario):
         avatar = build_avatar(tables.avatar.sex, tables.avatar.mass, tables.avatar.height)
     for key, table in (("foot", tables.foot), ("right_foot", tables.right_foot)):

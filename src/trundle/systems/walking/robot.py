@@ -47,7 +47,7 @@ def build(scenario: Scenario) -> RobotRun:
     described = _description(scenario, tables.robot)
     angles = _starting_angles(scenario, described)
     urdf = _locked(scenario, described, angles)
-    feet = {name: _foot(scenario, name, table) for name, table in tables.feet.items()}
+    feet = {name: foot_of(scenario, name, table) for name, table in tables.feet.items()}
     ground, contact = tables.ground, tables.contact
     surface = shape_of(scenario, ground.shape, "ground.shape")
     motion = motion_of(scenario, ground.motion, 3, "ground.motion")
@@ -153,7 +153,8 @@ def _locked(scenario: Scenario, urdf: CheckedUrdf, angles: Mapping[str, float]) 
     return lock_joints(urdf, {name: angles[name] for name in angles if name in names})
 
 
-def _foot(scenario: Scenario, name: str, table: FootTable) -> Foot:
+def foot_of(scenario: Scenario, name: str, table: FootTable) -> Foot:
+    """Return the foot of the table ``[feet.NAME]``."""
     key = f"feet.{name}"
     with error_context(key, scenario):
         if table.shape.type == "box":

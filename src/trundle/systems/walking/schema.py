@@ -1,4 +1,4 @@
-"""Scenario files of kind `walking`, task `walk`: an optimal walk of the avatar."""
+"""Scenario files of kind `walking`, task `walk`: an optimal walk of the avatar, or of a robot from a URDF."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from trundle.problems.gait import Gait
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import Array, DataFile, Mass, ScenarioTable, Table, Text, fault, table_of
 from trundle.scenarios.schema_shapes import EllipsoidTable, RegisteredTable, SphereTable, SuperellipsoidTable
+from trundle.systems.walking.legged.schema import GaitTable, LeggedTable
+from trundle.systems.walking.schema_robot import FootName
+from trundle.systems.walking.schema_robot import FootTable as RobotFootTable
 
 _Positive = Annotated[float, Field(gt=0, le=1e6), Allowed("a number > 0, at most 1e6")]
 _Place = Annotated[float, Field(ge=-1, le=1), Allowed("a length from -1 to 1 (m)")]
@@ -143,11 +146,18 @@ class WalkReplayTable(Table):
     )
 
 
+_OF_AVATAR = ("avatar", "foot", "right_foot", "walk", "phases", "cost", "limits")
+_OF_ROBOT = ("feet", "gait")
+
+
 class WalkingWalk(ScenarioTable):
-    """A scenario of kind `walking`, task `walk`: the walk of least torques."""
+    """A scenario of kind `walking`, task `walk`: the walk of least torques, of the avatar or of a robot with feet."""
 
     kind: Literal["walking"]
     task: Literal["walk"]
+    robot: LeggedTable | None = None
+    feet: Annotated[dict[FootName, RobotFootTable], Allowed("2 to 16 [feet.NAME]")] = Field(default={}, max_length=16)
+    gait: GaitTable = GaitTable()
     avatar: AvatarTable = AvatarTable()
     foot: FootTable | None = None
     right_foot: RollingFootTable | None = None
@@ -159,6 +169,13 @@ class WalkingWalk(ScenarioTable):
     replay: WalkReplayTable = WalkReplayTable()
 
     def _check(self) -> None:
+        for key in _OF_ROBOT if self.robot is None else _OF_AVATAR:
+            if key in self.model_fields_set:
+                raise fault(key, "must be left out with [robot]" if self.robot else "must be left out without [robot]")
+        if self.robot is not None and self.plan.warm_from is not None:
+            raise fault("plan.warm_from", "must be left out with [robot]")
+        if self.robot is not None and len(self.feet) < 2:
+            raise fault("feet", "must be 2 to 16 tables [feet.NAME]")
         allowed = ("rolling",) if self.avatar.sole == "rolling" else ("flat", "toe", "heel", "toe-point")
         for key in ("trailing", "leading"):
             given = getattr(self.phases, key)

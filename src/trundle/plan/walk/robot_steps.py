@@ -1,0 +1,109 @@
+"""The optimal steps of a robot from a URDF: plan and record."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from trundle.models.robots.legged import LeggedRobot
+from trundle.numerics.nlp.nlp import Iterate
+from trundle.plan.walk.plan import WalkPlan
+from trundle.plan.walk.record import record_steps
+from trundle.plan.walk.walking import optimal_steps
+from trundle.plan.walk.waypoints import FootPoses, Stand, stand, waypoints
+from trundle.problems.robot_gait import RobotGait
+from trundle.problems.robot_steps import RobotSteps
+from trundle.records import Trajectory
+from trundle.simulate.record.scene import tree_scene
+from trundle.simulate.record.tree import recorded_bodies
+from trundle.status import Status
+
+
+@dataclass(frozen=True, eq=False)
+class RobotWalk:
+    """The steps that a robot takes (final).
+
+    Attributes
+    ----------
+    steps : RobotSteps
+    standing : Stand
+        From which the guess is made.
+    plan : WalkPlan
+    """
+
+    steps: RobotSteps
+    standing: Stand
+    plan: WalkPlan
+
+
+def plan_steps(
+    robot: LeggedRobot,
+    gait: RobotGait | None = None,
+    *,
+    max_iterations: int = 400,
+    perturbation: float = 0.0,
+    seed: int = 0,
+    progress: Callable[[Iterate], bool | None] | None = None,
+) -> RobotWalk:
+    """Return the steps of least torque of a robot, from a guess made of nothing but the robot.
+
+    It stands with each foot below its hip and its knees bent, by inverse kinematics; then the base glides, feet stand
+    where the base passes in the middle of their stance, and swing between these places.
+
+    Parameters
+    ----------
+    robot : LeggedRobot
+    gait : RobotGait, optional
+    max_iterations, perturbation, seed, progress : as of `trundle.plan.walk.walking.plan_walk`
+
+    Raises
+    ------
+    InputError
+        If the feet do not reach the ground, swings are not those of these feet, or the robot lacks the mirror image.
+    """
+    began = time.perf_counter()
+    poses = FootPoses(robot)
+    standing = stand(robot, poses)
+    steps = RobotSteps(robot, gait or RobotGait(), standing.length)
+    plan = optimal_steps(
+        steps,
+        waypoints(steps, poses, standing),
+        max_iterations=max_iterations,
+        perturbation=perturbation,
+        seed=seed,
+        progress=progress,
+        began=began,
+    )
+    return RobotWalk(steps, standing, plan)
+
+
+def record_robot(walk: RobotWalk, count: int) -> Trajectory:
+    """Return the trajectory of `count` periods of the planned steps, at their nodes; contacts are the feet."""
+    steps, plan, robot = walk.steps, walk.plan, walk.steps.robot
+    system = robot.on_ground(steps.gravity, steps.gait.friction).system
+    coms = {name: com for name, com in recorded_bodies(system).items() if name in steps.model.motions}
+    way = plan.q[0, 0] + np.array([0.0, count * plan.length])
+    path = np.column_stack([way, np.zeros((2, 2))])
+    message = "" if plan.status is Status.SUCCESS else str(plan.statistics.get("worst", ""))
+    metadata = {
+        "message": message,
+        "physics": {"gravity": plan.gravity.tolist(), "friction": steps.gait.friction, "mass": robot.mass},
+        "wall_time": {key: float(plan.statistics[key]) for key in ("build", "solve")},
+        "parents": system.model().parents,
+        "steps": {
+            **plan.settings,
+            "statistics": dict(plan.statistics),
+            "count": count,
+            "mirror": None if plan.mirror is None else plan.mirror.tolist(),
+            "standing": {support.name: list(support.stances) for support in steps.supports},
+            "duration": plan.duration,
+            "length": plan.length,
+            "leg": walk.standing.length,
+            "locked": list(robot.locked),
+        },
+    }
+    base = robot.tree.bodies[0].name.replace(".", "_")
+    return record_steps(steps, plan, count, coms, base, tree_scene(system, coms, path), metadata)

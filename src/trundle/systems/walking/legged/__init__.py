@@ -1,0 +1,1 @@
+"""Optimal steps of robots from a URDF: tables, experiment, metrics."""

@@ -1,0 +1,74 @@
+"""Builder of kind `walking`, task `walk`, of a robot from a URDF: its optimal steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import radians
+from typing import TYPE_CHECKING
+
+from trundle.models.robots.legged import LeggedRobot
+from trundle.problems.robot_gait import RobotGait
+from trundle.scenarios.engine.building import Part, PartProgress, error_context
+from trundle.scenarios.robots import description_of
+from trundle.scenarios.scenario import Scenario
+from trundle.systems.walking.legged.schema import LeggedTable
+from trundle.systems.walking.robot import foot_of
+from trundle.systems.walking.schema import WalkingWalk
+
+if TYPE_CHECKING:
+    from trundle.plan.walk.robot_steps import RobotWalk
+    from trundle.records import Trajectory
+
+
+def build(scenario: Scenario, table: LeggedTable) -> PlannedSteps:
+    """Return the experiment of a scenario of task `walk` with a table [robot]."""
+    tables = scenario.read(WalkingWalk)
+    described = description_of(scenario, table, "robot")
+    feet = {name: foot_of(scenario, name, foot) for name, foot in tables.feet.items()}
+    renamed = {"urdf": "robot", "posture": "robot.posture", "free": "robot.free"}
+    with error_context("robot", scenario, renamed | {f"feet.{name}.frame": f"feet.{name}.frame" for name in feet}):
+        robot = LeggedRobot(described, feet, table.posture, table.free, table.heading)
+    given = tables.gait.values() | {"slope": radians(tables.gait.slope), "swings": tables.gait.swings}
+    with error_context("gait", scenario):
+        gait = RobotGait(**given, intervals=tables.plan.intervals)
+        gait.groups(robot.partners, robot.left)
+    return PlannedSteps(scenario, robot, gait)
+
+
+@dataclass(frozen=True)
+class PlannedSteps:
+    """Steps of a robot to plan.
+
+    Attributes
+    ----------
+    scenario, robot, gait : as given
+    found : dict
+        The plan, under ``plan``, once its part was run.
+    """
+
+    scenario: Scenario
+    robot: LeggedRobot
+    gait: RobotGait
+    found: dict[str, RobotWalk] = field(default_factory=dict)
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the plan."""
+        yield Part("", self.plan, "solve")
+
+    def plan(self, share: PartProgress | None) -> Trajectory:
+        """Return the record of the optimal steps."""
+        from trundle.plan.walk.robot_steps import plan_steps, record_robot
+
+        table = self.scenario.read(WalkingWalk).plan
+        with error_context("robot", self.scenario):
+            walk = plan_steps(
+                self.robot,
+                self.gait,
+                max_iterations=table.max_iterations,
+                perturbation=table.perturbation,
+                seed=self.scenario.seed,
+                progress=(lambda it: share(min(1.0, it.number / 100))) if share else None,
+            )
+        self.found["plan"] = walk
+        return record_robot(walk, table.steps)

@@ -1,0 +1,111 @@
+"""Optimal steps of robots from a URDF, from nothing but the robot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import trundle as tr
+from trundle.contact.patch import FlatPatch
+from trundle.errors import InputError
+from trundle.models.robots.legged import LeggedRobot
+from trundle.models.urdf.examples import load_example_robot
+from trundle.plan.walk.robot_steps import RobotWalk, plan_steps, record_robot
+from trundle.plan.walk.waypoints import FootPoses, stand
+from trundle.problems.robot_gait import RobotGait
+from trundle.status import Status
+
+pytest.importorskip("pinocchio")
+
+BALLS = {
+    "solo12": (0.01, "_FOOT", "FL FR HL HR"),
+    "bolt": (0.01, "_FOOT", "FL FR"),
+    "a1": (0.02, "_foot", "FL FR RL RR"),
+}
+SOLES = {
+    "talos_reduced": (0.2, 0.12, 0.0, 0.0, {"left": "left_sole_link", "right": "right_sole_link"}),
+    "romeo_small": (0.2, 0.09, 0.02, 0.0, {"left": "l_sole", "right": "r_sole"}),
+    "icub_reduced": (0.15, 0.07, 0.0, 0.0, {"left": "l_sole", "right": "r_sole"}),
+}
+
+
+def robot(name: str) -> LeggedRobot:
+    if name in BALLS:
+        radius, ending, feet = BALLS[name]
+        return LeggedRobot(load_example_robot(name), {f: tr.Foot(tr.Sphere(radius), f + ending) for f in feet.split()})
+    length, width, x, z, links = SOLES[name]
+    feet = {side: tr.Foot(FlatPatch.rectangle(length, width), link, (x, 0.0, z)) for side, link in links.items()}
+    return LeggedRobot(load_example_robot(name), feet)
+
+
+def inverse_dynamics(walk: RobotWalk) -> float:
+    """Return the largest residual of the planned motion over the weight, by Pinocchio on the locked description."""
+    import pinocchio as pin
+
+    steps, plan = walk.steps, walk.plan
+    tree = steps.robot.on_ground().tree  # the same numbers, another formulation: Pinocchio's recursive Newton-Euler
+    model = pin.Model()
+    joints = {"Prismatic": pin.JointModelPrismaticUnaligned, "Revolute": pin.JointModelRevoluteUnaligned}
+    numbers: dict[int, int] = {0: 0}
+    for i, spec in enumerate(tree.specs):
+        if i == 0 or not spec.jointed:
+            continue
+        place = pin.SE3(np.array(spec.orientation or np.eye(3)), np.array(spec.at))
+        axis = place.rotation.T @ np.array(spec.joint.axis)
+        joint = joints[type(spec.joint).__name__](*axis)
+        numbers[i] = model.addJoint(numbers[spec.parent], joint, place, spec.name)
+        if spec.mass:
+            inertia = spec.inertia * np.eye(3) if np.ndim(spec.inertia) == 0 else np.array(spec.inertia)
+            body = pin.Inertia(spec.mass, np.array(spec.com), inertia + 1e-9 * np.eye(3))  # some are those of rods
+            model.appendBodyToJoint(numbers[i], body, pin.SE3.Identity())
+    model.gravity.linear = plan.gravity
+    data, worst = model.createData(), 0.0
+    for k in range(len(plan.torque)):
+        q, nu = (plan.q[k] + plan.q[k + 1]) / 2, (plan.nu[k] + plan.nu[k + 1]) / 2
+        tau = pin.rnea(model, data, q, nu, plan.acceleration[k])
+        # The force of the ground moves the body as a whole: the base's rows of force balance alone need no Jacobian.
+        worst = max(worst, float(np.abs(tau[:3] - plan.force[k].sum(axis=0)).max()))
+    return worst / steps.weight
+
+
+@pytest.mark.parametrize("name", ["solo12", "a1", "talos_reduced", "romeo_small", "icub_reduced", "bolt"])
+def test_a_robot_stands_with_level_feet_below_its_hips(name: str) -> None:
+    legged = robot(name)
+    found = stand(legged, FootPoses(legged))
+    points = FootPoses(legged).points(found.q)
+    assert np.abs(points[:-1, 2]).max() < 0.01 * found.length
+    assert np.allclose(points[-1, 0], points[:-1, 0].mean(), atol=0.05 * found.length)
+    assert np.allclose(legged.mirror @ found.q, found.q, atol=0.02)  # rad: files are not quite symmetric
+    assert np.allclose(legged.mirror @ legged.mirror, np.eye(len(found.q)))
+
+
+@pytest.mark.parametrize(("name", "gait"), [("bolt", {}), ("solo12", {"pattern": "trot", "slope": 0.1})])
+def test_balls_walk_and_trot_from_the_built_in_guess(name: str, gait: dict[str, float]) -> None:
+    walk = plan_steps(robot(name), RobotGait(**gait))
+    plan, limits = walk.plan, walk.steps.robot.tree.limits
+    assert plan.status is Status.SUCCESS
+    assert inverse_dynamics(walk) < 1e-6
+    assert np.all(np.abs(plan.torque).max(axis=0) <= [limits[joint].effort + 1e-6 for joint in plan.joints])
+    assert plan.length / plan.duration == pytest.approx(walk.steps.gait.speed)
+    run = record_robot(walk, 4)
+    assert run["gap"].min() > -1e-6
+    assert np.allclose(np.where(run["contact_force"][:-1, :, 2:] > 0, run["slip"][:-1], 0.0), 0.0, atol=1e-6)
+    assert run["base_position"][-1, 0] - run["base_position"][0, 0] == pytest.approx(4 * plan.length)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["a1", "talos_reduced", "romeo_small", "icub_reduced"])
+def test_quadrupeds_trot_and_humanoids_walk_from_the_built_in_guess(name: str) -> None:
+    walk = plan_steps(robot(name), RobotGait(pattern="trot"))
+    assert walk.plan.status is Status.SUCCESS
+    assert inverse_dynamics(walk) < 1e-6
+
+
+def test_an_impossible_robot_is_refused_with_the_reason() -> None:
+    with pytest.raises(InputError, match="left_sole"):
+        LeggedRobot(load_example_robot("talos_reduced"), {n: tr.Foot(tr.Sphere(0.1), n) for n in ("left_sole", "b")})
+    with pytest.raises(InputError, match="swings"):
+        plan_steps(robot("bolt"), RobotGait(swings=[["FL", "FR"]]))
+    apart = {"FL": tr.Foot(tr.Sphere(0.01), "FL_FOOT"), "FR": tr.Foot(tr.Sphere(0.01), "FR_FOOT", (0.0, 0.0, 0.2))}
+    with pytest.raises(InputError, match=r"feet\.FL.*mirror image"):
+        plan_steps(LeggedRobot(robot("bolt").urdf, apart))

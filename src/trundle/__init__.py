@@ -169,8 +169,8 @@ _HOMES = {
     "trundle.problems": "PointPath",
     "trundle.records": "Plan Trajectory load_plan load_trajectory",
     "trundle.scenarios": "load_scenario run",
-    "trundle.simulate": "Delayed FunctionPolicy LinearFeedback Noisy Runs Sensitivities sensitivities simulate simulate_many "
-    "start_at",
+    "trundle.simulate": "Delayed FunctionPolicy LinearFeedback Noisy Runs Sensitivities sensitivities simulate "
+    "simulate_many start_at",
     "trundle.status": "Status",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -19,6 +19,7 @@ from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.system import system
 
 if TYPE_CHECKING:
+    from trundle.control.tick import ControlTick, RecordedTicks
     from trundle.models import RollingPair, RollingTree, Start
     from trundle.records import Policy, Trajectory
 
@@ -59,6 +60,15 @@ class Regulated(Protocol):
 
     def regulator(self) -> Policy | None:
         """Return the controller, if one is enabled; if it follows a plan, the plan is computed first."""
+        ...
+
+
+@runtime_checkable
+class Ticked(Protocol):
+    """An experiment with more than one model whose controller can be exported."""
+
+    def recorded_tick(self) -> tuple[ControlTick, RecordedTicks]:
+        """Return the controller's tick, and ticks of a run."""
         ...
 
 

@@ -102,6 +102,25 @@ def test_whole_body_control_takes_a_robots_terms_and_gives_its_torques(tmp_path:
     assert float(re.findall(r"largest difference: controller (\S+)", ran)[0]) <= 1e-6
 
 
+@compiled
+@pytest.mark.slow
+def test_stages_of_optimal_control_are_those_that_the_optimiser_calls(tmp_path: Path) -> None:
+    done = export("wallbounce-stay", tmp_path)
+    assert done.controller == "stages of 'implicit', 25 of them, stages of 'hybrid', 25 of them"
+    header, title = (tmp_path / f"{done.name}.h").read_text(), done.name.upper()
+    states = [comment for _, _, comment in enumerated(header, f"{title}_HYBRID_X")]
+    assert [states[i] for i in (0, 3, 5, 11)] == ["ball.x, m", "pitch, rad", "left_1, rad", "momentum.x, kg m/s"]
+    assert enumerated(header, f"{title}_IMPLICIT_U")[2] == ("YAW_TORQUE", "2", "yaw_torque, N m")
+    files = ("main.c", f"{done.name}_stages.c", f"{done.name}_functions.c")
+    ran = checked_strictly(tmp_path, files)
+    assert float(re.findall(r"largest difference: stages (\S+)", ran)[0]) <= 1e-9
+    # Of another state the check sees it: it compares.
+    text, begin = (tmp_path / "main.c").read_text(), "hybrid_slope_x[4][16] = {\n    {"
+    (tmp_path / "main.c").write_text(text.replace(begin, f"{begin}0.1 + "))
+    with pytest.raises(subprocess.CalledProcessError):
+        checked_strictly(tmp_path, files)
+
+
 def test_arguments_of_a_tick_are_named_with_their_units(tmp_path: Path) -> None:
     name = export("leg-balance", tmp_path).name
     header = (tmp_path / f"{name}.h").read_text()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import casadi as ca
@@ -14,13 +14,16 @@ from trundle import __version__
 from trundle.checks import FloatArray
 from trundle.control.tick import Argument, ControlTick, NamedEntry, RecordedTicks
 from trundle.models.tree.model import TreeModel
-from trundle.scenarios.engine.export import names, ticks
+from trundle.scenarios.engine.building import RecordedStages
+from trundle.scenarios.engine.export import names, stages, ticks
 from trundle.scenarios.engine.export.feedback import Feedback
 
 LARGEST = 1e-12
 """Largest difference, divided by 1 + |value|, with which main.c still succeeds."""
 LARGEST_TICK = 1e-6
 """That of inputs that come of quadratic programs: where tasks leave them free, only the damping decides."""
+LARGEST_STAGE = 1e-9
+"""That of stages: derivatives of barriers differ by the order of sums."""
 _TEMPLATES = Path(__file__).with_name("templates")
 Values = dict[str, str | int | float]
 """What stands for ``@key@`` in the templates."""
@@ -50,34 +53,47 @@ class Contents:
     samples : sequence of Sample
         Of the model and the feedback.
     tick : (ControlTick, RecordedTicks), optional
+    stages : mapping of str to RecordedStages
     """
 
     model: tuple[TreeModel, ca.Function] | None = None
     feedback: Feedback | None = None
     samples: Sequence[Sample] = ()
     tick: tuple[ControlTick, RecordedTicks] | None = None
+    stages: Mapping[str, RecordedStages] = field(default_factory=dict)
 
     def functions(self, name: str) -> dict[str, ca.Function]:
         """Return CasADi's functions by their names in C."""
         found = {f"{name}_model": self.model[1]} if self.model else {}
         found |= {f"{name}_law": self.feedback.law} if self.feedback else {}
+        found |= stages.functions(name, self.stages)
         return found | (ticks.functions(name, self.tick[0]) if self.tick else {})
 
     def texts(self, name: str, scenario: str) -> dict[str, str]:
         """Return the files by name: header, sources, a program that compares with the samples, and the CMake file.
 
         In the templates ``@key@`` is a value; what is between the lines ``@section{`` and ``@}`` is of a section: the
-        ``model``, ``control`` by a schedule of gains, the ``tick`` of a controller that solves quadratic programs.
+        ``model``, ``control`` by a schedule of gains, the ``tick`` of a controller that solves quadratic programs, the
+        ``stages`` of optimal control problems.
         """
-        parts = {"model": self.model, "control": self.feedback, "tick": self.tick}
+        parts = {
+            "model": self.model,
+            "control": self.feedback,
+            "tick": self.tick,
+            "stages": self.stages,
+            "inputs": self.model or self.tick,
+        }
         files = {f"{name}.c": "source.c"} if self.model else {}
         files |= {f"{name}_tick.c": "tick.c"} if self.tick else {}
+        files |= {f"{name}_stages.c": "stages.c"} if self.stages else {}
         values: Values = {"name": name, "NAME": name.upper(), "scenario": scenario, "version": __version__}
         values |= {"largest": LARGEST, "controller_largest": LARGEST_TICK if self.tick else LARGEST}
+        values |= {"stages_largest": LARGEST_STAGE}
         values |= {"sources": " ".join([*files, f"{name}_functions.c"])}
         values |= _model(name, *self.model, self.samples) if self.model else {}
         values |= _feedback(name, self.feedback, self.samples) if self.feedback else {}
         values |= _tick(name, *self.tick) if self.tick else {}
+        values |= stages.values(name, self.stages, _call, _array, _entries)
 
         def filled(template: str) -> str:
             text = (_TEMPLATES / template).read_text("utf-8")

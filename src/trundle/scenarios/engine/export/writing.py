@@ -19,7 +19,7 @@ from trundle.models.tree.model import TreeModel
 from trundle.numerics.compiled.compile import renamed
 from trundle.records import Policy
 from trundle.records.whole import storing, write_bytes
-from trundle.scenarios.engine.building import Experiment, Regulated, Simulation, Ticked, build
+from trundle.scenarios.engine.building import Experiment, Regulated, Simulation, Staged, Ticked, build
 from trundle.scenarios.engine.export import text, ticks
 from trundle.scenarios.engine.export.feedback import Feedback, feedback_of
 from trundle.scenarios.engine.folder import OwnedFolder, owned
@@ -46,7 +46,8 @@ def export(scenario: Scenario | str | Path, out: str | Path) -> Exported:
     The model is x' = f(x, u) in the mode and on the charts of the start, with the contact forces. Controllers that are
     gains on the local error (`BalancingLQR`, `TrackingLQR`) are written as arrays and one function; the plan that they
     track, if any, is computed first. Controllers that solve quadratic programs (`trundle.control.tick.Ticking`) are
-    written as one tick, with a solver. ``main.c`` compares all with values that Python computed.
+    written as one tick, with a solver. Where an experiment offers a tick or optimal control problems itself (`Ticked`,
+    `Staged`), these are written without a model. ``main.c`` compares all with values that Python computed.
 
     Parameters
     ----------
@@ -82,6 +83,10 @@ def _contents(scenario: Scenario, work: Experiment) -> tuple[text.Contents, str]
     if isinstance(work, Ticked):
         tick = work.recorded_tick()
         return text.Contents(tick=tick), str(tick[0])
+    if isinstance(work, Staged):
+        stages = work.recorded_stages()
+        said = (f"stages of '{name}', {one.problem.stages} of them" for name, one in stages.items())
+        return text.Contents(stages=stages), ", ".join(said)
     plant = _plant(scenario, work)
     tree, model, x = _model(*plant)
     feedback, tick, said = _controller(work, plant)

@@ -15,10 +15,12 @@ extern "C" {
 /* Entries of the contact forces, on the first body of each contact, world axes. */
 @forces@
 @}
+@inputs{
 #define @NAME@_NU @nu@
 
 /* Entries of the input u. */
 @inputs@
+@}
 @model{
 /* Rate xdot of the state x under the input u, and the contact forces (N), in the mode of the start; 0 for success. */
 int @name@_rate(const double x[@NAME@_NX], const double u[@NAME@_NU ? @NAME@_NU : 1], double xdot[@NAME@_NX],
@@ -50,6 +52,9 @@ int @name@_reset(@tick_reset@);
 #define @NAME@_PERIOD @tick_period@
 int @name@_tick(@tick_arguments@double u[@NAME@_NU]);
 
+@}
+@stages{
+@stage_declarations@
 @}
 #ifdef __cplusplus
 }

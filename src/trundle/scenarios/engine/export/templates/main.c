@@ -16,6 +16,9 @@
 @control{
 @known_control@
 @}
+@stages{
+@known_stages@
+@}
 /* Largest difference over 1 + |value|; what is not a number counts as infinite. */
 static void compare(const double *here, const double *known, int count, double *largest)
 {
@@ -66,7 +69,7 @@ static void loop(void)
 @}
 int main(void)
 {
-    double model = 0.0, controller = 0.0;
+    double model = 0.0, controller = 0.0, stages = 0.0;
 @model{
     for (int k = 0; k < @count@; ++k) {
         double rate[@NAME@_NX], force[@NAME@_NF ? @NAME@_NF : 1];
@@ -90,6 +93,10 @@ int main(void)
         compare(answer, tick_u[i], @NAME@_NU, &controller);
     }
 @}
+@stages{
+@check_stages@
+    printf("largest difference: stages %.3g\n", stages);
+@}
 @model{
     printf("largest difference: model %.3g\n", model);
 @}
@@ -100,5 +107,5 @@ int main(void)
     printf("largest difference: controller %.3g\n", controller);
     loop();
 @}
-    return model <= @largest@ && controller <= @controller_largest@ ? 0 : 1;
+    return model <= @largest@ && controller <= @controller_largest@ && stages <= @stages_largest@ ? 0 : 1;
 }

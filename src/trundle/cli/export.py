@@ -63,6 +63,7 @@ def _export_scenario(scenario: str, out: Path, overrides: list[str], allow_path:
     from trundle.scenarios.engine.export import export as export_scenario
 
     done = export_scenario(load_scenario(scenario, overrides, allow_path=allow_path), out)
-    say(f"model: {done.name}_rate in {done.name}.h; controller: {done.controller}")
+    model = f"{done.name}_rate in {done.name}.h" if done.model else "none"
+    say(f"model: {model}; controller: {done.controller}")
     build = out / "build"
     say(f"build and check: cmake -S {out} -B {build} && cmake --build {build} && {build}/{done.name}_check")

@@ -12,7 +12,7 @@ from trundle.checks import FloatArray
 
 
 @dataclass(frozen=True)
-class Entry:
+class NamedEntry:
     """One entry of an argument of exported functions: its name and its unit."""
 
     name: str
@@ -20,7 +20,30 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Stage:
+class Argument:
+    """An argument of a tick: a vector whose entries have names, or a matrix by columns with what it holds.
+
+    Attributes
+    ----------
+    shape : (rows, columns)
+    entries : tuple of NamedEntry
+        Of a vector, where they have names.
+    meaning : str
+        Of a matrix: what it is, with its unit.
+    """
+
+    shape: tuple[int, int]
+    entries: tuple[NamedEntry, ...] = ()
+    meaning: str = ""
+
+    @classmethod
+    def of(cls, entries: tuple[NamedEntry, ...]) -> Argument:
+        """Return a vector with names."""
+        return cls((len(entries), 1), entries)
+
+
+@dataclass(frozen=True)
+class ProgramStage:
     """A quadratic program: minimise 1/2 y'H y + g'y with low <= (y, A y) <= high (final).
 
     Attributes
@@ -36,7 +59,7 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class TickProgram:
+class ControlTick:
     """What one tick of a sampled controller computes (final).
 
     ``begin`` makes the numbers of the tick, each stage of an attempt solves one quadratic program, ``end`` makes the
@@ -45,27 +68,30 @@ class TickProgram:
 
     Attributes
     ----------
-    arguments : mapping of str to tuple of Entry
-        What a tick is given besides the measured state.
+    arguments : mapping of str to Argument
+        What a tick is given; ``x`` is the measured state of a model, whose entries the model names.
     begin : casadi.Function
-        (x, arguments, memory) -> carry, z, good: 0 where the tick can have no answer.
-    attempts : tuple of tuple of Stage
+        (arguments, memory) -> carry, z, good: 0 where the tick can have no answer.
+    attempts : tuple of tuple of ProgramStage
     end : casadi.Function
         (carry, z, memory, solved) -> u, memory. `solved`: 1 where an attempt came to its end, else 0.
     reset : casadi.Function
-        x -> memory, before the first tick.
+        x, if it is an argument, -> memory before the first tick.
     period : float, s
     values : callable
-        Time (s) -> the arguments that Python's controller took at its last tick, in their order.
+        (Time (s), measured state) -> the arguments of Python's controller at its last tick, in their order.
+    outputs : tuple of NamedEntry
+        Entries of u, where they are not those of the model.
     """
 
-    arguments: Mapping[str, tuple[Entry, ...]]
+    arguments: Mapping[str, Argument]
     begin: ca.Function
-    attempts: tuple[tuple[Stage, ...], ...]
+    attempts: tuple[tuple[ProgramStage, ...], ...]
     end: ca.Function
     reset: ca.Function
     period: float
-    values: Callable[[float], tuple[FloatArray, ...]]
+    values: Callable[[float, FloatArray], tuple[FloatArray, ...]]
+    outputs: tuple[NamedEntry, ...] = ()
 
     def __str__(self) -> str:
         """Return how many quadratic programs of what size it solves how often."""
@@ -73,10 +99,18 @@ class TickProgram:
         return f"quadratic programs of {' and '.join(sizes)} every {self.period:g} s"
 
 
+@dataclass(frozen=True)
+class RecordedTicks:
+    """Ticks of Python's controller: the arguments, and its inputs u, one row a tick; matrices by columns."""
+
+    arguments: Mapping[str, FloatArray]
+    u: FloatArray
+
+
 @runtime_checkable
 class Ticking(Protocol):
     """A controller that can be written as C."""
 
-    def tick_program(self) -> TickProgram | str:
-        """Return the program of a tick; or why there is none."""
+    def control_tick(self) -> ControlTick | str:
+        """Return a tick; or why there is none."""
         ...

@@ -13,6 +13,7 @@ import pytest
 import trundle as tr
 from tests.scenarios.files import JUGGLING, changed, written
 from trundle.cli import main
+from trundle.control.tick import NamedEntry
 from trundle.errors import InputError
 from trundle.numerics.compiled.compile import find_compiler
 from trundle.scenarios import load_scenario
@@ -189,5 +190,5 @@ def test_a_slide_counts_in_metres_and_a_quaternion_has_no_unit() -> None:
 
 
 def test_names_that_differ_in_their_signs_alone_stay_apart() -> None:
-    entries = [names.Entry("a-b.rate", "rad/s"), names.Entry("a_b.rate", "rad/s")]
+    entries = [NamedEntry("a-b.rate", "rad/s"), NamedEntry("a_b.rate", "rad/s")]
     assert [key for key, _, _ in enumerated(names.enumeration("P", entries), "P")] == ["A_B_RATE", "A_B_RATE_1"]

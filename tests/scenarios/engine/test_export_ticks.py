@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import re
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +13,12 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.scenarios.engine.test_export import compile_strictly, enumerated
+from trundle.control.tick import RecordedTicks
 from trundle.numerics.compiled.compile import find_compiler
 from trundle.scenarios import load_scenario
 from trundle.scenarios.engine.building import build
 from trundle.scenarios.engine.export import export
-from trundle.scenarios.engine.export.ticks import Ticks, record
+from trundle.scenarios.engine.export.ticks import record
 
 FORCES = ['controller.form="force"']
 compiled = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
@@ -38,7 +40,8 @@ class Tick:
         self._tick, self._reset = (library[f"{self.done.name}_{key}"] for key in ("tick", "reset"))
         work = build(scenario)
         policy = work.regulator()
-        self.ticks: Ticks = record(work.tree, work.start, policy, policy.tick_program())
+        self.ticks: RecordedTicks = record(work.tree, work.start, policy, policy.control_tick())
+        self.x = self.ticks.arguments["x"]
         self.statuses = policy.statuses
 
     def reset(self, x: NDArray[np.float64]) -> None:
@@ -46,15 +49,30 @@ class Tick:
 
     def __call__(self, i: int, x: NDArray[np.float64] | None = None) -> tuple[int, NDArray[np.float64]]:
         u = np.zeros(self.ticks.u.shape[1])
-        given = [self.ticks.x[i] if x is None else x, *(column[i] for column in self.ticks.arguments.values()), u]
+        given = [*(column[i] for column in self.ticks.arguments.values()), u]
+        given[0] = given[0] if x is None else x
         return self._tick(*(array.ctypes.data_as(ctypes.c_void_p) for array in given)), u
 
     def replayed(self) -> tuple[set[int], float]:
         """The statuses of all recorded ticks, and the largest difference from Python over 1 + |u|."""
-        self.reset(self.ticks.x[0])
-        rows = [self(i) for i in range(len(self.ticks.x))]
+        self.reset(self.x[0])
+        rows = [self(i) for i in range(len(self.x))]
         off = np.abs(np.array([u for _, u in rows]) - self.ticks.u) / (1.0 + np.abs(self.ticks.u))
         return {status for status, _ in rows}, float(off.max())
+
+
+def checked_strictly(folder: Path, files: Sequence[str]) -> str:
+    """Compile an export without a warning, as C and what is ours as C++ too; return what its check prints."""
+    for file in files:
+        if not file.endswith("_functions.c"):
+            compile_strictly(folder, file, ["-x", "c++", "-std=c++11"])
+        compile_strictly(folder, file, ["-std=gnu11", "-ffp-contract=off"])
+        assert not re.search(r"\b(malloc|calloc|realloc|alloca)\b", (folder / file).read_text())
+    compiler = find_compiler()
+    assert compiler is not None
+    objects = [f"{file}.o" for file in files]
+    subprocess.run([*compiler.command, *objects, "-lm", "-o", "check"], cwd=folder, check=True, timeout=100)
+    return subprocess.run([folder / "check"], capture_output=True, text=True, timeout=60, check=True).stdout
 
 
 @compiled
@@ -62,21 +80,45 @@ def test_the_tick_of_a_rover_is_checked_timed_and_allocates_nothing(tmp_path: Pa
     done = export("rover-sinusoid", tmp_path)
     assert done.controller == "InverseDynamicsPolicy, quadratic programs of 6 x 12 every 0.01 s"
     files = ("main.c", f"{done.name}.c", f"{done.name}_tick.c", f"{done.name}_functions.c")
-    for file in files:
-        if not file.endswith("_functions.c"):
-            compile_strictly(tmp_path, file, ["-x", "c++", "-std=c++11"])
-        compile_strictly(tmp_path, file, ["-std=gnu11", "-ffp-contract=off"])
-        assert not re.search(r"\b(malloc|calloc|realloc|alloca)\b", (tmp_path / file).read_text())
-    compiler = find_compiler()
-    assert compiler is not None
-    objects = [f"{file}.o" for file in files]
-    subprocess.run([*compiler.command, *objects, "-lm", "-o", "check"], cwd=tmp_path, check=True, timeout=100)
-    ran = subprocess.run([tmp_path / "check"], capture_output=True, text=True, timeout=60, check=True)
-    differences = [float(value) for value in re.findall(r"largest difference: \w+ (\S+)", ran.stdout)]
+    ran = checked_strictly(tmp_path, files)
+    differences = [float(value) for value in re.findall(r"largest difference: \w+ (\S+)", ran)]
     assert differences[0] <= 1e-12
     assert differences[1] <= 1e-6
-    median, worst = re.findall(r"1000 ticks at 1 kHz: median (\S+) us, worst (\S+) us", ran.stdout)[0]
+    median, worst = re.findall(r"1000 ticks at 1 kHz: median (\S+) us, worst (\S+) us", ran)[0]
     assert 0.0 < float(median) <= float(worst)
+
+
+@compiled
+def test_whole_body_control_takes_a_robots_terms_and_gives_its_torques(tmp_path: Path) -> None:
+    done = export("humanoid-stand", tmp_path)
+    assert not done.model
+    assert done.controller == "quadratic programs of 47 x 81 every 0.002 s"
+    header = (tmp_path / f"{done.name}.h").read_text()
+    assert f"{done.name.upper()}_J_COUNT = 420 }}; /* J, 12 x 35: contact rows */" in header
+    joints = [comment for _, _, comment in enumerated(header, f"{done.name.upper()}_U")]
+    assert len(joints) == 29
+    assert joints[3] == "left_knee_joint, N m"
+    ran = checked_strictly(tmp_path, ("main.c", f"{done.name}_tick.c", f"{done.name}_functions.c"))
+    assert float(re.findall(r"largest difference: controller (\S+)", ran)[0]) <= 1e-6
+
+
+@compiled
+@pytest.mark.slow
+def test_stages_of_optimal_control_are_those_that_the_optimiser_calls(tmp_path: Path) -> None:
+    done = export("wallbounce-stay", tmp_path)
+    assert done.controller == "stages of 'implicit', 25 of them, stages of 'hybrid', 25 of them"
+    header, title = (tmp_path / f"{done.name}.h").read_text(), done.name.upper()
+    states = [comment for _, _, comment in enumerated(header, f"{title}_HYBRID_X")]
+    assert [states[i] for i in (0, 3, 5, 11)] == ["ball.x, m", "pitch, rad", "left_1, rad", "momentum.x, kg m/s"]
+    assert enumerated(header, f"{title}_IMPLICIT_U")[2] == ("YAW_TORQUE", "2", "yaw_torque, N m")
+    files = ("main.c", f"{done.name}_stages.c", f"{done.name}_functions.c")
+    ran = checked_strictly(tmp_path, files)
+    assert float(re.findall(r"largest difference: stages (\S+)", ran)[0]) <= 1e-9
+    # Of another state the check sees it: it compares.
+    text, begin = (tmp_path / "main.c").read_text(), "hybrid_slope_x[4][16] = {\n    {"
+    (tmp_path / "main.c").write_text(text.replace(begin, f"{begin}0.1 + "))
+    with pytest.raises(subprocess.CalledProcessError):
+        checked_strictly(tmp_path, files)
 
 
 def test_arguments_of_a_tick_are_named_with_their_units(tmp_path: Path) -> None:
@@ -103,7 +145,7 @@ def test_levels_forms_and_relaxed_limits_are_those_of_python(
 ) -> None:
     tick = Tick(name, settings, tmp_path)
     found, off = tick.replayed()
-    assert len(tick.ticks.x) > 1
+    assert len(tick.x) > 1
     assert found == statuses
     assert off <= 1e-6
     labels = {status.label for status in tick.statuses}
@@ -113,9 +155,9 @@ def test_levels_forms_and_relaxed_limits_are_those_of_python(
 @compiled
 def test_a_broken_measurement_holds_the_last_torques_and_is_forgotten(tmp_path: Path) -> None:
     tick = Tick("leg-balance", [], tmp_path)
-    tick.reset(tick.ticks.x[0])
+    tick.reset(tick.x[0])
     _, before = tick(0)
-    broken = np.where(np.arange(tick.ticks.x.shape[1]) == 3, np.nan, tick.ticks.x[1])
+    broken = np.where(np.arange(tick.x.shape[1]) == 3, np.nan, tick.x[1])
     status, held = tick(1, broken)
     assert status == NOT_FINITE
     assert held == pytest.approx(before, abs=0.0)
@@ -127,9 +169,9 @@ def test_a_broken_measurement_holds_the_last_torques_and_is_forgotten(tmp_path: 
 @compiled
 def test_contact_coordinates_of_the_state_are_a_guess_only(tmp_path: Path) -> None:
     tick = Tick("leg-balance", [], tmp_path)
-    tick.reset(tick.ticks.x[0])
+    tick.reset(tick.x[0])
     for i in range(50):
-        x = tick.ticks.x[i].copy()
+        x = tick.x[i].copy()
         x[4:8] = 0.0  # foot.coordinates and those of its second contact
         status, u = tick(i, x)
         assert status == SUCCESS

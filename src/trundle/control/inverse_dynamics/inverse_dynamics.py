@@ -18,8 +18,8 @@ from trundle.control.inverse_dynamics.command import Command, Solvers, solve_pro
 from trundle.control.inverse_dynamics.contact_finder import ContactFinder
 from trundle.control.inverse_dynamics.slip import Slipping
 from trundle.control.inverse_dynamics.tasks import Limit, Task
-from trundle.control.inverse_dynamics.ticking import make_tick
-from trundle.control.tick import Entry, TickProgram
+from trundle.control.inverse_dynamics.ticking import Torques, begin_measured, make_tick
+from trundle.control.tick import Argument, ControlTick, NamedEntry
 from trundle.errors import InputError
 from trundle.models.tree.multibody import Terms
 from trundle.numerics.compiled.buffered import BufferedCall
@@ -27,6 +27,7 @@ from trundle.numerics.compiled.compile import compile_function
 from trundle.numerics.qp.qp import TOLERANCE
 from trundle.threads import PerThread
 
+_TOUCHES = "1: touches, 0: does not"
 Flags = Sequence[float] | FloatArray
 DAMPING = 1e-8
 """Weight of |w|^2, the program's unknowns: it only decides what no task decides."""
@@ -235,24 +236,26 @@ class InverseDynamics:
         """The compiled function (x, reference, last, touching, slipping) -> H, g, A', X', x0, T', t, weight, bounds."""
         return self._function
 
-    def tick_program(
+    def control_tick(
         self,
         finder: ContactFinder | None,
         hold: bool,
         period: float,
-        values: Callable[[float], tuple[FloatArray, ...]],
-    ) -> TickProgram:
-        """Return a call as expressions; see `trundle.control.inverse_dynamics.ticking.make_tick`.
+        values: Callable[[float, FloatArray], tuple[FloatArray, ...]],
+    ) -> ControlTick:
+        """Return a call as expressions, held or not where there are no new torques; see `ControlTick`.
 
         Entries of the reference are named by their symbols, and by their units where those begin with a task's name.
         """
         units = {task.name: task.unit.removesuffix("/s2") for task in self.layout.tasks}
-        arguments = {"reference": tuple(Entry(name, _unit(name, units)) for name in self._names[1])}
+        arguments = {"x": Argument((self._sizes[0], 1))}
+        arguments["reference"] = Argument.of(tuple(NamedEntry(name, _unit(name, units)) for name in self._names[1]))
         if self.contacts:
-            arguments["touching"] = tuple(Entry(name, "1: touches, 0: not") for name in self._names[3])
-        driven = self._driven, self._inputs
-        settings = self.damping, finder, hold, arguments, period, values
-        return make_tick(self.expressions, self.layout, *driven, *settings)
+            arguments["touching"] = Argument.of(tuple(NamedEntry(name, _TOUCHES) for name in self._names[3]))
+        shapes, begin = begin_measured(self.expressions, self.layout.n_u, finder, arguments)
+        torques = Torques(self._driven.tolist(), self._inputs, hold)
+        solving = make_tick(self.layout, self.damping, shapes, begin, torques, () if finder is None else finder.places)
+        return ControlTick(arguments, *solving, period, values)
 
     def assemble(
         self,

@@ -15,7 +15,7 @@ from trundle.control.inverse_dynamics.contact_finder import ContactFinder
 from trundle.control.inverse_dynamics.integral import IntegralAction
 from trundle.control.inverse_dynamics.inverse_dynamics import InverseDynamics
 from trundle.control.inverse_dynamics.slip import SlipMonitor
-from trundle.control.tick import TickProgram
+from trundle.control.tick import ControlTick
 from trundle.errors import InputError
 from trundle.status import Status
 
@@ -132,8 +132,8 @@ class InverseDynamicsPolicy:
         self._touching = np.ones(self._controller.contacts)
         self._heard: deque[tuple[float, tuple[bool, ...]]] = deque()
 
-    def tick_program(self) -> TickProgram | str:
-        """Return the program of a tick, for `trundle export`; or why there is none."""
+    def control_tick(self) -> ControlTick | str:
+        """Return a tick, for `trundle export`; or why there is none."""
         parts = {"integral": self._integral, "slip": self.slip, "estimator": self.estimator}
         own = [name for name, part in parts.items() if part is not None]
         if own:
@@ -144,11 +144,11 @@ class InverseDynamicsPolicy:
         if self._fallback not in FALLBACKS.values():
             return "its fallback is a function of your own"
 
-        def values(time: float) -> tuple[FloatArray, ...]:
+        def values(time: float, state: FloatArray) -> tuple[FloatArray, ...]:
             touching = (self._touching,) if self._controller.contacts else ()
-            return np.asarray(self._reference(time), dtype=np.float64), *touching
+            return state, np.asarray(self._reference(time), dtype=np.float64), *touching
 
-        return self._controller.tick_program(finder, self._fallback is FALLBACKS["hold"], self._period, values)
+        return self._controller.control_tick(finder, self._fallback is FALLBACKS["hold"], self._period, values)
 
     def sense_contacts(self, time: float, touching: tuple[bool, ...]) -> None:
         """Take note of which contacts touch; they are known from `contact_delay` later on, the first at once."""

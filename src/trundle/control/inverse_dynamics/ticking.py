@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
 from trundle.control.inverse_dynamics.assembly import ProgramLayout
 from trundle.control.inverse_dynamics.command import BESIDE_PRICES, ROOM, prices, task_rows
 from trundle.control.inverse_dynamics.contact_finder import ContactFinder
-from trundle.control.tick import Entry, Stage, TickProgram
+from trundle.control.tick import Argument, ProgramStage
 
-_PARTS = ("H", "g", "A", "X", "x0", "T", "t", "weight", "low", "high")
-"""Outputs of `InverseDynamics.expressions`; A, X and T transposed."""
+PARTS = ("H", "g", "A", "X", "x0", "T", "t", "weight", "low", "high")
+"""A program's parts as `InverseDynamics.expressions` returns them; A, X and T transposed."""
 
 
 class Packed(NamedTuple):
@@ -50,57 +49,93 @@ class _Symbols(NamedTuple):
     high: ca.MX
 
 
+class Torques(NamedTuple):
+    """Where torques go: `entries` of the `inputs` of a model; where there are no new ones the last are held or not."""
+
+    entries: Sequence[int]
+    inputs: int
+    hold: bool
+
+
 def make_tick(
-    expressions: ca.Function,
     layout: ProgramLayout,
-    driven: NDArray[np.intp],
-    inputs: int,
     damping: float,
-    finder: ContactFinder | None,
-    hold: bool,
-    arguments: Mapping[str, tuple[Entry, ...]],
-    period: float,
-    values: Callable[[float], tuple[FloatArray, ...]],
-) -> TickProgram:
-    """Return the program of a tick.
+    shapes: Mapping[str, tuple[int, int]],
+    begin: ca.Function,
+    torques: Torques,
+    seeds: Sequence[slice] = (),
+) -> Solving:
+    """Return what a tick computes.
 
     Parameters
     ----------
-    expressions : casadi.Function
-        (x, reference, last, touching, slipping) -> `_PARTS`.
     layout, damping
-        Of `InverseDynamics`.
-    driven : (n_torques,) int
-        Entries of the model's input that are torques, of `inputs` in all.
-    finder : ContactFinder, optional
-        Newton's iteration for contact coordinates is part of the tick, the search for other places is not.
-    hold : bool
-        Whether the last torques go on where there are no new ones; else there are none.
-    arguments, period, values
-        Of `TickProgram`.
+        Of the program.
+    shapes : mapping of str to (rows, columns)
+        Of `PARTS` without its bounds, in the order in which ``begin`` packs them; H and g may be left out.
+    begin : casadi.Function
+        (arguments, memory) -> carry = (parts, coordinates), z = (0, low, high), good.
+    torques : Torques
+    seeds : sequence of slice
+        Of x: contact coordinates to begin with; those that a tick finds are remembered after the torques.
     """
-    shapes = {name: expressions.size_out(name) for name in _PARTS[:-2]}
-    coordinates = 0 if finder is None else finder.expressions.size1_in(1)
-    packed = Packed(shapes | {"found": (coordinates, 1)})
-    symbols = _symbols(packed, layout)
-    levels = tuple(_level(symbols, layout, damping, number) for number in range(len(layout.levels)))
+    coordinates = sum(place.stop - place.start for place in seeds)
+    s = _symbols(Packed({**shapes, "found": (coordinates, 1)}), layout)
+    levels = tuple(_level(s, layout, damping, number) for number in range(len(layout.levels)))
     price = prices(layout)
-    relaxed = ((_relaxation(symbols, layout, price), *levels),) if np.any(price) else ()
-    begin = _begin(expressions, finder, layout.n_u, coordinates, arguments)
-    memory = ca.MX.sym("memory", layout.n_u + coordinates)
-    solved = ca.MX.sym("solved")
-    of = symbols.of
-    torques = (of["X"].T @ symbols.w + of["x0"])[layout.nv + layout.m :]
-    torques = ca.if_else(solved, torques, memory[: layout.n_u] if hold else ca.MX(layout.n_u, 1))
-    u = ca.MX(inputs, 1)
-    u[driven.tolist()] = torques
+    relaxed = ((_relaxation(s, layout, price), *levels),) if np.any(price) else ()
+    memory, solved = ca.MX.sym("memory", layout.n_u + coordinates), ca.MX.sym("solved")
+    new = (s.of["X"].T @ s.w + s.of["x0"])[layout.nv + layout.m :]
+    new = ca.if_else(solved, new, memory[: layout.n_u] if torques.hold else ca.MX(layout.n_u, 1))
+    u = ca.MX(torques.inputs, 1)
+    u[list(torques.entries)] = new
     names = (["carry", "z", "memory", "solved"], ["u", "memory_after"])
-    results = [ca.densify(u), ca.densify(ca.vertcat(torques, of["found"]))]
-    end = ca.Function("end", [symbols.carry, symbols.z, memory, solved], results, *names)
-    x = ca.MX.sym("x", expressions.size1_in(0))
-    seeds = ca.vertcat(ca.MX(0, 1), *(x[place] for place in ([] if finder is None else finder.places)))
-    reset = ca.Function("reset", [x], [ca.densify(ca.vertcat(ca.MX(layout.n_u, 1), seeds))], ["x"], ["memory"])
-    return TickProgram(arguments, begin, (levels, *relaxed), end, reset, period, values)
+    results = [ca.densify(u), ca.densify(ca.vertcat(new, s.of["found"]))]
+    end = ca.Function("end", [s.carry, s.z, memory, solved], results, *names)
+    x = [ca.MX.sym("x", begin.size1_in("x"))] if seeds else []
+    first = ca.densify(ca.vertcat(ca.MX(layout.n_u, 1), *(x[0][place] for place in seeds)))
+    reset = ca.Function("reset", x, [first], ["x"][: len(x)], ["memory"])
+    return Solving(begin, (levels, *relaxed), end, reset)
+
+
+class Solving(NamedTuple):
+    """Functions of a `ControlTick`."""
+
+    begin: ca.Function
+    attempts: tuple[tuple[ProgramStage, ...], ...]
+    end: ca.Function
+    reset: ca.Function
+
+
+def begin_measured(
+    expressions: ca.Function, n_u: int, finder: ContactFinder | None, arguments: Mapping[str, Argument]
+) -> tuple[dict[str, tuple[int, int]], ca.Function]:
+    """Return shapes and ``begin`` of `make_tick` for a measured state.
+
+    ``expressions`` is (x, reference, last, touching, slipping) -> `PARTS`. Newton's iteration of the finder for contact
+    coordinates is part of the tick, its search for other places is not.
+    """
+    coordinates = 0 if finder is None else finder.expressions.size1_in(1)
+    given = {name: ca.MX.sym(name, *argument.shape) for name, argument in arguments.items()}
+    memory = ca.MX.sym("memory", n_u + coordinates)
+    known, found, good = given["x"], memory[n_u:], ca.MX(1)
+    if finder is not None:
+        known, found, good = finder.located(known, found, given.get("touching"))
+    none, last = ca.MX(0, 1), memory[: expressions.size1_in("last")]
+    asked = [known, given.get("reference", none), last, given.get("touching", none), none]
+    results = expressions.call(asked, False, False)
+    shapes = {name: expressions.size_out(name) for name in PARTS[:-2]}
+    return shapes, packed_begin(given, memory, results[1].shape[0], results, found, good)
+
+
+def packed_begin(
+    given: Mapping[str, ca.MX], memory: ca.MX, unknowns: int, parts: Sequence[ca.MX], found: ca.MX, good: ca.MX
+) -> ca.Function:
+    """Return ``begin`` of `make_tick`; the last two of `parts` are the bounds."""
+    carry = ca.vertcat(*(ca.vec(part) for part in parts[:-2]), found)
+    z = ca.vertcat(ca.MX.zeros(unknowns), *parts[-2:])
+    names = ([*given, "memory"], ["carry", "z", "good"])
+    return ca.Function("begin", [*given.values(), memory], [carry, z, good], *names)
 
 
 def _symbols(packed: Packed, layout: ProgramLayout) -> _Symbols:
@@ -110,31 +145,7 @@ def _symbols(packed: Packed, layout: ProgramLayout) -> _Symbols:
     return _Symbols(carry, z, packed.parts(carry), w, low, high)
 
 
-def _begin(
-    expressions: ca.Function,
-    finder: ContactFinder | None,
-    n_u: int,
-    coordinates: int,
-    arguments: Mapping[str, tuple[Entry, ...]],
-) -> ca.Function:
-    """(x, arguments, memory) -> carry, z = (0, low, high), good."""
-    x = ca.MX.sym("x", expressions.size1_in(0))
-    given = {name: ca.MX.sym(name, len(entries)) for name, entries in arguments.items()}
-    memory = ca.MX.sym("memory", n_u + coordinates)
-    known, found, good = x, memory[n_u:], ca.MX(1)
-    if finder is not None:
-        known, found, good = finder.located(x, found, given.get("touching"))
-    size = expressions.size1_in("last")
-    last = memory[:size]
-    none = ca.MX(0, 1)
-    results = expressions(known, given.get("reference", none), last, given.get("touching", none), none)
-    carry = ca.vertcat(*(ca.vec(part) for part in results[:-2]), found)
-    z = ca.vertcat(ca.MX.zeros(results[1].shape[0]), *results[-2:])
-    names = (["x", *given, "memory"], ["carry", "z", "good"])
-    return ca.Function("begin", [x, *given.values(), memory], [carry, z, good], *names)
-
-
-def _level(s: _Symbols, layout: ProgramLayout, damping: float, number: int) -> Stage:
+def _level(s: _Symbols, layout: ProgramLayout, damping: float, number: int) -> ProgramStage:
     """Return the program of one level: its tasks, within limits, where the levels before it change nothing.
 
     The unknowns are the change of w. Rows sqrt(weight) T of the levels before it are equations, in place of unknowns in
@@ -147,7 +158,7 @@ def _level(s: _Symbols, layout: ProgramLayout, damping: float, number: int) -> S
     H = weighted @ T[own, :] + damping * ca.MX.eye(n)
     g = -weighted @ (of["t"][own] - T[own, :] @ s.w)
     low, high = s.low, s.high
-    if len(rows) == 1:
+    if len(rows) == 1 and "H" in of:
         H, g = of["H"], of["g"]  # summed in the same order as in Python
     if not first:
         at = ca.vertcat(s.w, A @ s.w)
@@ -162,7 +173,7 @@ def _level(s: _Symbols, layout: ProgramLayout, damping: float, number: int) -> S
     return _stage(s, (H, g, A, low, high), y, (s.w + y, s.low, s.high))
 
 
-def _relaxation(s: _Symbols, layout: ProgramLayout, price: FloatArray) -> Stage:
+def _relaxation(s: _Symbols, layout: ProgramLayout, price: FloatArray) -> ProgramStage:
     """Return the program of least excess over the limits with a price; its solution moves their bounds."""
     n, soft = layout.n, np.flatnonzero(price)
     k = len(soft)
@@ -186,10 +197,10 @@ def _relaxation(s: _Symbols, layout: ProgramLayout, price: FloatArray) -> Stage:
     return _stage(s, (H, ca.MX(n + k, 1), A, *bounds), y, moved)
 
 
-def _stage(s: _Symbols, program: Sequence[ca.MX], y: ca.MX, z: Sequence[ca.MX]) -> Stage:
+def _stage(s: _Symbols, program: Sequence[ca.MX], y: ca.MX, z: Sequence[ca.MX]) -> ProgramStage:
     H, g, A, low, high = program
     results = [ca.densify(part) for part in (H, g, A.T, low, high)]
     names = (["carry", "z"], ["H", "g", "A", "low", "high"])
     pose = ca.Function("pose", [s.carry, s.z], results, *names)
     take = ca.Function("take", [s.carry, s.z, y], [ca.densify(ca.vertcat(*z))], ["carry", "z", "y"], ["z_after"])
-    return Stage(pose, take)
+    return ProgramStage(pose, take)

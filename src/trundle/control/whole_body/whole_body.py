@@ -202,15 +202,14 @@ class WholeBodyController:
         held = aim.load.hands if aim.load else ()
         contacts = tuple(name for name in aim.contacts if name not in held)
         moving = tuple(name for name in aim.ends if name not in contacts and name not in held)
-        program = self._programs().get((contacts, moving, held)) or self._program(contacts, moving, held)
+        program = self.program(contacts, moving, held)
         J, b = self._contact_rows(program, ends, aim)
         self._write(program, terms, ends, q, nu, aim)
-        M, h = terms.M, terms.h
+        M, h, nv = program.M, program.h, self.humanoid.robot.nv
+        M[:nv, :nv], h[:nv] = terms.M, terms.h
         for point, force in aim.forces:
-            h = h - ends["base"].at(point).Jv.T @ force
+            h[:nv] -= ends["base"].at(point).Jv.T @ force
         if aim.load:
-            M, h, plain, nv = program.M, program.h, h, self.humanoid.robot.nv
-            M[:nv, :nv], h[:nv] = terms.M, plain
             M[nv:, nv:], h[nv:] = aim.load.dynamics(self.humanoid.robot.gravity)
         data = assemble(program.layout, (M, h, program.S, J, b, J, program.D), DAMPING, Numbers)
         return solve_program(program.layout, data, program.solvers)
@@ -232,6 +231,12 @@ class WholeBodyController:
     def _width(self, name: str) -> int:
         return 3 if self.patches[name].is_point else 6
 
+    def program(
+        self, standing: tuple[str, ...], moving: tuple[str, ...] = (), held: tuple[str, ...] = ()
+    ) -> TickProgram:
+        """Return what ticks write into while these ends stand, move and hold; made once a thread."""
+        return self._programs().get((standing, moving, held)) or self._program(standing, moving, held)
+
     def _program(self, standing: tuple[str, ...], moving: tuple[str, ...], held: tuple[str, ...]) -> TickProgram:
         for name in (*standing, *moving, *held):
             if name not in self.patches:
@@ -244,7 +249,7 @@ class WholeBodyController:
         tasks = self._tasks(S, m, moving, bool(held))
         limits = {
             "torque": Limit("torque", "torque", -self._torque, self._torque, unit="N m"),
-            "joints": Limit("joints", "acceleration", np.full(nv, -np.inf), np.full(nv, np.inf), price=1.0),
+            "joints": Limit("joints", "acceleration", np.full(nv, -np.inf), np.full(nv, np.inf), None, 1.0, "rad/s2"),
         }
         if self.collisions:
             none = np.full(len(self.collisions.pairs), np.inf)

@@ -146,6 +146,12 @@ class Optimiser:
             progress.largest_gap, progress.iterations, time.perf_counter() - begin,
         )  # fmt: skip
 
+    @property
+    def iterate(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """States (N + 1, n_x), inputs (N, n_u) and parameters (N + 1, n_p) of the last call in this thread."""
+        core = self._backend
+        return core.x.copy(), core.u.copy(), core.p.copy()
+
     def linearise(self, states: ArrayLike, inputs: ArrayLike, parameters: ArrayLike) -> Backend:
         """Return the stages' gaps, derivatives and cost about states (N + 1, n_x) and inputs (N, n_u).
 

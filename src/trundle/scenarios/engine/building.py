@@ -19,7 +19,10 @@ from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.system import system
 
 if TYPE_CHECKING:
+    from trundle.checks import FloatArray
+    from trundle.control.tick import ControlTick, NamedEntry, RecordedTicks
     from trundle.models import RollingPair, RollingTree, Start
+    from trundle.numerics.ilqr import ControlProblem
     from trundle.records import Policy, Trajectory
     from trundle.simulate.run import Call
 
@@ -60,6 +63,45 @@ class Regulated(Protocol):
 
     def regulator(self) -> Policy | None:
         """Return the controller, if one is enabled; if it follows a plan, the plan is computed first."""
+        ...
+
+
+@runtime_checkable
+class Ticked(Protocol):
+    """An experiment with more than one model whose controller can be exported."""
+
+    def recorded_tick(self) -> tuple[ControlTick, RecordedTicks]:
+        """Return the controller's tick, and ticks of a run."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedStages:
+    """A discrete-time optimal control problem, with a motion that its optimiser found.
+
+    Attributes
+    ----------
+    problem : ControlProblem
+    x, u, p : (N + 1, n_x), (N, n_u), (N + 1, n_p)
+        States, inputs and parameters of the stages and of the end.
+    states, inputs : tuple of NamedEntry
+        Names and units of the entries of x and u.
+    """
+
+    problem: ControlProblem
+    x: FloatArray
+    u: FloatArray
+    p: FloatArray
+    states: tuple[NamedEntry, ...]
+    inputs: tuple[NamedEntry, ...]
+
+
+@runtime_checkable
+class Staged(Protocol):
+    """An experiment whose controller's optimal control problems can be exported, stage by stage."""
+
+    def recorded_stages(self) -> Mapping[str, RecordedStages]:
+        """Return the problems by their names, with motions of a run."""
         ...
 
 

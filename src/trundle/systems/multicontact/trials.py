@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 
 from trundle.checks import FloatArray
+from trundle.control.inverse_dynamics import ProgramLayout
+from trundle.control.tick import ControlTick, RecordedTicks
 from trundle.control.whole_body.policy import HumanoidPolicy
+from trundle.control.whole_body.ticking import whole_body_tick
 from trundle.models.robots.humanoid import Humanoid
 from trundle.models.urdf.examples import example_name
 from trundle.simulate.mujoco.humanoid import HumanoidPlant
@@ -33,6 +36,8 @@ _LOOK = 0.05
 """Sampling period of the clearance among the robot's bodies, s."""
 _PRESSED = 1.0
 """Planned normal force, N, below which the use of the cone is not recorded."""
+_KEPT, _APART = 20, 10
+"""Ticks that an export compares with, and how many are in between: a tick has some thousand numbers."""
 _AHEAD = np.linspace(0.0, 0.6, 13)
 """Prediction times, s, at which the angular momentum of plans is recorded."""
 _FAN = 0.2
@@ -85,6 +90,39 @@ def run_trial(experiment: MulticontactExperiment, trial: Trial) -> Outcome:
     )
     result = _with_lean(_result(experiment, trial, run, policy), experiment, trial, run)
     return Outcome(run, with_obstacles(result, plant, run.records))
+
+
+class _Kept:
+    """A policy that keeps some ticks of its whole-body control, those of one program."""
+
+    def __init__(self, policy: HumanoidPolicy, tick: ControlTick, layout: ProgramLayout) -> None:
+        self._policy, self._tick, self._layout = policy, tick, layout
+        self.period = policy.period
+        self.rows: list[tuple[FloatArray, ...]] = []
+        self._count = 0
+
+    def reset(self) -> None:
+        self._policy.reset()
+
+    def __call__(self, time: float, state: FloatArray) -> FloatArray:
+        answer, command = self._policy(time, state), self._policy.command
+        if command is not None and command.usable and command.layout is self._layout:
+            if self._count % _APART == 0 and len(self.rows) < _KEPT:
+                self.rows.append((*self._tick.values(time, state), command.u))
+            self._count += 1
+        return answer
+
+
+def recorded_tick(experiment: MulticontactExperiment) -> tuple[ControlTick, RecordedTicks]:
+    """Return the tick of whole-body control while the ends of the start stand, and ticks of the first trial."""
+    trial, policy = experiment.trials[0][0], experiment.policy()
+    standing, plant = policy.progress.standing, experiment.plant(trial)
+    tick = whole_body_tick(policy.controller, standing, policy.period)
+    kept = _Kept(policy, tick, policy.controller.program(standing).layout)
+    sensors = plant.sensors(experiment.noise(), experiment.tables.noise.delay, trial.seed)
+    plant.plant(experiment.start).run(kept, _APART * _KEPT * policy.period, sensors=sensors)
+    *arguments, u = (np.array(column) for column in zip(*kept.rows, strict=True))
+    return tick, RecordedTicks(dict(zip(tick.arguments, arguments, strict=True)), u)
 
 
 def _records(experiment: MulticontactExperiment, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping[str, Sampled]:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trundle.control.tick import NamedEntry
 from trundle.errors import InputError
-from trundle.scenarios.engine.building import Part, PartProgress, error_context
+from trundle.scenarios.engine.building import Part, PartProgress, RecordedStages, error_context
 from trundle.scenarios.engine.trials import run_trials
 from trundle.scenarios.scenario import Scenario
 from trundle.status import Status
@@ -22,6 +23,23 @@ if TYPE_CHECKING:
     from trundle.records import Trajectory
 
 _HANDS = ("left", "right")
+_PLANNED = 0.3
+"""s, by when both levels have planned."""
+_PAIRS = {"implicit": "part of the normal force", "hybrid": "N"}
+"""Levels, and the unit of their inputs of a hand and a wall."""
+_ARMS = [f"{hand}_{i}" for hand in _HANDS for i in (1, 2, 3)]
+_STATES = (
+    *(NamedEntry(f"ball.{axis}", "m") for axis in "xy"),
+    *(NamedEntry(angle, "rad") for angle in ("yaw", "pitch", "roll")),
+    *(NamedEntry(joint, "rad") for joint in _ARMS),
+    *(NamedEntry(f"momentum.{axis}", "kg m/s") for axis in "xy"),
+    *(NamedEntry(f"angular_momentum.{axis}", "kg m^2/s") for axis in "xyz"),
+)
+_INPUTS = (
+    *(NamedEntry(f"drive.{axis}", "N") for axis in "xy"),
+    NamedEntry("yaw_torque", "N m"),
+    *(NamedEntry(f"{joint}.rate", "rad/s") for joint in _ARMS),
+)
 
 
 def build(scenario: Scenario) -> TrialsExperiment:
@@ -50,6 +68,19 @@ class TrialsExperiment:
     def parts(self) -> Iterator[Part]:
         """Yield one part: all trials."""
         yield Part("", self._run)
+
+    def recorded_stages(self) -> dict[str, RecordedStages]:
+        """Return both levels' problems with the plans that they have after `_PLANNED` s of the first trial."""
+        setup, trial = self.setup, self.setup.trials()[0]
+        plant, guide = setup.plant(), setup.guide(trial)
+        policy = setup.policy(guide.reference, guide.surroundings)
+        plant.plant(setup.start(trial)).run(policy, _PLANNED, sensors=setup.sensors(plant, trial))
+        found = {}
+        for (name, unit), level in zip(_PAIRS.items(), setup.levels(), strict=True):
+            pairs = [f"pair_{i + 1}.{j + 1}" for i in range(level.pairs) for j in range(level.inputs_of_pair)]
+            inputs = (*_INPUTS, *(NamedEntry(pair, unit) for pair in pairs))
+            found[name] = RecordedStages(level.problem, *level.optimiser.iterate, _STATES, inputs)
+        return found
 
     def _run(self, share: PartProgress | None) -> Trajectory:
         return trajectory(self.setup, run_trials(partial(run_trial, self.setup), self.setup.trials(), share))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from trundle.control.tick import Entry
+from trundle.control.tick import NamedEntry
 from trundle.models.linear.coordinates import is_quaternion
 from trundle.models.tree.model import TIME, TreeModel
 from trundle.numerics.space import angular_size
@@ -21,22 +21,22 @@ _UNITS = {
 }
 
 
-def states(model: TreeModel) -> list[Entry]:
+def states(model: TreeModel) -> list[NamedEntry]:
     """Return the entries of x."""
     return list(_entries(model, model.layout))
 
 
-def inputs(model: TreeModel) -> list[Entry]:
+def inputs(model: TreeModel) -> list[NamedEntry]:
     """Return the entries of u."""
     return list(_entries(model, model.input_layout))
 
 
-def forces(model: TreeModel) -> list[Entry]:
+def forces(model: TreeModel) -> list[NamedEntry]:
     """Return the entries of the contact forces on the first body of each contact, world axes."""
-    return [Entry(f"{constraint.name}.{axis}", "N") for constraint in model.constraints for axis in _axes(model.d)]
+    return [NamedEntry(f"{constraint.name}.{axis}", "N") for constraint in model.constraints for axis in _axes(model.d)]
 
 
-def enumeration(prefix: str, entries: Sequence[Entry]) -> str:
+def enumeration(prefix: str, entries: Sequence[NamedEntry]) -> str:
     """Return the C enumeration of entries: PREFIX_NAME counts from 0, PREFIX_COUNT is how many."""
     lines, taken = [], {"COUNT"}
     for number, entry in enumerate(entries):
@@ -47,7 +47,7 @@ def enumeration(prefix: str, entries: Sequence[Entry]) -> str:
     return f"enum {{\n{''.join(lines)}    {prefix}_COUNT = {len(entries)}\n}};\n"
 
 
-def _comment(entry: Entry) -> str:
+def _comment(entry: NamedEntry) -> str:
     return f"{entry.name}, {entry.unit}".replace("*/", "* /").encode("ascii", "replace").decode()
 
 
@@ -55,14 +55,14 @@ def _axes(d: int) -> tuple[str, ...]:
     return ("x", "z") if d == 2 else ("x", "y", "z")
 
 
-def _entries(model: TreeModel, layout: Mapping[str, slice]) -> Iterator[Entry]:
+def _entries(model: TreeModel, layout: Mapping[str, slice]) -> Iterator[NamedEntry]:
     for key, where in layout.items():
         if key == TIME:
-            yield Entry(key, "s")
+            yield NamedEntry(key, "s")
             continue
         size = where.stop - where.start
         for part, unit in _parts(model, key, size):
-            yield Entry(f"{key}.{part}" if part else key, unit)
+            yield NamedEntry(f"{key}.{part}" if part else key, unit)
 
 
 def _parts(model: TreeModel, key: str, size: int) -> list[tuple[str, str]]:

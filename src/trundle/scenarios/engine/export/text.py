@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import casadi as ca
 import numpy as np
 
 from trundle import __version__
 from trundle.checks import FloatArray
-from trundle.control.tick import Entry, TickProgram
+from trundle.control.tick import Argument, ControlTick, NamedEntry, RecordedTicks
 from trundle.models.tree.model import TreeModel
-from trundle.scenarios.engine.export import names, ticks
-from trundle.scenarios.engine.export.ticks import Ticks
-
-if TYPE_CHECKING:
-    import casadi as ca
-
-    from trundle.scenarios.engine.export.feedback import Feedback
+from trundle.scenarios.engine.building import RecordedStages
+from trundle.scenarios.engine.export import names, stages, ticks
+from trundle.scenarios.engine.export.feedback import Feedback
 
 LARGEST = 1e-12
 """Largest difference, divided by 1 + |value|, with which main.c still succeeds."""
 LARGEST_TICK = 1e-6
 """That of inputs that come of quadratic programs: where tasks leave them free, only the damping decides."""
+LARGEST_STAGE = 1e-9
+"""That of stages: derivatives of barriers differ by the order of sums."""
 _TEMPLATES = Path(__file__).with_name("templates")
+Values = dict[str, str | int | float]
+"""What stands for ``@key@`` in the templates."""
 
 
 @dataclass(frozen=True)
@@ -41,69 +41,124 @@ class Sample:
     control: FloatArray | None
 
 
-def texts(
-    name: str,
-    scenario: str,
-    tree: TreeModel,
-    model: ca.Function,
-    feedback: Feedback | None,
-    samples: Sequence[Sample],
-    tick: tuple[TickProgram, Ticks] | None,
-) -> dict[str, str]:
-    """Return the files by name: header, source, a program that compares with the samples, and the CMake file.
+@dataclass(frozen=True)
+class Contents:
+    """What an export writes.
 
-    In the templates ``@key@`` is a value; what is between the lines ``@control{`` and ``@}`` is of a schedule of gains,
-    between ``@tick{`` and ``@}`` of a controller that solves quadratic programs.
+    Attributes
+    ----------
+    model : (TreeModel, casadi.Function), optional
+        (x, u) -> x', contact forces.
+    feedback : Feedback, optional
+    samples : sequence of Sample
+        Of the model and the feedback.
+    tick : (ControlTick, RecordedTicks), optional
+    stages : mapping of str to RecordedStages
     """
-    values = {"name": name, "NAME": name.upper(), "scenario": scenario, "version": __version__, "largest": LARGEST}
-    values["controller_largest"] = LARGEST
-    values |= {"nx": model.size1_in(0), "nu": model.size1_in(1), "nf": model.size1_out(1), "count": len(samples)}
-    for key, letter, entries in (
-        ("states", "X", names.states),
-        ("inputs", "U", names.inputs),
-        ("forces", "F", names.forces),
-    ):
-        values[key] = _entries(name, letter, entries(tree))
-    values |= {"call_model": _call(f"{name}_model", model, ("x", "u"), ("xdot", "force"))}
+
+    model: tuple[TreeModel, ca.Function] | None = None
+    feedback: Feedback | None = None
+    samples: Sequence[Sample] = ()
+    tick: tuple[ControlTick, RecordedTicks] | None = None
+    stages: Mapping[str, RecordedStages] = field(default_factory=dict)
+
+    def functions(self, name: str) -> dict[str, ca.Function]:
+        """Return CasADi's functions by their names in C."""
+        found = {f"{name}_model": self.model[1]} if self.model else {}
+        found |= {f"{name}_law": self.feedback.law} if self.feedback else {}
+        found |= stages.functions(name, self.stages)
+        return found | (ticks.functions(name, self.tick[0]) if self.tick else {})
+
+    def texts(self, name: str, scenario: str) -> dict[str, str]:
+        """Return the files by name: header, sources, a program that compares with the samples, and the CMake file.
+
+        In the templates ``@key@`` is a value; what is between the lines ``@section{`` and ``@}`` is of a section: the
+        ``model``, ``control`` by a schedule of gains, the ``tick`` of a controller that solves quadratic programs, the
+        ``stages`` of optimal control problems.
+        """
+        parts = {
+            "model": self.model,
+            "control": self.feedback,
+            "tick": self.tick,
+            "stages": self.stages,
+            "inputs": self.model or self.tick,
+        }
+        files = {f"{name}.c": "source.c"} if self.model else {}
+        files |= {f"{name}_tick.c": "tick.c"} if self.tick else {}
+        files |= {f"{name}_stages.c": "stages.c"} if self.stages else {}
+        values: Values = {"name": name, "NAME": name.upper(), "scenario": scenario, "version": __version__}
+        values |= {"largest": LARGEST, "controller_largest": LARGEST_TICK if self.tick else LARGEST}
+        values |= {"stages_largest": LARGEST_STAGE}
+        values |= {"sources": " ".join([*files, f"{name}_functions.c"])}
+        values |= _model(name, *self.model, self.samples) if self.model else {}
+        values |= _feedback(name, self.feedback, self.samples) if self.feedback else {}
+        values |= _tick(name, *self.tick) if self.tick else {}
+        values |= stages.values(name, self.stages, _call, _array, _entries)
+
+        def filled(template: str) -> str:
+            text = (_TEMPLATES / template).read_text("utf-8")
+            section = re.compile(r"^@(\w+)\{\n(.*?)^@\}\n", re.DOTALL | re.MULTILINE)
+            text = section.sub(lambda found: found[2] if parts[found[1]] else "", text)
+            return re.sub(r"@(\w+)@", lambda found: str(values[found[1]]), text)
+
+        files |= {f"{name}.h": "header.h", "main.c": "main.c", "CMakeLists.txt": "CMakeLists.txt"}
+        return {file: filled(template) for file, template in files.items()} | (ticks.sources() if self.tick else {})
+
+
+def _model(name: str, tree: TreeModel, model: ca.Function, samples: Sequence[Sample]) -> Values:
+    nf = model.size1_out(1)
     known = {label: [getattr(s, label) for s in samples] for label in ("x", "u", "rate")}
-    known["force"] = [np.resize(s.force, max(model.size1_out(1), 1)) for s in samples]
-    if feedback is not None:
-        known |= {"control": [s.control for s in samples], "time": [[s.time] for s in samples]}
-        values |= {key: _array(key, getattr(feedback, key)) for key in ("reference", "held", "gains")}
-        values |= {key: repr(getattr(feedback, key)) for key in ("period", "first", "last")}
-        values["last_row"] = len(feedback.held) - 1
-        values["call_law"] = _call(f"{name}_law", feedback.law, ("x", "reference[j]", "held[j]", "gains[j]"), ("u",))
-    if tick is not None:
-        program, rows = tick
-        values |= ticks.values(name, program, rows, _call) | {"controller_largest": LARGEST_TICK}
-        given = (
-            f"/* Entries of {key}. */\n{_entries(name, key, entries)}" for key, entries in program.arguments.items()
-        )
-        values["tick_enumerations"] = "\n".join(given)
-        columns = {"x": rows.x, **rows.arguments, "u": rows.u}
-        values["known_ticks"] = "".join(_array(f"tick_{key}", column) for key, column in columns.items())
-    values["known"] = "".join(_array(f"known_{label}", np.array(rows)) for label, rows in known.items())
-
-    values["more_sources"] = f" {name}_tick.c" if tick is not None else ""
-    sections = {"control": feedback is not None, "tick": tick is not None}
-
-    def filled(template: str) -> str:
-        text = (_TEMPLATES / template).read_text("utf-8")
-        section = re.compile(r"^@(\w+)\{\n(.*?)^@\}\n", re.DOTALL | re.MULTILINE)
-        text = section.sub(lambda found: found[2] if sections[found[1]] else "", text)
-        return re.sub(r"@(\w+)@", lambda found: str(values[found[1]]), text)
-
-    targets = {f"{name}.h": "header.h", f"{name}.c": "source.c", "main.c": "main.c", "CMakeLists.txt": "CMakeLists.txt"}
-    targets |= {f"{name}_tick.c": "tick.c"} if tick is not None else {}
-    return {target: filled(template) for target, template in targets.items()}
+    known["force"] = [np.resize(s.force, max(nf, 1)) for s in samples]
+    return {
+        "nx": model.size1_in(0),
+        "nu": model.size1_in(1),
+        "nf": nf,
+        "count": len(samples),
+        "states": _entries(name, "X", names.states(tree)),
+        "inputs": _entries(name, "U", names.inputs(tree)),
+        "forces": _entries(name, "F", names.forces(tree)),
+        "call_model": _call(f"{name}_model", model, ("x", "u"), ("xdot", "force")),
+        "known": "".join(_array(f"known_{label}", np.array(rows)) for label, rows in known.items()),
+    }
 
 
-def _entries(name: str, argument: str, entries: Sequence[Entry]) -> str:
+def _feedback(name: str, feedback: Feedback, samples: Sequence[Sample]) -> Values:
+    known = {"control": [s.control for s in samples], "time": [[s.time] for s in samples]}
+    values: Values = {key: _array(key, getattr(feedback, key)) for key in ("reference", "held", "gains")}
+    values |= {key: repr(getattr(feedback, key)) for key in ("period", "first", "last")}
+    values["last_row"] = len(feedback.held) - 1
+    values["call_law"] = _call(f"{name}_law", feedback.law, ("x", "reference[j]", "held[j]", "gains[j]"), ("u",))
+    values["known_control"] = "".join(_array(f"known_{label}", np.array(rows)) for label, rows in known.items())
+    return values
+
+
+def _tick(name: str, tick: ControlTick, recorded: RecordedTicks) -> Values:
+    values: Values = dict(ticks.values(name, tick, len(recorded.u), _call))
+    given = [_argument(name, key, argument) for key, argument in tick.arguments.items() if key != "x"]
+    values["tick_enumerations"] = "\n".join(given)
+    rows = {**recorded.arguments, "u": recorded.u}
+    values["known_ticks"] = "".join(_array(f"tick_{key}", column) for key, column in rows.items())
+    if tick.outputs:
+        values |= {"nu": len(tick.outputs), "inputs": _entries(name, "U", tick.outputs)}
+    return values
+
+
+def _argument(name: str, key: str, argument: Argument) -> str:
+    if argument.entries:
+        return f"/* Entries of {key}. */\n{_entries(name, key, argument.entries)}"
+    rows, columns = argument.shape
+    shape = f"{rows}" if columns == 1 else f"{rows} x {columns}"
+    count = f"{name}_{key}_count".upper()
+    return f"enum {{ {count} = {rows * columns} }}; /* {key}, {shape}: {argument.meaning} */\n"
+
+
+def _entries(name: str, argument: str, entries: Sequence[NamedEntry]) -> str:
     return names.enumeration(f"{name}_{argument}".upper(), entries)
 
 
 def _call(c_name: str, function: ca.Function, arguments: Sequence[str], results: Sequence[str]) -> str:
     """Return the C statements that call a CasADi function and return its status."""
+    arguments = arguments or ("0",)
     lines = [
         f"    static casadi_real w[{max(function.sz_w(), 1)}];",
         f"    static casadi_int iw[{max(function.sz_iw(), 1)}];",
@@ -117,5 +172,9 @@ def _call(c_name: str, function: ca.Function, arguments: Sequence[str], results:
 def _array(name: str, values: FloatArray) -> str:
     """Return a constant array of two dimensions; an empty row becomes one zero."""
     rows = values if values.shape[1] else np.zeros((len(values), 1))
-    body = ",\n".join("    {" + ", ".join(repr(float(v)) for v in row) + "}" for row in rows)
+    body = ",\n".join("    {" + ", ".join(_number(v) for v in row) + "}" for row in rows)
     return f"static const double {name}[{rows.shape[0]}][{rows.shape[1]}] = {{\n{body}\n}};\n"
+
+
+def _number(value: float) -> str:
+    return repr(float(value)).replace("inf", "INFINITY")

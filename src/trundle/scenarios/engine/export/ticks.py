@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from importlib import resources
 
 import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.control.tick import Stage, TickProgram
+from trundle.control.tick import ControlTick, ProgramStage, RecordedTicks
 from trundle.models import RollingPair, RollingTree, Start
 from trundle.records import Policy, tell_contacts
 from trundle.simulate import simulate
@@ -18,22 +17,15 @@ from trundle.simulate import simulate
 TICKS = 200
 """Recorded ticks, at most."""
 _SOLVER = "dense_qp.h"
-
-
-@dataclass(frozen=True)
-class Ticks:
-    """Ticks of Python's controller: measured states, arguments in their order, and its inputs, one row a tick."""
-
-    x: FloatArray
-    arguments: Mapping[str, FloatArray]
-    u: FloatArray
+_ABOUT = """, for the measured state x: of contact coordinates in it only a guess is needed, where
+ * those of the last tick have been lost"""
 
 
 class _Recorded:
     """A policy that keeps what it was asked and what it answered."""
 
-    def __init__(self, policy: Policy, program: TickProgram) -> None:
-        self._policy, self._program = policy, program
+    def __init__(self, policy: Policy, tick: ControlTick) -> None:
+        self._policy, self._tick = policy, tick
         self.period = policy.period
         self.rows: list[tuple[FloatArray, ...]] = []
 
@@ -46,25 +38,23 @@ class _Recorded:
 
     def __call__(self, time: float, state: FloatArray) -> FloatArray:
         u = self._policy(time, state)
-        given = (np.array(value) for value in self._program.values(time))
-        self.rows.append((np.array(state), *given, np.array(u)))
+        given = (np.array(value) for value in self._tick.values(time, state))
+        self.rows.append((*given, np.array(u)))
         return u
 
 
-def record(model: RollingPair | RollingTree, start: Start, policy: Policy, program: TickProgram) -> Ticks:
+def record(model: RollingPair | RollingTree, start: Start, policy: Policy, tick: ControlTick) -> RecordedTicks:
     """Return the first `TICKS` ticks of a simulation from the start, or as many as there are until it ends."""
-    kept = _Recorded(policy, program)
-    simulate(model, start, TICKS * program.period, policy=kept)
-    x, *arguments, u = (np.array(column) for column in zip(*kept.rows, strict=True))
-    return Ticks(
-        x[:TICKS], {key: value[:TICKS] for key, value in zip(program.arguments, arguments, strict=True)}, u[:TICKS]
-    )
+    kept = _Recorded(policy, tick)
+    simulate(model, start, TICKS * tick.period, policy=kept)
+    *arguments, u = (np.array(column)[:TICKS] for column in zip(*kept.rows, strict=True))
+    return RecordedTicks(dict(zip(tick.arguments, arguments, strict=True)), u)
 
 
-def functions(name: str, program: TickProgram) -> dict[str, ca.Function]:
+def functions(name: str, tick: ControlTick) -> dict[str, ca.Function]:
     """Return CasADi's functions of a tick by their names in C."""
-    found = {"begin": program.begin, "end": program.end, "memory": program.reset}
-    for number, stage in enumerate(_stages(program)):
+    found = {"begin": tick.begin, "end": tick.end, "memory": tick.reset}
+    for number, stage in enumerate(_stages(tick)):
         found |= {f"pose_{number}": stage.pose, f"take_{number}": stage.take}
     return {f"{name}_{key}": function for key, function in found.items()}
 
@@ -74,26 +64,33 @@ def sources() -> dict[str, str]:
     return {_SOLVER: resources.files("trundle.numerics.qp").joinpath(_SOLVER).read_text("utf-8")}
 
 
-def values(name: str, program: TickProgram, ticks: Ticks, call: Callable[..., str]) -> dict[str, str | int]:
+def values(name: str, tick: ControlTick, count: int, call: Callable[..., str]) -> dict[str, str | int]:
     """Return what the templates say of a tick; `call` writes the statements that call a function."""
-    given, stages = list(program.arguments), list(_stages(program))
+    given, stages = list(tick.arguments), list(_stages(tick))
     sizes = [(stage.pose.size1_out(0), stage.pose.size2_out(2)) for stage in stages]
     parts = "".join(_stage(name, number, stage, call) for number, stage in enumerate(stages))
     attempts = [
-        [next(i for i, one in enumerate(stages) if one is stage) for stage in attempt] for attempt in program.attempts
+        [next(i for i, one in enumerate(stages) if one is stage) for stage in attempt] for attempt in tick.attempts
     ]
-    counts = {key: f"{name.upper()}_{key.upper()}_COUNT" for key in given}
+    counts = {key: f"{name.upper()}_{'NX' if key == 'x' else f'{key}_COUNT'.upper()}" for key in given}
+    measured = "x" in given
     return {
-        "tick_period": repr(program.period),
+        "tick_period": repr(tick.period),
+        "tick_reset": f"const double x[{counts['x']}]" if measured else "void",
+        "tick_seed": "x" if measured else "",
+        "tick_first": "tick_x[0]" if measured else "",
+        "tick_about_reset": "; contact coordinates are looked for from those of x on" if measured else "",
+        "tick_about_x": _ABOUT if measured else "",
+        "tick_remember": "const double *x" if measured else "void",
         "tick_arguments": "".join(f"const double {key}[{limit}], " for key, limit in counts.items()),
         "tick_pointers": "".join(f"const double *{key}, " for key in given),
         "tick_rows": "".join(f"tick_{key}[i], " for key in given),
-        "ticks": len(ticks.x),
+        "ticks": count,
         "tick_names": "".join(f"{key}, " for key in given),
-        "tick_finite": "".join(f" && all_finite({key}, {counts[key]})" for key in given),
-        "tick_memory": max(program.begin.size1_in("memory"), 1),
-        "tick_carry": program.begin.size1_out(0),
-        "tick_z": program.begin.size1_out(1),
+        "tick_finite": " && ".join(f"are_numbers({key}, {counts[key]})" for key in given),
+        "tick_memory": max(tick.begin.size1_in("memory"), 1),
+        "tick_carry": tick.begin.size1_out(0),
+        "tick_z": tick.begin.size1_out(1),
         "tick_n": max(n for n, _ in sizes),
         "tick_m": max(max(m for _, m in sizes), 1),
         "tick_parts": parts,
@@ -101,22 +98,22 @@ def values(name: str, program: TickProgram, ticks: Ticks, call: Callable[..., st
         "tick_count": len(attempts),
         "tick_depth": 1 + max(map(len, attempts)),
         "tick_switch": "".join(f"    case {i}: return stage_{i}();\n" for i in range(len(stages))),
-        "call_begin": call(f"{name}_begin", program.begin, ("x", *given, "memory"), ("carry", "z_begin", "good")),
-        "call_end": call(f"{name}_end", program.end, ("carry", "z", "memory", "&solved"), ("u", "after")),
-        "call_memory": call(f"{name}_memory", program.reset, ("x",), ("memory",)),
+        "call_begin": call(f"{name}_begin", tick.begin, (*given, "memory"), ("carry", "z_begin", "good")),
+        "call_end": call(f"{name}_end", tick.end, ("carry", "z", "memory", "&solved"), ("u", "after")),
+        "call_memory": call(f"{name}_memory", tick.reset, ("x",) if measured else (), ("memory",)),
     }
 
 
-def _stages(program: TickProgram) -> Iterator[Stage]:
+def _stages(tick: ControlTick) -> Iterator[ProgramStage]:
     """Yield the stages of all attempts, each once."""
-    seen: list[Stage] = []
-    for stage in (stage for attempt in program.attempts for stage in attempt):
+    seen: list[ProgramStage] = []
+    for stage in (stage for attempt in tick.attempts for stage in attempt):
         if not any(stage is one for one in seen):
             seen.append(stage)
             yield stage
 
 
-def _stage(name: str, number: int, stage: Stage, call: Callable[..., str]) -> str:
+def _stage(name: str, number: int, stage: ProgramStage, call: Callable[..., str]) -> str:
     n, m = stage.pose.size1_out(0), stage.pose.size2_out(2)
     results = ("H", "g", "A", "low", "high")
     pose = call(f"{name}_pose_{number}", stage.pose, ("carry", "z"), results)

@@ -12,17 +12,16 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.control import BalancingLQR, TrackingLQR
-from trundle.control.tick import Ticking, TickProgram
+from trundle.control.tick import ControlTick, RecordedTicks, Ticking
 from trundle.errors import InputError, StorageError
 from trundle.models import RollingPair, RollingTree, Start
 from trundle.models.tree.model import TreeModel
 from trundle.numerics.compiled.compile import renamed
 from trundle.records import Policy
 from trundle.records.whole import storing, write_bytes
-from trundle.scenarios.engine.building import Experiment, Regulated, Simulation, build
+from trundle.scenarios.engine.building import Experiment, Regulated, Simulation, Staged, Ticked, build
 from trundle.scenarios.engine.export import text, ticks
 from trundle.scenarios.engine.export.feedback import Feedback, feedback_of
-from trundle.scenarios.engine.export.ticks import Ticks
 from trundle.scenarios.engine.folder import OwnedFolder, owned
 from trundle.scenarios.scenario import Scenario, load_scenario
 from trundle.scratch import scratch
@@ -33,11 +32,12 @@ _SPREAD = 1e-3
 
 @dataclass(frozen=True)
 class Exported:
-    """Result of an export: its folder, the prefix of all C names, and which controller was written, if any."""
+    """Result of an export: its folder, the prefix of all C names, which controller was written, and whether a model."""
 
     directory: Path
     name: str
     controller: str
+    model: bool
 
 
 def export(scenario: Scenario | str | Path, out: str | Path) -> Exported:
@@ -46,7 +46,8 @@ def export(scenario: Scenario | str | Path, out: str | Path) -> Exported:
     The model is x' = f(x, u) in the mode and on the charts of the start, with the contact forces. Controllers that are
     gains on the local error (`BalancingLQR`, `TrackingLQR`) are written as arrays and one function; the plan that they
     track, if any, is computed first. Controllers that solve quadratic programs (`trundle.control.tick.Ticking`) are
-    written as one tick, with a solver. ``main.c`` compares all with values that Python computed.
+    written as one tick, with a solver. Where an experiment offers a tick or optimal control problems itself (`Ticked`,
+    `Staged`), these are written without a model. ``main.c`` compares all with values that Python computed.
 
     Parameters
     ----------
@@ -69,23 +70,32 @@ def export(scenario: Scenario | str | Path, out: str | Path) -> Exported:
 
 def _written(scenario: Scenario, folder: OwnedFolder) -> Exported:
     work = build(scenario)
-    plant = _plant(scenario, work)
-    tree, model, x = _model(*plant)
     name = re.sub(r"[^a-z0-9]+", "_", f"trundle_{scenario.name}".lower()).strip("_")
-    feedback, tick, said = _controller(work, plant)
-    functions = {f"{name}_model": model} | ({f"{name}_law": feedback.law} if feedback else {})
-    functions |= ticks.functions(name, tick[0]) if tick else {}
-    samples = _samples(model, x, feedback, scenario.seed)
-    files = _generated(name, functions) | text.texts(name, scenario.name, tree, model, feedback, samples, tick)
-    files |= ticks.sources() if tick else {}
+    contents, said = _contents(scenario, work)
+    files = _generated(name, contents.functions(name)) | contents.texts(name, scenario.name)
     for file, content in files.items():
         write_bytes(folder.target(file), content.encode())
-    return Exported(folder.path, name, said)
+    return Exported(folder.path, name, said, contents.model is not None)
+
+
+def _contents(scenario: Scenario, work: Experiment) -> tuple[text.Contents, str]:
+    """Return what is written, and what is said of the controller."""
+    if isinstance(work, Ticked):
+        tick = work.recorded_tick()
+        return text.Contents(tick=tick), str(tick[0])
+    if isinstance(work, Staged):
+        stages = work.recorded_stages()
+        said = (f"stages of '{name}', {one.problem.stages} of them" for name, one in stages.items())
+        return text.Contents(stages=stages), ", ".join(said)
+    plant = _plant(scenario, work)
+    tree, model, x = _model(*plant)
+    feedback, tick, said = _controller(work, plant)
+    return text.Contents((tree, model), feedback, _samples(model, x, feedback, scenario.seed), tick), said
 
 
 def _controller(
     work: Experiment, plant: tuple[RollingPair | RollingTree, Start]
-) -> tuple[Feedback | None, tuple[TickProgram, Ticks] | None, str]:
+) -> tuple[Feedback | None, tuple[ControlTick, RecordedTicks] | None, str]:
     """Return the controller as gains or as a tick, if it can be written, and what was written."""
     policy = _policy(work)
     if isinstance(policy, BalancingLQR | TrackingLQR):
@@ -94,10 +104,10 @@ def _controller(
             return feedback, None, str(feedback)
         return None, None, f"not written: {feedback}"
     if isinstance(policy, Ticking):
-        program = policy.tick_program()
-        if isinstance(program, TickProgram):
-            return None, (program, ticks.record(*plant, policy, program)), f"{type(policy).__name__}, {program}"
-        return None, None, f"not written: {program}"
+        tick = policy.control_tick()
+        if isinstance(tick, ControlTick):
+            return None, (tick, ticks.record(*plant, policy, tick)), f"{type(policy).__name__}, {tick}"
+        return None, None, f"not written: {tick}"
     none = "none" if policy is None else f"not written: {type(policy).__name__} is no schedule of gains and has no tick"
     return None, None, none
 

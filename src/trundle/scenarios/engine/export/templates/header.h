@@ -6,20 +6,27 @@
 extern "C" {
 #endif
 
+@model{
 #define @NAME@_NX @nx@
-#define @NAME@_NU @nu@
 #define @NAME@_NF @nf@
 
 /* Entries of the state x: positions and velocities in world axes, a twist (of a hand, about its origin) too. */
 @states@
-/* Entries of the input u. */
-@inputs@
 /* Entries of the contact forces, on the first body of each contact, world axes. */
 @forces@
+@}
+@inputs{
+#define @NAME@_NU @nu@
+
+/* Entries of the input u. */
+@inputs@
+@}
+@model{
 /* Rate xdot of the state x under the input u, and the contact forces (N), in the mode of the start; 0 for success. */
 int @name@_rate(const double x[@NAME@_NX], const double u[@NAME@_NU ? @NAME@_NU : 1], double xdot[@NAME@_NX],
                 double force[@NAME@_NF ? @NAME@_NF : 1]);
 
+@}
 @control{
 /* Input u for the state x measured at a time (s), to be held for @NAME@_PERIOD; 0 for success. */
 #define @NAME@_PERIOD @period@
@@ -37,14 +44,17 @@ enum {
 };
 
 @tick_enumerations@
-/* Forget the last tick; contact coordinates are looked for from those of x on. Call it before the first tick. */
-int @name@_reset(const double x[@NAME@_NX]);
+/* Forget the last tick@tick_about_reset@. Call it before the first tick. */
+int @name@_reset(@tick_reset@);
 
-/* Input u for the measured state x, to be held for @NAME@_PERIOD (s). Of contact coordinates in x only a guess is needed,
- * where those of the last tick have been lost. Nothing is allocated; for one thread. */
+/* Input u, to be held for @NAME@_PERIOD (s)@tick_about_x@. Matrices stand by columns.
+ * Nothing is allocated; for one thread. */
 #define @NAME@_PERIOD @tick_period@
-int @name@_tick(const double x[@NAME@_NX], @tick_arguments@double u[@NAME@_NU]);
+int @name@_tick(@tick_arguments@double u[@NAME@_NU]);
 
+@}
+@stages{
+@stage_declarations@
 @}
 #ifdef __cplusplus
 }

@@ -10,7 +10,15 @@
 #include <time.h>
 @}
 
+@model{
 @known@
+@}
+@control{
+@known_control@
+@}
+@stages{
+@known_stages@
+@}
 /* Largest difference over 1 + |value|; what is not a number counts as infinite. */
 static void compare(const double *here, const double *known, int count, double *largest)
 {
@@ -48,8 +56,8 @@ static void loop(void)
         struct timespec rest = {0, 0};
         const int i = k % TICKS;
         const double begin = now();
-        if (i == 0) @name@_reset(tick_x[0]);
-        @name@_tick(tick_x[i], @tick_rows@u);
+        if (i == 0) @name@_reset(@tick_first@);
+        @name@_tick(@tick_rows@u);
         spent[k] = now() - begin;
         rest.tv_nsec = (long)(1e9 * fmin(fmax(start + 1e-3 * (k + 1) - now(), 0.0), 1e-3));
         nanosleep(&rest, NULL);
@@ -61,27 +69,37 @@ static void loop(void)
 @}
 int main(void)
 {
-    double model = 0.0, controller = 0.0;
+    double model = 0.0, controller = 0.0, stages = 0.0;
+@model{
     for (int k = 0; k < @count@; ++k) {
         double rate[@NAME@_NX], force[@NAME@_NF ? @NAME@_NF : 1];
         if (@name@_rate(known_x[k], known_u[k], rate, force)) return 2;
         compare(rate, known_rate[k], @NAME@_NX, &model);
         compare(force, known_force[k], @NAME@_NF, &model);
+    }
+@}
 @control{
+    for (int k = 0; k < @count@; ++k) {
         double answer[@NAME@_NU];
         if (@name@_control(known_time[k][0], known_x[k], answer)) return 2;
         compare(answer, known_control[k], @NAME@_NU, &controller);
-@}
     }
+@}
 @tick{
-    if (@name@_reset(tick_x[0])) return 2;
+    if (@name@_reset(@tick_first@)) return 2;
     for (int i = 0; i < TICKS; ++i) {
         double answer[@NAME@_NU];
-        @name@_tick(tick_x[i], @tick_rows@answer);
+        @name@_tick(@tick_rows@answer);
         compare(answer, tick_u[i], @NAME@_NU, &controller);
     }
 @}
+@stages{
+@check_stages@
+    printf("largest difference: stages %.3g\n", stages);
+@}
+@model{
     printf("largest difference: model %.3g\n", model);
+@}
 @control{
     printf("largest difference: controller %.3g\n", controller);
 @}
@@ -89,5 +107,5 @@ int main(void)
     printf("largest difference: controller %.3g\n", controller);
     loop();
 @}
-    return model <= @largest@ && controller <= @controller_largest@ ? 0 : 1;
+    return model <= @largest@ && controller <= @controller_largest@ && stages <= @stages_largest@ ? 0 : 1;
 }

@@ -23,7 +23,7 @@ static int ints[QP_INTS(N, M)];
 /* Stages of each attempt, -1 after the last: the next one is tried where limits contradict each other. */
 static const int attempts[ATTEMPTS][DEPTH] = {@tick_attempts@};
 
-static int begin(const double *x, @tick_pointers@double *good)
+static int begin(@tick_pointers@double *good)
 {
 @call_begin@}
 
@@ -31,15 +31,17 @@ static int end(double solved, double *u)
 {
 @call_end@}
 
-static int remember(const double *x)
+static int remember(@tick_remember@)
 {
 @call_memory@}
 
-static int all_finite(const double *values, int count)
+/* Limits may be infinite; an infinity elsewhere leaves numbers that are not finite to the program. */
+static int are_numbers(const double *values, int count)
 {
-    double sum = 0.0;
-    for (int i = 0; i < count; ++i) sum += values[i];
-    return isfinite(sum);
+    for (int i = 0; i < count; ++i) {
+        if (isnan(values[i])) return 0;
+    }
+    return 1;
 }
 
 static int solve(void)
@@ -58,19 +60,19 @@ static int solve(void)
     return status == QP_NOT_FINITE ? @NAME@_NOT_FINITE : @NAME@_NOT_CONVERGED;
 }
 
-int @name@_reset(const double x[@NAME@_NX])
+int @name@_reset(@tick_reset@)
 {
     memset(carry, 0, sizeof carry);
     memset(z, 0, sizeof z);
-    return remember(x);
+    return remember(@tick_seed@);
 }
 
-int @name@_tick(const double x[@NAME@_NX], @tick_arguments@double u[@NAME@_NU])
+int @name@_tick(@tick_arguments@double u[@NAME@_NU])
 {
     double good = 0.0;
     int status = @NAME@_NOT_FINITE;
-    if (all_finite(x, @NAME@_NX)@tick_finite@) {
-        if (begin(x, @tick_names@&good)) return @NAME@_NOT_CONVERGED;
+    if (@tick_finite@) {
+        if (begin(@tick_names@&good)) return @NAME@_NOT_CONVERGED;
         status = good > 0.0 ? solve() : @NAME@_NOT_CONVERGED;
     }
     if (end(status >= 0, u)) return @NAME@_NOT_CONVERGED;

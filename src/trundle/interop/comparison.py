@@ -145,9 +145,8 @@ def compare(
 ) -> Comparison:
     """Run the same scene in trundle and in other simulators with several time steps.
 
-    Contacts are as hard as a simulator's step allows; masses, shapes, coefficients and start are the same. Time is
-    compared up to where trundle's run ends, or a run of another one has taken a minute of CPU. A simulator that is not
-    installed is named and left out.
+    Contacts are as hard as a step allows. Time is compared up to where trundle's run ends, or another has taken a
+    minute of CPU. A simulator that is not installed is named and left out.
 
     Parameters
     ----------
@@ -161,12 +160,12 @@ def compare(
     samples : int
         Of the motion, at which everything is compared.
     cells : int
-        Of terrain that is written as heights, see `trundle.interop.mujoco.to_mjcf`.
+        Of terrain written as heights.
 
     Raises
     ------
     InputError
-        If other simulators have no such thing, see `trundle.interop.mujoco.to_mjcf`, or a name or a number is wrong.
+        If other simulators have no such thing, see `to_mjcf`, or a name or a number is wrong.
 
     Examples
     --------
@@ -192,7 +191,7 @@ def compare(
         except MissingExtraError as error:
             missing[name] = str(error)
     last = float(reference.times[-1])
-    ended = () if last == times[-1] else (f"compared up to {last:.4g} s, where trundle's run ends",)
+    ended = [f"compared up to {last:.4g} s, where trundle's run ends"] if last < times[-1] else []
     return Comparison(tuple(rows), missing, (*ended, *scene.notes), last)
 
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -165,7 +166,7 @@ def test_a_field_of_heights_is_the_surface() -> None:
     data = start_of(made)
     geom = made.geom("hand").id
     world = data.geom_xpos[geom] + local @ data.geom_xmat[geom].reshape(3, 3).T
-    hand = pair.base
+    hand: Any = pair.base
     inside = (world - np.array(hand.position)) @ hand.R_world_hand
     assert np.abs(np.sum((inside / [0.5, 0.4, 0.3]) ** 2, axis=1) - 1).max() < 1e-6  # heights are single precision
 
@@ -173,7 +174,7 @@ def test_a_field_of_heights_is_the_surface() -> None:
 def test_coefficients_become_directions_of_friction() -> None:
     body, hand = tr.RigidBody(tr.Sphere(0.1), mass=1.0), tr.Hand(tr.Plane())
 
-    def pair(**numbers: float | str) -> tuple[int, list[float]]:
+    def pair(**numbers: Any) -> tuple[int, list[float]]:
         made = tr.RollingPair(body, hand, friction=0.7, **numbers)
         model = to_mjcf(made, made.place()).compile()
         return int(model.pair_dim[0]), model.pair_friction[0].tolist()
@@ -221,7 +222,7 @@ def refused(key: str) -> Callable[[Callable[[], Scene]], Callable[[], Scene]]:
     return keep
 
 
-def _ball(hand: tr.Hand | tr.Ground, **numbers: float | str) -> Scene:
+def _ball(hand: tr.Hand | tr.Ground, **numbers: Any) -> Scene:
     pair = tr.RollingPair(tr.RigidBody(tr.Sphere(0.1), mass=1.0), hand, **numbers)
     return pair, pair.place()
 
@@ -285,9 +286,9 @@ def test_what_differs_is_said() -> None:
         {"step": "1 ms"},
     ],
 )
-def test_wrong_arguments(wrong: dict[str, object]) -> None:
+def test_wrong_arguments(wrong: dict[str, Any]) -> None:
     with pytest.raises(tr.InputError, match=next(iter(wrong))):
-        to_mjcf(*incline(), **wrong)  # pyright: ignore[reportArgumentType]
+        to_mjcf(*incline(), **wrong)
 
 
 def test_wrong_models_and_comparisons() -> None:
@@ -296,7 +297,8 @@ def test_wrong_models_and_comparisons() -> None:
         to_mjcf("pair", start)  # pyright: ignore[reportArgumentType]
     with pytest.raises(tr.InputError, match="start"):
         to_mjcf(pair, start.x)  # pyright: ignore[reportArgumentType]
-    for wrong in ({"peers": ["bullet"]}, {"steps": [0.0]}, {"steps": [1.0]}, {"samples": 1}):
+    cases: tuple[dict[str, Any], ...] = ({"peers": ["bullet"]}, {"steps": [0.0]}, {"steps": [1.0]}, {"samples": 1})
+    for wrong in cases:
         with pytest.raises(tr.InputError, match=next(iter(wrong))):
             compare(pair, start, 1.0, **wrong)
 

@@ -4,8 +4,8 @@
 ``tr.interop.crocoddyl`` a contact model made of them. `touch` evaluates one contact, `description` reads Pinocchio's
 models, `functions` writes the CasADi functions.
 
-``tr.interop.mujoco`` writes a pair or a tree for MuJoCo, ``tr.interop.comparison`` runs it in several simulators: `scene`
-is what they take, made of `forms` of shapes, and `mujoco`, `pybullet` and `drake` run it (`peers`).
+``tr.interop.mujoco`` writes a pair or a tree for MuJoCo, ``tr.interop.comparison`` runs it in several simulators:
+`scene` is what they take, made of `forms` of shapes, and `mujoco`, `pybullet` and `drake` run it (`peers`).
 """
 
 from __future__ import annotations

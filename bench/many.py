@@ -102,7 +102,8 @@ def measure(count: int) -> list[tuple[str, float, float]]:
     rows.append(timed(many(), balls, "simulate_many"))
     rows.append(timed(many(workers=1), balls, "simulate_many, one thread"))
     rows.append(timed(many(relative_tolerance=1e-4), balls, "simulate_many, tolerance 1e-4"))
-    for step, contact in ((2e-3, "default"), (2e-3, "hard"), (1e-4, "hard")):
+    settings: tuple[tuple[float, Contact], ...] = ((2e-3, "default"), (2e-3, "hard"), (1e-4, "hard"))
+    for step, contact in settings:
         label = f"MuJoCo rollout, {contact}, {1e3 * step:g} ms"
         try:
             rows.append(timed(mujoco_places(balls, step, contact), balls, label))

@@ -226,6 +226,15 @@ def test_the_guide_to_control_tunes_a_regulator(run_page: Any, capsys: pytest.Ca
     assert names["run"].status is trundle.Status.SLIPPED
 
 
+def test_the_guide_to_mujoco_compares_a_scene(run_page: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("mujoco")
+    names = run_page("mujoco.md")
+    assert names["model"].body("object").mass.tolist() == [0.2]
+    assert names["found"].rows[-1].path < 0.01
+    assert "| mujoco | 1 |" in capsys.readouterr().out
+    assert len(names["ax"].child_axes) == 4
+
+
 def test_every_key_of_a_scenario_file_is_documented() -> None:
     text = (DOCS / "scenarios.md").read_text()
     tables = [t for t in vars(schema_shapes).values() if isinstance(t, type) and issubclass(t, schema.Table)]

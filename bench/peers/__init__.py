@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ def scene(case: BallCase | EllipseCase, width: float = 5e-3) -> PeerScene:
     return scene_of(pair, start, reach=REACH, cells=round(2 * REACH / width))
 
 
-def samples(case: BallCase | EllipseCase, peer: Peer, step: float, width: float = 5e-3, **options: object) -> Samples:
+def samples(case: BallCase | EllipseCase, peer: Peer, step: float, width: float = 5e-3, **options: Any) -> Samples:
     """Run a case with one time step (s); `options` go to the engine's ``run``."""
     times, made = output_grid(case), scene(case, width)
     found = peer.run(made, times, step, **options)

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -23,6 +24,8 @@ from trundle.interop.scene import scene_of
 from trundle.models.tree.system import Start
 
 mujoco = pytest.importorskip("mujoco")
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 G = 9.81
 Scene = tuple[tr.RollingPair | tr.RollingTree, Start]
@@ -154,6 +157,58 @@ def test_other_paths_approach_ours_with_the_step(name: str, path: float, order: 
     assert fine.gap < 1e-4
 
 
+def _ball(hand: tr.Hand | tr.Ground, **numbers: Any) -> tr.RollingPair:
+    return tr.RollingPair(tr.RigidBody(tr.Sphere(0.1), mass=1.0), hand, **numbers)
+
+
+def _on_waves() -> Scene:
+    grid = np.linspace(-1, 1, 21)
+    pair = _ball(tr.Ground(tr.HeightMap(grid, grid, 0.1 * np.sin(3 * grid)[:, None] * np.cos(2 * grid))))
+    return pair, pair.place(contact_on_hand=(0.1, 0.2, 0.02))
+
+
+def _in_a_bowl() -> Scene:
+    pair = tr.RollingPair(tr.RigidBody(tr.Circle(0.1), mass=1.0), tr.Ground(tr.Arc(1.0, (0, 1.0), "inside")))
+    return pair, pair.place(contact_x=0.4)
+
+
+def _on_a_tray() -> Scene:
+    hand = tr.Hand(tr.Line(), position=(0.1, 0.2), angle=0.1, twist=(0.5, 0, 0.1))
+    pair = tr.RollingPair(tr.RigidBody(tr.Circle(0.1), mass=1.0), hand)
+    return pair, pair.place(contact_on_hand=(0.05, 0))
+
+
+def _on_a_log() -> Scene:
+    pair = _ball(tr.Hand(tr.Cylinder(0.3), rpy=(0, np.pi / 2, 0)))
+    return pair, pair.place(contact_on_hand=(-0.29, 0.1, 0))
+
+
+def _ring() -> Scene:
+    pair = tr.RollingPair(tr.RigidBody(tr.Torus(0.1, 0.03), mass=1.0), tr.Ground(tr.Plane()))
+    return pair, pair.place(object_quaternion=[np.cos(0.7), np.sin(0.7), 0, 0])
+
+
+def _egg() -> Scene:
+    pair = tr.RollingPair(tr.RigidBody(tr.FourierRadius(0.2, cos=[0.0, 0.05]), mass=1.0), tr.Ground(tr.Line(-0.1)))
+    return pair, pair.place(contact_x=0.1, angle=0.3)
+
+
+def _hopper() -> Scene:
+    sole = tr.Ellipsoid([0.1, 0.05, 0.06])
+    feet = {side: tr.Foot(sole, f"{side}_shank", (0, 0, -0.22), friction=0.8) for side in ("left", "right")}
+    tree = tr.robot_from_urdf(tr.load_urdf(EXAMPLES / "hopper.urdf"), feet, tr.Plane())
+    return tree, tree.place(trunk=(0, 0, 0.55), tolerance=1.0, contacts=["left"])
+
+
+@pytest.mark.parametrize("make", [_on_waves, _in_a_bowl, _on_a_tray, _on_a_log, _ring, _egg, _hopper])
+def test_other_shapes_and_grounds(make: Callable[[], Scene]) -> None:
+    model, start = make()
+    ours, theirs = compare(model, start, 0.3, peers=["mujoco"], steps=[1e-3], samples=15).rows
+    assert ours.path < 1e-6
+    assert theirs.path < 2e-3
+    assert theirs.gap < 3e-4
+
+
 def test_a_field_of_heights_is_the_surface() -> None:
     """Sampled heights of the dish at the corners of the cells, in the hand's turned frame."""
     pair, start = ellipsoid()
@@ -165,7 +220,7 @@ def test_a_field_of_heights_is_the_surface() -> None:
     data = start_of(made)
     geom = made.geom("hand").id
     world = data.geom_xpos[geom] + local @ data.geom_xmat[geom].reshape(3, 3).T
-    hand = pair.base
+    hand: Any = pair.base
     inside = (world - np.array(hand.position)) @ hand.R_world_hand
     assert np.abs(np.sum((inside / [0.5, 0.4, 0.3]) ** 2, axis=1) - 1).max() < 1e-6  # heights are single precision
 
@@ -173,7 +228,7 @@ def test_a_field_of_heights_is_the_surface() -> None:
 def test_coefficients_become_directions_of_friction() -> None:
     body, hand = tr.RigidBody(tr.Sphere(0.1), mass=1.0), tr.Hand(tr.Plane())
 
-    def pair(**numbers: float | str) -> tuple[int, list[float]]:
+    def pair(**numbers: Any) -> tuple[int, list[float]]:
         made = tr.RollingPair(body, hand, friction=0.7, **numbers)
         model = to_mjcf(made, made.place()).compile()
         return int(model.pair_dim[0]), model.pair_friction[0].tolist()
@@ -221,35 +276,35 @@ def refused(key: str) -> Callable[[Callable[[], Scene]], Callable[[], Scene]]:
     return keep
 
 
-def _ball(hand: tr.Hand | tr.Ground, **numbers: float | str) -> Scene:
-    pair = tr.RollingPair(tr.RigidBody(tr.Sphere(0.1), mass=1.0), hand, **numbers)
+def _placed(hand: tr.Hand, **numbers: Any) -> Scene:
+    pair = _ball(hand, **numbers)
     return pair, pair.place()
 
 
 @refused("motion of hand")
 def shaken() -> Scene:
     motion = tr.SinusoidMotion(amplitude=(0, 0, 0, 1, 0, 0), frequency=(1,) * 6)
-    return _ball(tr.Hand(tr.Plane(), motion=motion))
+    return _placed(tr.Hand(tr.Plane(), motion=motion))
 
 
 @refused("twist of hand")
 def screw() -> Scene:
-    return _ball(tr.Hand(tr.Plane(), twist=(0, 0, 1, 0, 0, 1)))
+    return _placed(tr.Hand(tr.Plane(), twist=(0, 0, 1, 0, 0, 1)))
 
 
 @refused("adhesion of contact")
 def sticky() -> Scene:
-    return _ball(tr.Hand(tr.Plane()), adhesion=1.0)
+    return _placed(tr.Hand(tr.Plane()), adhesion=1.0)
 
 
 @refused("law of contact")
 def compliant() -> Scene:
-    return _ball(tr.Hand(tr.Plane()), law="hunt-crossley")
+    return _placed(tr.Hand(tr.Plane()), law="hunt-crossley")
 
 
 @refused("forces")
 def pushed() -> Scene:
-    return _ball(tr.Hand(tr.Plane()), forces=[tr.Force("object", lambda t, states: -states["object"].velocity)])
+    return _placed(tr.Hand(tr.Plane()), forces=[tr.Force("object", lambda t, states: -states["object"].velocity)])
 
 
 @refused("shape")
@@ -285,9 +340,9 @@ def test_what_differs_is_said() -> None:
         {"step": "1 ms"},
     ],
 )
-def test_wrong_arguments(wrong: dict[str, object]) -> None:
+def test_wrong_arguments(wrong: dict[str, Any]) -> None:
     with pytest.raises(tr.InputError, match=next(iter(wrong))):
-        to_mjcf(*incline(), **wrong)  # pyright: ignore[reportArgumentType]
+        to_mjcf(*incline(), **wrong)
 
 
 def test_wrong_models_and_comparisons() -> None:
@@ -296,7 +351,8 @@ def test_wrong_models_and_comparisons() -> None:
         to_mjcf("pair", start)  # pyright: ignore[reportArgumentType]
     with pytest.raises(tr.InputError, match="start"):
         to_mjcf(pair, start.x)  # pyright: ignore[reportArgumentType]
-    for wrong in ({"peers": ["bullet"]}, {"steps": [0.0]}, {"steps": [1.0]}, {"samples": 1}):
+    cases: tuple[dict[str, Any], ...] = ({"peers": ["bullet"]}, {"steps": [0.0]}, {"steps": [1.0]}, {"samples": 1})
+    for wrong in cases:
         with pytest.raises(tr.InputError, match=next(iter(wrong))):
             compare(pair, start, 1.0, **wrong)
 

@@ -46,6 +46,9 @@ def mjcf(
     spec = to_mjcf(call.model, call.start, contact=contact, **options)  # pyright: ignore[reportArgumentType]
     for note in filter(None, spec.comment.split("; ")):
         say(f"note: {note}", err=True)
+    if call.policy is not None:
+        inputs = ", ".join(call.system.model().input_layout)
+        say(f"note: here a policy gives {inputs}: it is not written", err=True)
     if out is None:
         typer.echo(spec.to_xml())
         return

@@ -34,10 +34,10 @@ __all__ = ["Comparison", "PeerRow", "compare"]
 OWN = "trundle"
 STEPS = (4e-3, 2e-3, 1e-3, 5e-4)
 COLUMNS = {
-    "gap": ("gap (m)", "largest |gap|"),
-    "slip": ("slip (m/s)", "largest slip"),
-    "energy": ("energy (1)", "largest error of the energy"),
-    "path": ("path (m)", "largest distance from trundle's path"),
+    "gap": ("gap (m)", "Largest gap"),
+    "slip": ("slip (m/s)", "Largest slip"),
+    "energy": ("energy (1)", "Largest error of the energy"),
+    "path": ("path (m)", "Largest distance from trundle's path"),
     "seconds": ("CPU (s)", "of stepping"),
 }
 """Numbers of a row: their heads in the table, and what they are."""
@@ -128,6 +128,9 @@ class Comparison:
             for who, colour in zip(names, cycle(style.PALETTE), strict=False):
                 steps, values = np.array([(r.step, getattr(r, name)) for r in self.rows if r.peer == who]).T
                 panel.loglog(1e3 * steps, np.maximum(values, _FLOOR), "o-", color=colour, label=who, markersize=4)
+            shown = sorted({1e3 * row.step for row in self.rows})
+            panel.set_xticks(shown, [f"{step:g}" for step in shown])
+            panel.set_xticks([], minor=True)
             style.dress(panel, COLUMNS[name][1], "time step (ms)", COLUMNS[name][0])
             if k == 2:
                 style.legend(panel, columns=len(names))
@@ -145,9 +148,8 @@ def compare(
 ) -> Comparison:
     """Run the same scene in trundle and in other simulators with several time steps.
 
-    Contacts are as hard as a simulator's step allows; masses, shapes, coefficients and start are the same. Time is
-    compared up to where trundle's run ends, or a run of another one has taken a minute of CPU. A simulator that is not
-    installed is named and left out.
+    Contacts are as hard as a step allows. Time is compared up to where trundle's run ends, or another has taken a
+    minute of CPU. A simulator that is not installed is named and left out.
 
     Parameters
     ----------
@@ -157,16 +159,14 @@ def compare(
     peers : sequence of str
         Of "mujoco", "pybullet" and "drake".
     steps : sequence of float, s
-        Each is changed to the next that divides the time between samples.
-    samples : int
-        Of the motion, at which everything is compared.
-    cells : int
-        Of terrain that is written as heights, see `trundle.interop.mujoco.to_mjcf`.
+        Or the next that divides the time between samples.
+    samples, cells : int
+        At which everything is compared; of terrain written as heights.
 
     Raises
     ------
     InputError
-        If other simulators have no such thing, see `trundle.interop.mujoco.to_mjcf`, or a name or a number is wrong.
+        If other simulators have no such thing, see `to_mjcf`, or a name or a number is wrong.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def compare(
         except MissingExtraError as error:
             missing[name] = str(error)
     last = float(reference.times[-1])
-    ended = () if last == times[-1] else (f"compared up to {last:.4g} s, where trundle's run ends",)
+    ended = [f"compared up to {last:.4g} s, where trundle's run ends"] if last < times[-1] else []
     return Comparison(tuple(rows), missing, (*ended, *scene.notes), last)
 
 
@@ -201,7 +201,7 @@ def _times(duration: float, samples: int, step: float) -> FloatArray:
     if 2 * step > duration:
         raise InputError("steps", step, f"at most half of the duration, {duration:g} s")
     spacing = step * max(1, round(duration / samples / step))
-    return spacing * np.arange(int(duration / spacing * (1 + 1e-12)) + 1)
+    return spacing * np.arange(int(duration / spacing * (1 + 1e-12)) + 1, dtype=np.float64)
 
 
 def _own_row(reference: _Reference, start: Start, step: float) -> PeerRow:

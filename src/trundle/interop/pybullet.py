@@ -148,10 +148,11 @@ class _World:
         geoms = self.scene.on(body)
         if not geoms:
             return -1
-        if len(geoms) > 1:
+        first, *more = geoms
+        if more:
             raise InputError(f"shapes of {body}", [geom.name for geom in geoms], "one, for PyBullet")
         turn = self.turn[body]
-        return self._collision(geoms[0], turn.T @ (geoms[0].position - self.at[body]), turn.T @ geoms[0].R)
+        return self._collision(first, turn.T @ (first.position - self.at[body]), turn.T @ first.R)
 
     def _collision(self, geom: PeerGeom, at: FloatArray, R: FloatArray) -> int:
         """Return the collision shape of a geom at a place in its link."""
@@ -160,12 +161,12 @@ class _World:
             return bullet.createCollisionShape(bullet.GEOM_PLANE, **self.to)
         if form.kind == "heights":
             rows, columns = form.heights.shape
-            scale = [2 * form.size[0] / (columns - 1), 2 * form.size[1] / (rows - 1), 1.0]
+            scale = [*(2 * np.array(form.size) / (columns - 1, rows - 1)), 1.0]
             return bullet.createCollisionShape(
                 bullet.GEOM_HEIGHTFIELD, meshScale=scale, heightfieldData=form.heights.ravel().tolist(),
                 numHeightfieldRows=columns, numHeightfieldColumns=rows, **self.to,
             )  # fmt: skip
-        size = form.size
+        size = np.array(form.size)
         if form.kind == "plane":  # one that moves
             at, kind, options = at - R[:, 2] * _SLAB / 4, bullet.GEOM_BOX, {"halfExtents": [_SLAB, _SLAB, _SLAB / 4]}
         elif form.kind == "box":

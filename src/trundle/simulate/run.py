@@ -96,9 +96,14 @@ class Call:
     duration: float
     policy: Policy | None
 
+    @property
+    def system(self) -> ContactSystem:
+        """The models in all modes."""
+        return self.model if isinstance(self.model, ContactSystem) else self.model.system
+
 
 class _Captured(BaseException):
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: Call | None) -> None:
         super().__init__()
         self.call = call
 
@@ -107,7 +112,7 @@ _capturing: ContextVar[bool] = ContextVar("capturing", default=False)
 
 
 def captured(run: Callable[[], object]) -> Call | None:
-    """Return what `run` first calls `simulate` with, which does not simulate; None if it does not."""
+    """Return what `run` first calls `simulate` with, which does not simulate; None if it runs something else."""
     token = _capturing.set(True)
     try:
         run()
@@ -116,6 +121,12 @@ def captured(run: Callable[[], object]) -> Call | None:
     finally:
         _capturing.reset(token)
     return None
+
+
+def not_captured() -> None:
+    """Say that a run of something else begins: `captured` ends with None."""
+    if _capturing.get():
+        raise _Captured(None)
 
 
 def first_of(system: ContactSystem, initial: Start) -> HybridState:

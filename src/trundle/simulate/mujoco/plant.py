@@ -20,6 +20,7 @@ from trundle.records.policy import held_alone
 from trundle.simulate.mujoco.mjcf import load_mujoco
 from trundle.simulate.mujoco.pushes import Action, AppliedPulses, ForcePulse
 from trundle.simulate.mujoco.sensors import DelayedReadings, Sensors
+from trundle.simulate.run import not_captured
 from trundle.status import Status
 from trundle.threads import made_once
 
@@ -236,6 +237,7 @@ class MujocoPlant:
         InputError
             If a period is no multiple of the model's time step, or a push names no body of the model.
         """
+        not_captured()
         run = _Run(self, policy, sensors, dict(record or {}), pushes, sorted(actions, key=lambda action: action.time))
         with held_alone(policy):
             step = positive("output_step", output_step, "s")

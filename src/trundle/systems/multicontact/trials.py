@@ -11,6 +11,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.control.whole_body.policy import HumanoidPolicy
 from trundle.models.robots.humanoid import Humanoid
+from trundle.models.robots.limits import largest_demand
 from trundle.models.urdf.examples import example_name
 from trundle.simulate.mujoco.humanoid import HumanoidPlant
 from trundle.simulate.mujoco.plant import PlantRun, PlantView, Sampled
@@ -85,6 +86,17 @@ def run_trial(experiment: MulticontactExperiment, trial: Trial) -> Outcome:
     )
     result = _with_lean(_result(experiment, trial, run, policy), experiment, trial, run)
     return Outcome(run, with_obstacles(result, plant, run.records))
+
+
+def binding_limit(experiment: MulticontactExperiment, trial: Trial) -> str:
+    """Return which limit of a joint makes a trial fail: the one that it uses most where it has none, and holds then."""
+    robot, free = experiment.controller.humanoid.robot, experiment.unlimited().outcome(trial)
+    if not free.result.survived:
+        return f"no limit of a joint binds: without any of them, too: {free.result.reason}"
+    torques, state = free.run.records["joint_torque"], free.run.records["state"]
+    part, rates = experiment.controller.gains.torque_part, state[:, robot.nq + 6 :]
+    most = largest_demand(robot, angles=state[:, 7 : robot.nq], rates=rates, torques=torques, torque_part=part)
+    return f"without limits of its joints it holds: {most if most.use > 1.0 else 'all of them are kept'}"
 
 
 def _records(experiment: MulticontactExperiment, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping[str, Sampled]:
@@ -281,8 +293,8 @@ def pictured(humanoid: Humanoid) -> dict[str, object]:
     return {"licence": humanoid.licence, "notice": humanoid.notice, "description": description, "bodies": bodies}
 
 
-def trajectory(experiment: MulticontactExperiment, outcomes: Sequence[Outcome]) -> Trajectory:
-    """Return the trajectory of the first trial with the results of all trials."""
+def trajectory(experiment: MulticontactExperiment, outcomes: Sequence[Outcome], message: str = "") -> Trajectory:
+    """Return the trajectory of the first trial with the results of all trials, and a message about what failed."""
     from trundle.records import Trajectory, make_dataset, with_trials
     from trundle.systems.multicontact.record import VIEW
 
@@ -311,7 +323,7 @@ def trajectory(experiment: MulticontactExperiment, outcomes: Sequence[Outcome]) 
     metadata = {
         "kind": "multicontact",
         "task": experiment.scenario.task,
-        "message": run.reason,
+        "message": message,
         "robot": tables.robot.name,
         **pictured(experiment.controller.humanoid),
         "friction": tables.plant.friction,

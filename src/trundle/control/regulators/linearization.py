@@ -8,7 +8,6 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.contact.laws import law_named
 from trundle.control.regulators.local_error import LocalError
 from trundle.errors import InputError
 from trundle.models.tree.model import TIME
@@ -139,6 +138,4 @@ def dynamics_of(error: LocalError) -> Dynamics:
     """Return the equations of motion of the pair of `error` in rolling coordinates, made once."""
     error.pair.check_smooth()
     system = error.twin.system
-    return system.kept(
-        ("dynamics", error.atlas), lambda: system.model(error.atlas).dynamics([law_named(error.pair.law)])
-    )
+    return system.kept(("dynamics", error.atlas), lambda: system.model(error.atlas).dynamics(error.pair.law))

@@ -11,7 +11,6 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.contact.laws import LAWS
 from trundle.control import BalancingLQR, TrackingLQR
 from trundle.errors import InputError, StorageError
 from trundle.records.whole import storing, write_bytes
@@ -106,8 +105,7 @@ def _model(scenario: Scenario, work: Experiment) -> tuple[ca.Function, FloatArra
             "NAME", scenario.name, f"a scenario that simulates one model from one start, not one of {what}"
         )
     system = plant.system
-    laws = [LAWS[law] for law in start.laws] or list(system.start_laws)
-    found = system.model(start.atlas).dynamics(laws)
+    found = system.model(start.atlas).dynamics(start.laws or system.start_laws)
     forces = ca.vertcat(*found.forces) if found.forces else ca.SX(0, 1)
     outputs = [ca.densify(found.xdot), ca.densify(forces)]
     names = (["x", "u"], ["xdot", "force"])

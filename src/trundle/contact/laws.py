@@ -356,9 +356,9 @@ def rolling_law(holds_spin: bool, holds_rolling: bool) -> Law:
     return ((ROLLING, PIVOTING), (PURE_ROLLING, RESTING))[holds_spin][holds_rolling]
 
 
-def law_named(name: str) -> Law:
-    """Return the law called `name`, or raise `InputError` with the names there are."""
-    return LAWS[choice("law", name, LAWS)]
+def law_named(law: str | Law) -> Law:
+    """Return the law of this name, or the law itself; raise `InputError` with the names there are."""
+    return law if isinstance(law, Law) else LAWS[choice("law", law, LAWS)]
 
 
 class _Carried(Protocol):
@@ -368,11 +368,12 @@ class _Carried(Protocol):
     def carrier(self) -> str: ...
 
 
-def laws_of(contacts: Sequence[_Carried], mode: Sequence[Law]) -> Sequence[Law]:
-    """Return one law a contact: further points of a pair may be left out, and are apart then.
+def laws_of(contacts: Sequence[_Carried], laws: str | Law | Sequence[str | Law]) -> Sequence[Law]:
+    """Return one law a contact, of laws or their names: further points of a pair may be left out, and are apart then.
 
-    They are on the same body as its first and called ``<name>-<k>``.
+    They are on the same body as its first and called ``<name>-<k>``. One law stands for a sequence of itself.
     """
+    mode = [law_named(law) for law in ([laws] if isinstance(laws, str | Law) else laws)]
     names = [contact.name for contact in contacts]
     carriers = {contact.name: contact.carrier for contact in contacts}
     split = [name.rpartition("-") for name in names]

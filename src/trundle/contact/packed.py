@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, rotation
 from trundle.contact.contact import Contact, kinematics
-from trundle.contact.laws import Friction, Law
+from trundle.contact.laws import Friction, Law, law_named
 from trundle.contact.motion import Motion
 from trundle.errors import InputError
 from trundle.numerics.compiled.compile import compile_function
@@ -142,20 +142,21 @@ class PackedContact:
 
 
 def contact_function(
-    contact: Contact, law: Law, friction: Friction | None = None, *, compiled: bool = True
+    contact: Contact, law: Law | str, friction: Friction | None = None, *, compiled: bool = True
 ) -> PackedContact:
     """Return the contact under a law as a function of numbers.
 
     Parameters
     ----------
     contact : Contact
-    law : Law
+    law : Law or str
+        A law, or its name.
     friction : Friction, optional
         Read by the laws whose push it turns (sliding).
     compiled : bool
         Whether to compile the function; False keeps it in the VM.
     """
-    friction = Friction() if friction is None else friction
+    law, friction = law_named(law), Friction() if friction is None else friction
     d = contact.d
     size = d * d + 3 * d + 2 * angular_size(d)
     a, b, s = ca.SX.sym("A", size), ca.SX.sym("B", size), ca.SX.sym("s", contact.size)

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from trundle.checks import FloatArray, array, choice
 from trundle.contact.choice import contact_form, make_contact
 from trundle.contact.law import Friction
-from trundle.contact.laws import law_named
 from trundle.contact.packed import FrameMotion
 from trundle.errors import InputError, MissingExtraError
 from trundle.geometry.shape import Shape
@@ -115,7 +114,7 @@ class FootContact:
         form = contact_form(shape, ground[0])
         contact = make_contact(shape, ground[0], form)
         shapes = (shape, ground[0])
-        self.touch = FootTouch(contact, shapes, form, law_named(foot.law), Friction(self.friction), ground[1])
+        self.touch = FootTouch(contact, shapes, form, foot.law, Friction(self.friction), ground[1])
 
     def motion(self, data: pin.Data) -> FrameMotion:
         """Return the motion of the foot's frame; `data` holds positions, velocities, accelerations and Jacobians."""

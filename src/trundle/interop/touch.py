@@ -13,6 +13,7 @@ from trundle.checks import FloatArray
 from trundle.contact.choice import contact_coordinates
 from trundle.contact.contact import Contact, Kinematics, kinematics
 from trundle.contact.law import Friction, Law
+from trundle.contact.laws import law_named
 from trundle.contact.motion import Motion, still
 from trundle.contact.packed import unpacked
 from trundle.contact.proximity import Proximity
@@ -92,7 +93,7 @@ class FootTouch:
         Of the foot, with the axes and origin of its frame, and of the ground.
     form : str
         See `trundle.contact.choice.contact_form`.
-    law : Law
+    law : Law or str
     friction : Friction
     ground : Place
         Of the ground in the world.
@@ -103,7 +104,7 @@ class FootTouch:
         contact: Contact,
         shapes: tuple[Shape, Shape],
         form: str,
-        law: Law,
+        law: Law | str,
         friction: Friction,
         ground: Place,
     ) -> None:
@@ -112,7 +113,7 @@ class FootTouch:
         A = unpacked(z, 3)
         B = replace(still(3, 0), R=ca.SX(ca.DM(ground.R)), p=ca.SX(ca.DM(ground.p)))
         k = moving_kinematics(contact, A, B, s)
-        rows = law.rows(k, friction)
+        rows = (law := law_named(law)).rows(k, friction)
         self.size = rows.LA.shape[0]
         point = A.p + contact.touch(A, B, s)[0].r
         parts = [ca.vec(rows.LA), rows.b, rows.velocity, rows.position, dot(k.n, k.gap), ca.vec(k.frame), point]

@@ -11,7 +11,7 @@ from trundle.models.rigid_body import Coast, Ground, Hand, HandMotion, RigidBody
 from trundle.models.robot import Robot
 from trundle.models.robots.avatar import build_avatar
 from trundle.models.robots.capsules import Clearance
-from trundle.models.robots.ends import BallHand, Pad, Sole
+from trundle.models.robots.ends import BallHand, Pad
 from trundle.models.robots.humanoid import Humanoid, load_humanoid
 from trundle.models.robots.obstacles import Obstacle
 from trundle.models.robots.passive_walker import PassiveWalker
@@ -75,7 +75,6 @@ __all__ = [
     "Rules",
     "SampledMotion",
     "SinusoidMotion",
-    "Sole",
     "Start",
     "Terms",
     "Tree",

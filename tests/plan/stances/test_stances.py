@@ -142,10 +142,18 @@ def test_a_stance_that_cannot_be_says_why(g1: Humanoid, contacts, com, text: str
         plan_stances(g1, [walk(0)[0], Wanted(contacts, com)])
 
 
+def test_a_joint_whose_limit_is_in_the_way_is_named_with_the_angle_it_would_need(g1: Humanoid) -> None:
+    said = r"joint (left|right)_ankle_roll_joint takes -?0.329 rad, its limit is -?0.262 rad$"
+    with pytest.raises(StanceError, match=said):  # soles far apart, flat on the ground
+        find_pose(g1, [foot("left", 0.0, 0.3), foot("right", 0.0, 0.3)], (0.0, 0.0, 0.6))
+    with pytest.raises(StanceError, match=r"with joints without limits, too$"):
+        find_pose(g1, [foot("left", 0.0), foot("right", 1.5)])
+
+
 def test_too_much_torque_is_refused(g1: Humanoid) -> None:
     weak = load_humanoid("g1")
     weak.robot.torque_limit = 0.01 * weak.robot.torque_limit
-    with pytest.raises(StanceError, match="torque") as caught:
+    with pytest.raises(StanceError, match=r"joint \w+ takes -?[\d.]+ N m, its limit is -?[\d.]+ N m$") as caught:
         find_pose(weak, [foot("left", 0.0), foot("right", 0.0)], (0.0, 0.0, HEIGHT))
     assert caught.value.misses["torque_use"] > 1
     relaxed = PoseSettings(torques=False)

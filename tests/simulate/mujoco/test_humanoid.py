@@ -11,7 +11,7 @@ import pytest
 from trundle.models.robots.humanoid import HUMANOIDS, Humanoid, load_humanoid
 from trundle.models.robots.terrain import Block, Terrain
 from trundle.numerics.rotations import rotation_of, rotation_rpy
-from trundle.simulate.mujoco.humanoid import FreeBox, HumanoidPlant, SensorNoise, from_mujoco, to_mujoco
+from trundle.simulate.mujoco.humanoid import FreeBox, HumanoidPlant, SensorNoise, _thick, from_mujoco, to_mujoco
 
 pytest.importorskip("pinocchio")
 mujoco = pytest.importorskip("mujoco")
@@ -44,6 +44,18 @@ def test_masses_scale_without_the_rotors(g1: Humanoid) -> None:
     heavy = HumanoidPlant(g1, mass_factor=1.05).specification().compile()
     assert heavy.body_mass.sum() == pytest.approx(1.05 * g1.robot.mass, rel=1e-12)
     assert heavy.dof_armature[6:] == pytest.approx(g1.joint_armature)
+
+
+def test_points_rods_and_frames_without_mass_are_bodies_that_mujoco_takes() -> None:
+    for mass, inertia in ((2.0, np.zeros(3)), (2.0, [1.0, 1.0, 0.0]), (2.0, [1.0, 2.0, 3.0]), (0.0, np.zeros(3))):
+        heavy, thick = _thick(mass, np.diag(inertia))
+        assert heavy == (mass or 1e-4)
+        principal = np.linalg.eigvalsh(thick)
+        assert principal[0] > 1e-15
+        assert principal[0] + principal[1] > principal[2]
+        assert thick == pytest.approx(np.diag(inertia), abs=1e-9)
+    possible = np.diag([1.0, 2.0, 2.9])
+    assert _thick(2.0, possible)[1] is possible
 
 
 class Still:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,22 @@ def test_figures_and_moving_picture(walked) -> None:
     names = {actor.name for actor in stage.actors}
     assert {"left_ankle_roll_link", "torso_link", "floor", "foothold_0"} <= names
     assert "Unitree" in walked.metadata["notice"]
+
+
+@pytest.mark.slow
+def test_a_walk_that_fails_names_the_joint_the_demand_and_the_limit(caplog: pytest.LogCaptureFixture) -> None:
+    overrides = ["steps.length=0.15", "steps.count=4", "trials.count=1"]
+    run = only(str(EXAMPLES / "romeo_walk.toml"), *overrides)
+    (result,) = results(run)
+    assert not result.survived
+    message = run.metadata["message"]
+    assert message.startswith(f"trial with seed 0 and masses times 1.05: {result.reason}; ")
+    said = r"without limits of its joints it holds: joint [LR]KneePitch takes (-\d+\.?\d*) N m, its limit is -36.3 N m$"
+    found = re.search(said, message)
+    assert found
+    assert float(found[1]) < -36.3
+    assert caplog.messages == [message]
+    assert caplog.records[0].__dict__["aloud"], "on the error stream, too"
 
 
 @pytest.mark.slow
@@ -352,7 +369,7 @@ def test_a_robot_of_ones_own_is_laid_out_by_its_own_file(tmp_path: Path) -> None
     work = WalkExperiment(load_scenario(tmp_path / "ledge.toml"))
     assert work.walk.width == pytest.approx(0.15 - 0.09)
     assert 0.2 < work.walk.length < 0.32, "shorter legs than those of Talos"
-    with pytest.raises(InputError, match="of the torque there is"):
+    with pytest.raises(InputError, match=r"of the torque there is: joint \w+ takes .* N m, its limit is .* N m"):
         build(load_scenario(tmp_path / "ledge.toml"))
 
 

@@ -8,7 +8,6 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.contact.laws import law_named
 from trundle.control.regulators.local_error import LocalError
 from trundle.errors import InputError
 from trundle.models.linear.linearize import kept
@@ -108,7 +107,7 @@ class Linearization:
     def _beyond(self, found: Dynamics) -> ca.SX:
         """Return N: what any model keeps and, in the plane, the arc lengths of both surfaces, which roll as one."""
         error, model = self.error, self.error.model
-        N = ca.jacobian(kept(model, found, [law_named(error.pair.law)]), model.x)
+        N = ca.jacobian(kept(model, found, error.pair.law), model.x)
         if model.d == 3:
             return N
         name = next(name for name in model.layout if name.endswith(".relative_velocity"))
@@ -134,6 +133,4 @@ def dynamics_of(error: LocalError) -> Dynamics:
     """Return the equations of motion of the pair of `error` in rolling coordinates, made once."""
     error.pair.check_smooth()
     system = error.twin.system
-    return system.kept(
-        ("dynamics", error.atlas), lambda: system.model(error.atlas).dynamics([law_named(error.pair.law)])
-    )
+    return system.kept(("dynamics", error.atlas), lambda: system.model(error.atlas).dynamics(error.pair.law))

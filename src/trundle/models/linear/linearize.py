@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trundle.checks import FloatArray, array, choice, positive
-from trundle.contact.law import Law
-from trundle.contact.laws import law_named
+from trundle.contact.laws import laws_of
 from trundle.errors import InputError
 from trundle.models.linear.coordinates import components, independent, is_quaternion, is_rate
 from trundle.models.linear.steady import Fields, Steady
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.rolling_tree import RollingTree
 from trundle.models.tree.model import TIME, TreeModel
-from trundle.models.tree.multibody import Dynamics
+from trundle.models.tree.multibody import Dynamics, Mode
 from trundle.models.tree.system import ContactSystem, Start
 
 EXACT = 1e-9
@@ -94,11 +93,11 @@ class LinearModel:
         return replace(self, A=A, B=B, C=C, D=D, period=T)
 
 
-def kept(model: TreeModel, dynamics: Dynamics, laws: Sequence[Law]) -> ca.SX:
+def kept(model: TreeModel, dynamics: Dynamics, mode: Mode) -> ca.SX:
     """Return what a motion keeps: the constraints' rows, aligned contact coordinates, lengths of quaternions, time."""
     terms = dynamics.terms
     parts = [terms.position, terms.velocity]
-    for constraint, law, k in zip(model.constraints, laws, terms.kin, strict=True):
+    for constraint, law, k in zip(model.constraints, laws_of(model.constraints, mode), terms.kin, strict=True):
         parts.append(k.shift if law.touching else constraint.s)
     parts += [ca.sumsqr(model.x[where]) for key, where in model.layout.items() if is_quaternion(model, key)]
     if TIME in model.layout:
@@ -110,11 +109,11 @@ class Point:
     """The equations of motion of a system in the mode of a start, with their derivatives."""
 
     def __init__(self, system: ContactSystem, start: Start) -> None:
-        self.laws = [law_named(name) for name in start.laws] if start.laws else list(system.start_laws)
+        mode = start.laws or system.start_laws
         self.model: TreeModel = system.model(start.atlas)
-        self.dynamics: Dynamics = self.model.dynamics(self.laws)
+        self.dynamics: Dynamics = self.model.dynamics(mode)
         x, u, rate = self.model.x, self.model.u, self.dynamics.xdot
-        rows = kept(self.model, self.dynamics, self.laws)
+        rows = kept(self.model, self.dynamics, mode)
         self.kept = ca.Function("kept", [x, u], [rows, ca.jacobian(rows, x)])
         self._rates = ca.Function("rates", [x, u], [rate, ca.jacobian(rate, x), ca.jacobian(rate, u)])
         self._margins = ca.Function("margins", [x, u], [ca.vertcat(*self.dynamics.margins.values())])

@@ -13,28 +13,6 @@ from trundle.parameters import Checked, check_parameters
 
 
 @dataclass(frozen=True)
-class Sole(Checked):
-    """A flat rectangle that may stand on the ground.
-
-    Parameters
-    ----------
-    link : str
-    at : (3,) m
-        Its centre in the axes of the link, which are those of the sole: x ahead, z out of the ground.
-    length, width : float, m
-    """
-
-    link: str
-    at: ArrayField = vector("m")
-    length: Converted[float, float] = size("m")
-    width: Converted[float, float] = size("m")
-
-    def patch(self, friction: float, part: float = 1.0) -> FlatPatch:
-        """Return the patch, its sides shrunk to this part."""
-        return FlatPatch.rectangle(part * self.length, part * self.width, friction)
-
-
-@dataclass(frozen=True)
 class BallHand(Checked):
     """A ball of `radius` (m) at the point `at` (3,) m of a link: a hand that may push."""
 
@@ -45,7 +23,7 @@ class BallHand(Checked):
 
 @dataclass(frozen=True)
 class Pad:
-    """A flat rectangle of a hand that presses against things.
+    """A flat rectangle: the sole of a foot that stands, or the pad of a hand that presses against things.
 
     Parameters
     ----------
@@ -53,12 +31,12 @@ class Pad:
     at : (3,) m
         Its centre in the axes of the link.
     inward : (3,)
-        Direction from the pad into the hand, in the axes of the link: the z axis of the pad.
+        Direction from the pad into the foot or hand, in the axes of the link: the z axis of the pad.
     length, width : float, m
         Along its x and y axes.
     ahead : (3,)
-        Direction in the axes of the link, made perpendicular: the x axis of the pad, which lies ahead where hands hold
-        something in front of the robot.
+        Direction in the axes of the link, made perpendicular: the x axis of the pad, which lies ahead where the robot
+        stands, or holds something in front.
     """
 
     link: str

@@ -19,7 +19,7 @@ from trundle.contact.packed import FrameMotion
 from trundle.contact.patch import FlatPatch
 from trundle.errors import InputError
 from trundle.models.robots.capsules import Clearance, read_clearance
-from trundle.models.robots.ends import BallHand, Pad, Sole
+from trundle.models.robots.ends import BallHand, Pad
 from trundle.models.robots.joint_patterns import by_joint, known
 from trundle.models.robots.servo import Servo
 from trundle.models.urdf.articulated import Articulated
@@ -37,6 +37,10 @@ HUMANOIDS = ("g1", "talos")
 _OF_ROBOT = ("name", "urdf", "licence", "notice", "base", "locked")
 _TABLES = ("robot", "feet", "hands", "pads", "posture", "armature", "stiffness", "clearance", "postures", "servo")
 
+_OUT_OF_GROUND = {"inward": (0.0, 0.0, 1.0)}  # of a sole, unless it is said
+_ROTOR = 2e-4  # kg m2 a N m of a joint's torque: 1.8e-4 of the knee of the G1, 2.1e-4 of its ankle
+_HOLDING = 6  # joints that hold a sole at a place and an attitude
+_ROUNDED = 0.01  # rad, by which an angle of the file may be beyond a limit
 _LEVEL = 0.95  # of a unit axis: the least part along x or y of a joint that counts as an ankle about it
 _LEAST = 0.1  # of half a sole's side: the least that an ankle must allow
 
@@ -53,14 +57,14 @@ class Humanoid:
     base : str
         Link whose attitude an inertial sensor tells and a controller steers; the root of the description.
     urdf : CheckedUrdf
-    feet : mapping of str to Sole
+    feet : mapping of str to Pad
     hands : mapping of str to BallHand or Pad
     pads : mapping of str to Pad
         What hands may hold things with instead, see `gripping`.
     posture : (n,) rad
         Of a start; the zero configuration of a robot is rarely one.
     armature : (n,) kg m2
-        Inertia of rotors and gears about the joints.
+        Inertia of rotors and gears about the joints; empty: in proportion to their torques, as the G1's nearly are.
     stiffness : (n,)
         Of the posture, against that of a leg.
     clearance : Clearance, optional
@@ -69,6 +73,14 @@ class Humanoid:
         Named changes of the posture, see `posed`.
     servo : mapping of str to mapping
         "stiffness" (N m/rad) and "damping" (N m s/rad) of joints that are position controlled; empty: they are not.
+    limited : bool
+        False: without the limits of its joints, to see what they would have to do.
+
+    Raises
+    ------
+    InputError
+        For a link or joint that it does not have, a sole that less than six joints move, or a posture beyond the limits
+        of a joint: all but that of the pattern "*", which is moved to the nearest one.
     """
 
     name: str
@@ -76,21 +88,25 @@ class Humanoid:
     notice: str
     base: str
     urdf: CheckedUrdf
-    feet: Mapping[str, Sole]
+    feet: Mapping[str, Pad]
     hands: Mapping[str, BallHand | Pad]
     posture: Mapping[str, float]
-    armature: Mapping[str, float]
-    stiffness: Mapping[str, float]
+    armature: Mapping[str, float] = field(default_factory=dict)
+    stiffness: Mapping[str, float] = field(default_factory=lambda: {"*": 1.0})
     pads: Mapping[str, Pad] = field(default_factory=dict)
     clearance: Clearance | None = None
     postures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     servo: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    limited: bool = True
     robot: Articulated = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         plain = Articulated(self.urdf)
-        rotors = by_joint("armature", self.armature, plain.joints, minimum=0.0)
-        object.__setattr__(self, "robot", Articulated(self.urdf, armature=rotors))
+        limit = plain.torque_limit
+        rotors = np.where(np.isfinite(limit), _ROTOR * limit, 0.0)
+        if self.armature:
+            rotors = by_joint("armature", self.armature, plain.joints, minimum=0.0)
+        object.__setattr__(self, "robot", Articulated(self.urdf, armature=rotors, limited=self.limited))
         choice("robot.base", self.base, self.urdf.links)
         if len(self.feet) < 1:
             raise InputError("feet", self.feet, "at least one")
@@ -99,6 +115,11 @@ class Humanoid:
                 choice(f"{group}.{name}.link", end.link, self.urdf.links)
         for name, capsule in (self.clearance.capsules if self.clearance else {}).items():
             choice(f"clearance.capsules.{name}.link", capsule.link, self.urdf.links)
+        for name, sole in self.feet.items():
+            own = [self.robot.joints[i - 1] for i in self.robot.path(sole.link)]
+            if len(own) < _HOLDING:
+                allowed = f"a link that {_HOLDING} joints or more move, to hold a sole flat, unlike {len(own)}: "
+                raise InputError(f"feet.{name}.link", sole.link, allowed + (", ".join(own) or "none"))
         _ = self.joint_posture, self.joint_stiffness
         for name, changes in self.postures.items():
             known(f"postures.{name}", changes, self.robot.joints)
@@ -118,13 +139,20 @@ class Humanoid:
 
     @cached_property
     def joint_posture(self) -> FloatArray:
-        """The posture (n,), rad."""
-        return by_joint("posture", self.posture, self.robot.joints)
+        """The posture (n,), rad, within the limits of the joints."""
+        robot = self.robot
+        angles = by_joint("posture", self.posture, robot.joints)
+        within = np.clip(angles, robot.lower, robot.upper)
+        for i in np.flatnonzero(np.abs(angles - within) > _ROUNDED):
+            if any(fnmatchcase(robot.joints[i], pattern) for pattern in self.posture if pattern != "*"):
+                allowed = f"within the limits of the joint, {robot.lower[i]:.4g} to {robot.upper[i]:.4g} (rad)"
+                raise InputError(f"posture.{robot.joints[i]}", float(angles[i]), allowed)
+        return within
 
     @cached_property
     def joint_armature(self) -> FloatArray:
         """The armature (n,), kg m2."""
-        return by_joint("armature", self.armature, self.robot.joints, minimum=0.0)
+        return self.robot.armature
 
     @cached_property
     def joint_stiffness(self) -> FloatArray:
@@ -152,13 +180,17 @@ class Humanoid:
     def R_ahead_base(self) -> FloatArray:  # noqa: N802
         """Axes (3, 3) of the base of the robot that stands with its soles pointing along x: root links may look back.
 
-        R = Rz(-yaw), yaw that of the mean x axis of the soles, from the base's, in the posture.
+        R = Rz(-yaw) R_up, from the soles' axes in the posture: R_up turns the axis of the base that is nearest to their
+        mean z axis to the vertical, yaw is that of their mean x axis then.
         """
         q = self.robot.neutral
         q[7:] = self.joint_posture
-        soles = [motion.R[:, 0] for name, motion in self.placed_ends(q).items() if name.endswith("_foot")]
-        ahead = np.sum(soles, axis=0)
-        return rotation_z(-float(np.arctan2(ahead[1], ahead[0])))
+        feet = [motion.R for name, motion in self.placed_ends(q).items() if name.endswith("_foot")]
+        ahead, _, up = np.sum(feet, axis=0).T
+        nearest = int(np.argmax(np.abs(up)))
+        R_up = np.diag([1.0, *[np.sign(up[nearest])] * 2]) @ np.roll(np.eye(3), 2 - nearest, axis=0)
+        x, y, _ = R_up @ ahead
+        return rotation_z(-float(np.arctan2(y, x))) @ R_up
 
     def standing(self) -> FloatArray:
         """Return q (nq,) in the posture, the base upright, the middle of the soles at the origin, ahead along x."""
@@ -174,7 +206,7 @@ class Humanoid:
         return tuple(link for link, _ in self.ends.values())
 
     def end_motions(self, motions: Sequence[FrameMotion]) -> dict[str, FrameMotion]:
-        """Return the motions of all ends, in the axes of their links (pads: their own), from those of `links`."""
+        """Return the motions of all ends, in their own axes (balls: those of their links), from those of `links`."""
         moved = {name: motion.at(at) for (name, (_, at)), motion in zip(self.ends.items(), motions, strict=True)}
         for name, turn in self.pad_axes.items():
             moved[name] = replace(moved[name], R=moved[name].R @ turn)
@@ -186,8 +218,9 @@ class Humanoid:
 
     @cached_property
     def pad_axes(self) -> dict[str, FloatArray]:
-        """Axes (3, 3) of the ends that are pads, in those of their links."""
-        return {f"{name}_hand": pad.R_link_pad for name, pad in self.hands.items() if isinstance(pad, Pad)}
+        """Axes (3, 3) of the ends that are flat, in those of their links."""
+        feet = {f"{name}_foot": sole.R_link_pad for name, sole in self.feet.items()}
+        return feet | {f"{name}_hand": pad.R_link_pad for name, pad in self.hands.items() if isinstance(pad, Pad)}
 
     def ankle_reach(self, foot: str, torque_part: float = 1.0) -> FloatArray:
         """Return where along its x and y axes a sole may bear the whole weight, [[low, high], [low, high]] m.
@@ -199,8 +232,8 @@ class Humanoid:
         sole, robot, found = self.feet[foot], self.robot, np.tile([-np.inf, np.inf], (2, 1))
         bodies, weight = robot.bodies(), robot.mass * float(np.linalg.norm(robot.gravity))
         i, R_joint_link, p = robot.place_on_body(sole.link)
-        R = R_joint_link.T  # of the joint's frame in the sole's axes, all joints at zero; o is its origin
-        o = -(R @ p) - sole.at
+        R = (R_joint_link @ sole.R_link_pad).T  # of the joint's frame in the sole's axes, all joints at zero
+        o = -R @ (p + R_joint_link @ sole.at)  # its origin
         while i > 0 and not bodies[i].slides:
             axis, above = R @ bodies[i].axis, bodies[i].R.T
             along = next((k for k in (0, 1) if abs(axis[1 - k]) > _LEVEL), None)
@@ -315,22 +348,23 @@ def _read(text: str, name: str, folder: Path | None) -> Humanoid:
     source = instance("robot.urdf", robot.get("urdf"), str, "a name of example-robot-data or a path")
     urdf = _description(source, folder)
     ends: dict[str, dict[str, Any]] = {"feet": {}, "hands": {}, "pads": {}}
-    for group, kind in (("feet", Sole), ("hands", BallHand), ("pads", Pad)):
+    for group, kind, own in (("feet", Pad, _OUT_OF_GROUND), ("hands", BallHand, {}), ("pads", Pad, {})):
         for end, given in _table(data, group, optional=group != "feet").items():
             try:
-                ends[group][end] = kind(**given)
+                ends[group][end] = kind(**own | given)
             except TypeError:
-                keys = ", ".join(key for key, known in kind.__dataclass_fields__.items() if known.init)
+                keys = ", ".join(key for key, one in kind.__dataclass_fields__.items() if one.init)
                 raise InputError(f"{group}.{end}", given, f"a table with the keys {keys}") from None
             except InputError as error:
                 raise error.within(f"{group}.{end}") from None
-    tables: dict[str, Any] = {key: _table(data, key) for key in ("posture", "armature", "stiffness")}
+    tables: dict[str, Any] = {"posture": _table(data, "posture")}
+    tables |= {key: _table(data, key) for key in ("armature", "stiffness") if key in data}
     for group in ("postures", "servo"):
         named = _table(data, group, optional=True)
         tables[group] = {key: _table(named, key) for key in named}
     locked = _locked_joints(urdf, robot.get("locked", []), tables["posture"])
     urdf = lock_joints(urdf, locked)
-    for table in [tables[key] for key in ("posture", "armature", "stiffness")]:
+    for table in [tables[key] for key in ("posture", "armature", "stiffness") if key in tables]:
         for pattern in [p for p in table if p in locked]:
             del table[pattern]
     if "clearance" in data:

@@ -21,6 +21,9 @@ from trundle.numerics.space import angular_cross, angular_size, dot, lever
 from trundle.numerics.symbol import Symbol, value_of
 from trundle.threads import cached_property, made_once
 
+Mode = str | Law | Sequence[str | Law]
+"""Laws of contacts, by their names or themselves; one for a model of one contact."""
+
 PROXIMAL = 1e-6
 """Size, in parts of 1/mass, of the term that makes the multipliers of redundant contacts unique."""
 
@@ -187,7 +190,7 @@ class Multibody(HoldsExpressions, ABC):
             h += body.mass * (at_com.Jv.T @ (at_com.a - self.gravity)) + at_com.Jw.T @ spin
         return M, h if self.resistance is None else h + self.resistance
 
-    def inverse_dynamics(self, mode: Sequence[Law], nudot: ca.SX, lam: ca.SX) -> ca.SX:
+    def inverse_dynamics(self, mode: Mode, nudot: ca.SX, lam: ca.SX) -> ca.SX:
         """Return tau (nv,) = M nudot + h - J'lam without forming M or J.
 
         By virtual power: with the bodies' forces f = m (a - g) and moments n = I al + w x I w at the acceleration
@@ -199,8 +202,8 @@ class Multibody(HoldsExpressions, ABC):
 
         Parameters
         ----------
-        mode : sequence of Law
-            One a contact; without sliding ones.
+        mode : law, or sequence of laws
+            One a contact, by its name or itself; without sliding ones.
         nudot : (nv,)
         lam : (m,)
             Multipliers of the rows of `terms`, stacked.
@@ -242,8 +245,8 @@ class Multibody(HoldsExpressions, ABC):
             total -= body.mass * dot(self.gravity, at_com.p)
         return total if self.potential is None else total + self.potential
 
-    def terms(self, mode: Sequence[Law], align: float = 0.0) -> Terms:
-        """Return the terms of the equations of motion with one law a contact."""
+    def terms(self, mode: Mode, align: float = 0.0) -> Terms:
+        """Return the terms of the equations of motion with one law a contact, by its name or itself."""
         mode = laws_of(self.constraints, mode)
         M, h = self.inertia_terms()
         parts: list[tuple[ca.SX, ca.SX, ca.SX, ca.SX, ca.SX]] = []
@@ -285,11 +288,13 @@ class Multibody(HoldsExpressions, ABC):
     def _made(self) -> dict[tuple[int, bool, bool, float], Kinematics]:
         return {}
 
-    def dynamics(self, mode: Sequence[Law], *, align: float = 0.0, baumgarte: float = 0.0) -> Dynamics:
-        """Return the constrained dynamics in the mode `mode` (one law a contact, or one a pair: its first point's).
+    def dynamics(self, mode: Mode, *, align: float = 0.0, baumgarte: float = 0.0) -> Dynamics:
+        """Return the constrained dynamics in a mode.
 
         Parameters
         ----------
+        mode : law, or sequence of laws
+            ``"rolling"``, ``"sliding"``, ``"separated"``, ...: one a contact, or one a pair: its first point's.
         align : float, 1/s
             Feedback on the misalignment of contact coordinates.
         baumgarte : float, 1/s
@@ -334,12 +339,13 @@ class Multibody(HoldsExpressions, ABC):
             energy=self.energy() if terms.stored is None else self.energy() + terms.stored,
         )
 
-    def projected(self, mode: Sequence[Law]) -> ca.SX:
+    def projected(self, mode: Mode) -> ca.SX:
         """Return x put back onto the constraints of `mode`, by one Newton step (theory, "Drift").
 
         First the contact coordinates (alignment), then the poses (gap), then, at the new poses, the
         velocities; each by the smallest change in the metric M.
         """
+        mode = laws_of(self.constraints, mode)
         terms = self.terms(mode)
         smallest = corrections(terms.M, terms.J, self._proximal(mode), leaves_first=bool(self.branches))
         touching = [law.touching for law in mode]

@@ -113,6 +113,8 @@ class Articulated:
     gravity : (3,) m/s2
     armature : (n,) kg m2, optional
         Inertia of rotors and gears about the joints, added to M; a URDF does not have it.
+    limited : bool
+        False: its joints have no limits, as if the description had none.
 
     Attributes
     ----------
@@ -120,6 +122,7 @@ class Articulated:
         Names in the order of q and nu.
     nq, nv : int
         7 + n and 6 + n.
+    armature : (n,) kg m2
     lower, upper : (n,) rad or m
     rate_limit, torque_limit : (n,) rad/s, N m
         Of the description; infinite where it has none.
@@ -137,6 +140,7 @@ class Articulated:
         urdf: CheckedUrdf,
         gravity: Sequence[float] = (0.0, 0.0, -9.81),
         armature: ArrayLike | None = None,
+        limited: bool = True,
     ) -> None:
         instance("urdf", urdf, CheckedUrdf, "a CheckedUrdf, as load_urdf and check_urdf return it")
         self._pin = optional("pinocchio", "pin", "robots")
@@ -152,18 +156,19 @@ class Articulated:
         self._model.gravity.linear = np.array(self.gravity)
         self._workspace = PerThread(self._model.createData)
         self._frames: dict[str, int] = {}
-        self._armature = armature
+        self._limited = limited
         self.joints = tuple(str(name) for name in self._model.names)[2:]
         self.nv = int(self._model.nv)
         self.nq = 7 + len(self.joints)
         self._upper = np.tri(self.nv, dtype=bool).T
-        if armature is not None:
-            self._model.armature[6:] = array("armature", armature, (len(self.joints),), minimum=0.0, unit="kg m2")
+        rotors = np.zeros(len(self.joints)) if armature is None else armature
+        self.armature = array("armature", rotors, (len(self.joints),), minimum=0.0, unit="kg m2")
+        self._model.armature[6:] = self.armature
         self.lower, self.upper, self.rate_limit, self.torque_limit = self._limits()
         refuse_idle(urdf.name, self.terms(self.neutral, np.zeros(self.nv)).M, self.joints)
 
     def __reduce__(self) -> tuple[type[Articulated], tuple[object, ...]]:
-        return type(self), (self.urdf, self.gravity, self._armature)
+        return type(self), (self.urdf, self.gravity, self.armature, self._limited)
 
     @property
     def neutral(self) -> FloatArray:
@@ -294,6 +299,9 @@ class Articulated:
 
     def _limits(self) -> tuple[FloatArray, ...]:
         model, lower, upper = self._model, [], []
+        if not self._limited:
+            free = np.full(len(self.joints), np.inf)
+            return -free, free, free, free
         for joint in model.joints[2:]:
             free = joint.nq == 2
             lower.append(-np.inf if free else model.lowerPositionLimit[joint.idx_q])

@@ -203,7 +203,7 @@ def _check_inertial(inertial: ET.Element | None, repair: bool) -> bool:
     except InputError as error:
         raise error.within("inertial") from None
     if broken is not None:
-        possible = _nearest_possible(tensor) if mass > 0 else np.zeros((3, 3))
+        possible = nearest_possible(tensor) if mass > 0 else np.zeros((3, 3))
         for key, i, j in TENSOR:
             inertia_element.set(key, repr(float(possible[i, j])))
     return broken is not None
@@ -223,12 +223,15 @@ def _broken_rule(mass: float, tensor: FloatArray) -> InputError | None:
     return InputError("inertia", [float(m) * size for m in (low, middle, high)], rule)
 
 
-def _nearest_possible(tensor: FloatArray) -> FloatArray:
-    """The inertia whose second moments are nearest to those of `tensor` (3, 3) (Frobenius norm) and possible."""
-    size = float(np.max(np.abs(tensor)))
+def nearest_possible(tensor: FloatArray, least: float = 0.0) -> FloatArray:
+    """Return the possible inertia nearest to `tensor` (3, 3), kg m2: see `load_urdf`.
+
+    The second moments of mass are at least `least` (kg m2) each: above zero it is an inertia with I1 + I2 > I3 > 0.
+    """
+    size = max(float(np.max(np.abs(tensor))), least)
     scaled = tensor / size
     values, axes = np.linalg.eigh(np.trace(scaled) / 2 * np.eye(3) - scaled)
-    second = (axes * np.maximum(values, 0.0)) @ axes.T
+    second = (axes * np.maximum(values, least / size)) @ axes.T
     return size * (np.trace(second) * np.eye(3) - second)
 
 

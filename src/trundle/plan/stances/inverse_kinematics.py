@@ -31,6 +31,7 @@ def inverse_kinematics(
     postures: Sequence[float],
     iterations: int,
     joints: Collection[int] | None = None,
+    limited: bool = True,
 ) -> FloatArray:
     """Return a configuration q (nq,) near `start` with the `ends` at their places, as far as they can be.
 
@@ -46,6 +47,8 @@ def inverse_kinematics(
         At most, with each of them.
     joints : numbers of joints, optional
         Those that may move; the others and the base stay. None: all, and the base.
+    limited : bool
+        False: joints go beyond their limits, to see where they would have to be.
 
     Raises
     ------
@@ -55,8 +58,9 @@ def inverse_kinematics(
         If Pink is not installed.
     """
     pink, tasks, pin = (_module(name) for name in ("pink", "pink.tasks", "pinocchio"))
-    model = _model(humanoid, ends)
-    q, posture, moving = np.array(start), np.concatenate((start[:7], humanoid.joint_posture)), slice(None)
+    model, robot, moving = _model(humanoid, ends, limited), humanoid.robot, slice(None)
+    q, posture = np.array(start), np.append(start[:7], humanoid.joint_posture)
+    q[7:] = np.clip(q[7:], robot.lower, robot.upper)
     for values in (q, posture):
         values[3:7] = values[[4, 5, 6, 3]]  # Pinocchio's quaternion ends with w
     if joints is not None:
@@ -78,12 +82,14 @@ def inverse_kinematics(
     return q
 
 
-def _model(humanoid: Humanoid, ends: Iterable[str]) -> Any:
-    """Return the model of Pinocchio with a frame at each end."""
+def _model(humanoid: Humanoid, ends: Iterable[str], limited: bool) -> Any:
+    """Return the model of Pinocchio with a frame at each end, its joints `limited` or not."""
     pin = _module("pinocchio")
     model = pin.buildModelFromXML(humanoid.urdf.text, pin.JointModelFreeFlyer())
     if model.nq != humanoid.robot.nq:
         raise InputError("humanoid", humanoid.name, "a robot whose joints do not turn without end")
+    if not limited:
+        model.lowerPositionLimit[7:], model.upperPositionLimit[7:] = -np.inf, np.inf
     for name in ends:
         link, at = humanoid.ends[name]
         body = model.getFrameId(link, pin.FrameType.BODY)

@@ -15,6 +15,7 @@ from trundle.errors import InputError, TrundleError
 from trundle.models.centroidal.forecast import Forecast
 from trundle.models.robots.ends import BallHand
 from trundle.models.robots.humanoid import Humanoid
+from trundle.models.robots.limits import largest_demand
 from trundle.plan.stances.equilibrium import Equilibrium, end_of, standing_still
 from trundle.plan.stances.inverse_kinematics import inverse_kinematics
 
@@ -144,17 +145,23 @@ def find_pose(
     com = array("center_of_mass", com, (3,), unit="m")
     begin = humanoid.standing() if start is None else start
     ends = {c.name: (_centre(humanoid, c), None if c.patch.is_point else c.R_world_patch) for c in contacts}
-    q = inverse_kinematics(humanoid, begin, ends, com, postures=[chosen.posture], iterations=chosen.iterations)
-    misses = _misses(humanoid, q, contacts, com)
-    far = {k: v for k, v in misses.items() if v > (chosen.angle_tolerance if "turn" in k else chosen.tolerance)}
+    how = {"postures": [chosen.posture], "iterations": chosen.iterations}
+    q = inverse_kinematics(humanoid, begin, ends, com, **how)
+    far = _far(humanoid, q, contacts, com, chosen)
     if far:
         what = ", ".join(f"{name} by {value:.3g} {'rad' if 'turn' in name else 'm'}" for name, value in far.items())
-        raise StanceError(f"out of reach: misses {what}", far)
+        free = inverse_kinematics(humanoid, begin, ends, com, **how, limited=False)
+        asked = largest_demand(humanoid.robot, angles=free[7:])
+        binds = asked.use > 1.0 and not _far(humanoid, free, contacts, com, chosen)
+        why = str(asked) if binds else "with joints without limits, too"
+        raise StanceError(f"out of reach: misses {what}; {why}", far)
     held = standing_still(humanoid, q, contacts)
     if not held.feasible:
         raise StanceError(f"the contacts {names} cannot bear the weight with the centre of mass at {com.round(3)} m")
     if chosen.torques and not held.within_torques:
-        raise StanceError(f"it takes {held.torque_use:.2f} of the torque there is", {"torque_use": held.torque_use})
+        asked = largest_demand(humanoid.robot, torques=held.torque)
+        what = f"it takes {held.torque_use:.2f} of the torque there is: {asked}"
+        raise StanceError(what, {"torque_use": held.torque_use})
     return Stance(tuple(contacts), center_of_mass_of(humanoid, q), q, held)
 
 
@@ -193,8 +200,10 @@ def _centre(humanoid: Humanoid, contact: PlacedPatch) -> FloatArray:
     return contact.position + radius_of(humanoid, contact.name) * contact.R_world_patch[:, 2]
 
 
-def _misses(humanoid: Humanoid, q: FloatArray, contacts: Sequence[PlacedPatch], com: FloatArray) -> dict[str, float]:
-    """Return how far contacts and the centre of mass are from where they should be, and joints over their limits."""
+def _far(
+    humanoid: Humanoid, q: FloatArray, contacts: Sequence[PlacedPatch], com: FloatArray, settings: PoseSettings
+) -> dict[str, float]:
+    """Return how far contacts and the centre of mass are from where they should be, where that is too far."""
     found = {}
     for contact in contacts:
         position, R = where(humanoid, q, contact.name)
@@ -203,6 +212,4 @@ def _misses(humanoid: Humanoid, q: FloatArray, contacts: Sequence[PlacedPatch], 
             error = contact.R_world_patch.T @ R
             found[f"{contact.name}'s turn"] = float(np.arccos(np.clip((np.trace(error) - 1) / 2, -1.0, 1.0)))
     found["the centre of mass"] = float(np.linalg.norm(center_of_mass_of(humanoid, q) - com))
-    over = np.maximum(humanoid.robot.lower - q[7:], q[7:] - humanoid.robot.upper)
-    found["a joint's limit (turn)"] = float(np.max(over, initial=0.0))
-    return found
+    return {k: v for k, v in found.items() if v > (settings.angle_tolerance if "turn" in k else settings.tolerance)}

@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray, array
-from trundle.contact.laws import PURE_ROLLING, law_named
+from trundle.contact.laws import PURE_ROLLING
 from trundle.errors import InputError
 from trundle.models.rigid_body import Hand
 from trundle.models.tree.conversion import pose_of, rolling_values, to_wxyz
@@ -73,7 +73,7 @@ class Formulation:
         twin = replace(pair, coordinates="rolling", contact="auto", on_slip="stop", on_separation="stop")
         self.twin = twin
         self.model: TreeModel = twin.tree(self.atlas, resolve="contact")
-        self.dynamics: Dynamics = self.model.dynamics([law_named(pair.law)])
+        self.dynamics: Dynamics = self.model.dynamics(pair.law)
         self.start = self._state(task.start, coordinates[0])
         self.goal = None if placed is None else self._state(placed, coordinates[1])
         if self.goal is not None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, integer, positive, quaternion
-from trundle.contact.laws import PURE_ROLLING, RollingLaw, law_named
+from trundle.contact.laws import PURE_ROLLING, RollingLaw
 from trundle.errors import SimulationError
 from trundle.geometry import Plane, Sphere
 from trundle.models import Robot, RollingTree, Start
@@ -111,7 +111,7 @@ class BallTransfer:
     @cached_property
     def dynamics(self) -> Dynamics:
         """Equations of motion under the torque."""
-        return self.robot.system.model().dynamics([law_named(self.law)])
+        return self.robot.system.model().dynamics(self.law)
 
     def place(self, angular_velocity: ArrayLike = (0.0, 0.0, 0.0)) -> Start:
         """Return the start of a simulation, rolling with an angular velocity (3,), rad/s, world."""

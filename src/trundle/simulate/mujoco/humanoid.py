@@ -12,10 +12,11 @@ import numpy as np
 
 from trundle.checks import ArrayField, Converted, FloatArray, array, number, positive, vector
 from trundle.models.robots.capsules import Capsule
-from trundle.models.robots.ends import Pad, Sole
+from trundle.models.robots.ends import Pad
 from trundle.models.robots.humanoid import Humanoid
 from trundle.models.robots.obstacles import Obstacle
 from trundle.models.robots.terrain import Terrain
+from trundle.models.urdf.checks import nearest_possible
 from trundle.numerics.rotations import quaternion_of, rotation_of, rotation_rpy
 from trundle.parameters import Checked, NonNegative, Period, Positive, PositiveFraction, check_parameters, parameter
 from trundle.simulate.mujoco.mjcf import (
@@ -23,6 +24,7 @@ from trundle.simulate.mujoco.mjcf import (
     add_geom,
     add_motor,
     add_pair,
+    compiled,
     load_mujoco,
     new_spec,
     set_inertia,
@@ -42,6 +44,10 @@ _LIMB = 2
 """Bit of MuJoCo's masks by which obstacles collide with the robot's capsules, which collide with nothing else."""
 _PAD_IMPEDANCE = (0.99, 0.995, 0.001, 0.5, 2.0)
 """MuJoCo's impedance of pads, ten times harder than its default, which lets what is held creep."""
+_THINNEST = 1e-5
+"""Least radius of gyration, m, along any axis of a body."""
+_LIGHTEST = 1e-4
+"""Least mass, kg, of a body."""
 
 
 @dataclass(frozen=True)
@@ -177,8 +183,8 @@ class HumanoidPlant:
         for i, body in enumerate(robot.bodies()):
             parent = spec.worldbody if body.parent < 0 else made[body.parent]
             here = parent.add_body(name=body.name, pos=body.p, quat=quaternion_of(body.R))
-            inertia = self.mass_factor * _thick(body.inertia)
-            set_inertia(here, self.mass_factor * body.mass, body.com, inertia)
+            mass, inertia = _thick(body.mass, body.inertia)
+            set_inertia(here, self.mass_factor * mass, body.com, self.mass_factor * inertia)
             made.append(here)
             if i == 0:
                 here.add_freejoint(name="base")
@@ -189,25 +195,23 @@ class HumanoidPlant:
         sole_or_ball = GeomContact(1, 0, self.friction)
         for name, sole in h.feet.items():
             part = replace(sole, length=self.sole_part * sole.length, width=self.sole_part * sole.width)
-            self._add_rectangle(made, f"{name}_foot", part, np.eye(3), sole_or_ball)
+            self._add_rectangle(made, f"{name}_foot", part, sole_or_ball)
         for name, hand in h.hands.items():
             if isinstance(hand, Pad):
                 pad = replace(sole_or_ball, solimp=_PAD_IMPEDANCE, priority=1)
-                self._add_rectangle(made, f"{name}_hand", hand, hand.R_link_pad, pad)
+                self._add_rectangle(made, f"{name}_hand", hand, pad)
                 continue
             i, R, p = robot.place_on_body(hand.link)
             at = p + R @ hand.at
             add_geom(made[i], f"{name}_hand0", "sphere", [hand.radius], sole_or_ball, position=at, mass=0.0)
         return made
 
-    def _add_rectangle(
-        self, made: Sequence[mujoco.MjsBody], name: str, flat: Sole | Pad, R_link: FloatArray, surface: GeomContact
-    ) -> None:
+    def _add_rectangle(self, made: Sequence[mujoco.MjsBody], name: str, flat: Pad, surface: GeomContact) -> None:
         """Add balls at the corners of a sole or pad, tangent to it from inside."""
         i, R, p = self.humanoid.robot.place_on_body(flat.link)
         x, y = flat.length / 2, flat.width / 2
         for j, corner in enumerate([(x, y), (-x, y), (-x, -y), (x, -y)]):
-            at = p + R @ (flat.at + R_link @ np.array([*corner, _BALL]))
+            at = p + R @ (flat.at + flat.R_link_pad @ np.array([*corner, _BALL]))
             add_geom(made[i], f"{name}{j}", "sphere", [_BALL], surface, position=at, mass=0.0)
 
     def plant(
@@ -220,7 +224,8 @@ class HumanoidPlant:
         robot = self.humanoid.robot
         start = array("q", q, (robot.nq,))
         rates = np.zeros(robot.nv) if nu is None else array("nu", nu, (robot.nv,))
-        falls = (Fall("base", lowest * float(start[2])), Fall("base", 0.0, tilt))
+        upright = tuple(self.humanoid.R_ahead_base[2].tolist())
+        falls = (Fall("base", lowest * float(start[2])), Fall("base", 0.0, tilt, upright))
 
         def put(view: PlantView) -> None:
             view.data.qpos[: robot.nq], view.data.qvel[: robot.nv] = start, to_mujoco(start, rates)
@@ -254,7 +259,7 @@ class HumanoidPlant:
     def _geoms(self) -> list[list[int]]:
         count = [4] * len(self.humanoid.feet)
         count += [4 if isinstance(hand, Pad) else 1 for hand in self.humanoid.hands.values()]
-        model, ends = self._model.compile(), zip(self.ends, count, strict=True)
+        model, ends = compiled(self._model), zip(self.ends, count, strict=True)
         return [[int(model.geom(f"{end}{j}").id) for j in range(k)] for end, k in ends]
 
     @cached_property
@@ -330,7 +335,12 @@ def _form(kind: str, size: FloatArray) -> tuple[str, list[float]]:
     return "sphere", [float(size[0])]
 
 
-def _thick(inertia: FloatArray) -> FloatArray:
-    """Return an inertia (3, 3) with A + B > C by more than round-off: that of a flat body is refused by MuJoCo."""
+def _thick(mass: float, inertia: FloatArray) -> tuple[float, FloatArray]:
+    """Return a mass (kg) and an inertia (3, 3) that MuJoCo takes: no points, rods, flat bodies or frames without mass.
+
+    They are as heavy as `_LIGHTEST` and as thick as `_THINNEST` at least.
+    """
+    heavy = max(mass, _LIGHTEST)
+    least = heavy * _THINNEST**2
     a, b, c = np.linalg.eigvalsh(inertia)
-    return inertia if a + b > c * (1 + 1e-9) else inertia + 1e-8 * c * np.eye(3)
+    return heavy, inertia if a + b - c >= 2 * least else nearest_possible(inertia, least)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.errors import optional
+from trundle.errors import InputError, optional
 from trundle.numerics.rotations import quaternion_of
 
 if TYPE_CHECKING:
@@ -47,6 +47,21 @@ def new_spec(name: str, step: float, gravity: Vector) -> mujoco.MjSpec:
     option.timestep, option.gravity, option.impratio = step, gravity, 10.0
     option.integrator, option.cone = mj.mjtIntegrator.mjINT_IMPLICITFAST, mj.mjtCone.mjCONE_ELLIPTIC
     return spec
+
+
+def compiled(model: str | mujoco.MjSpec) -> mujoco.MjModel:
+    """Return the compiled model of MJCF text or of a specification.
+
+    Raises
+    ------
+    InputError
+        If MuJoCo refuses it.
+    """
+    mj = load_mujoco()
+    try:
+        return (mj.MjSpec.from_string(model) if isinstance(model, str) else model).compile()
+    except ValueError as error:
+        raise InputError("model", " ".join(str(error).split()), "a model that MuJoCo accepts") from None
 
 
 @dataclass(frozen=True)

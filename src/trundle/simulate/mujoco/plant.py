@@ -17,7 +17,7 @@ from trundle.checks import FloatArray, positive
 from trundle.errors import InputError
 from trundle.records import Policy
 from trundle.records.policy import held_alone
-from trundle.simulate.mujoco.mjcf import load_mujoco
+from trundle.simulate.mujoco.mjcf import compiled, load_mujoco
 from trundle.simulate.mujoco.pushes import Action, AppliedPulses, ForcePulse
 from trundle.simulate.mujoco.sensors import DelayedReadings, Sensors
 from trundle.simulate.run import not_captured
@@ -114,17 +114,18 @@ class PlantView:
 
 @dataclass(frozen=True)
 class Fall:
-    """When a robot has fallen: its body's origin below `lowest` (m), or its z axis tilted beyond `tilt` (rad)."""
+    """When a robot has fallen: its body's origin below `lowest` (m), or its axis `up` tilted beyond `tilt` (rad)."""
 
     body: str
     lowest: float = 0.0
     tilt: float = math.inf
+    up: tuple[float, ...] = (0.0, 0.0, 1.0)
 
     def reason(self, view: PlantView) -> str:
         """Return why the body counts as fallen, or nothing."""
         if view.position(self.body)[2] < self.lowest:
             return f"{self.body} is below {self.lowest:g} m"
-        if math.isfinite(self.tilt) and view.rotation(self.body)[2, 2] < math.cos(self.tilt):
+        if math.isfinite(self.tilt) and view.rotation(self.body)[2] @ self.up < math.cos(self.tilt):
             return f"{self.body} leans by more than {math.degrees(self.tilt):.0f} deg"
         return ""
 
@@ -191,11 +192,7 @@ class MujocoPlant:
         return view
 
     def _compile(self) -> mujoco.MjModel:
-        mj = load_mujoco()
-        try:
-            made = (mj.MjSpec.from_string(self.model) if isinstance(self.model, str) else self.model).compile()
-        except ValueError as error:
-            raise InputError("model", str(error), "a model that MuJoCo accepts") from None
+        mj, made = load_mujoco(), compiled(self.model)
         made.opt.disableflags |= mj.mjtDisableBit.mjDSBL_AUTORESET  # a blow-up has to be seen
         return made
 

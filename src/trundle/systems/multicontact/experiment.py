@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -24,19 +24,28 @@ from trundle.models.centroidal.forecast import Pushed
 from trundle.models.robots.humanoid import HUMANOIDS, load_humanoid
 from trundle.models.robots.self_distance import SelfDistance
 from trundle.models.robots.terrain import Terrain
+from trundle.models.urdf.examples import example_name
 from trundle.models.urdf.meshes import visual_meshes
 from trundle.numerics.rotations import quaternion_of, rotation_of, rotation_z
 from trundle.plan.stances.pose import PoseSettings, StanceError, find_pose
 from trundle.plan.stances.stances import StancePlan
 from trundle.problems.paths import PointPath
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
+from trundle.scenarios.engine.log import RUN
 from trundle.scenarios.engine.trials import run_trials
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate.mujoco.humanoid import HumanoidPlant, SensorNoise
 from trundle.simulate.mujoco.pushes import ForcePulse
 from trundle.systems.multicontact.layout import terrain_of
 from trundle.systems.multicontact.obstacles import read_avoidance_pairs, read_obstacles, read_rows
-from trundle.systems.multicontact.trials import Outcome, Trial, recorded_tick, run_trial, trajectory
+from trundle.systems.multicontact.trials import (
+    Outcome,
+    Trial,
+    binding_limit,
+    recorded_tick,
+    run_trial,
+    trajectory,
+)
 from trundle.threads import cached_property
 
 if TYPE_CHECKING:
@@ -64,6 +73,8 @@ class MulticontactExperiment(ABC):
     """A humanoid, its footholds and its trials; the first trial is the trajectory. A task says what it does."""
 
     scenario: Scenario
+    limited: bool = True
+    """False: without the limits of the robot's joints, see `unlimited`."""
     path_table: ClassVar[str]
     """The table that says where it goes."""
 
@@ -144,7 +155,23 @@ class MulticontactExperiment(ABC):
         for wave in self.waves(outcomes):
             told = share and partial(_shared, share, len(outcomes), len(wave), count)
             outcomes += run_trials(self.outcome, wave, told)
-        return trajectory(self, outcomes)
+        return trajectory(self, outcomes, self._failure(outcomes))
+
+    def _failure(self, outcomes: Sequence[Outcome]) -> str:
+        """Return, and log, what failed and which limit of a joint binds; of trials that become harder in the first."""
+        for trial, outcome in zip(self.trials[0], outcomes, strict=False):
+            if not outcome.result.survived:
+                failed = f"trial with seed {trial.seed} and masses times {trial.mass_factor:g}: {outcome.result.reason}"
+                message = f"{failed}; {binding_limit(self, trial)}"
+                RUN.warning("%s", message, extra={"aloud": True})
+                return message
+        return ""
+
+    def unlimited(self) -> Self:
+        """Return the same experiment, plans and all, of the robot without the limits of its joints."""
+        free = replace(self, limited=False)
+        vars(free).update({name: getattr(self, name) for name in ("start", "steps", "gross", "rests", "path")})
+        return free
 
     def recorded_tick(self) -> tuple[ControlTick, RecordedTicks]:
         """Return the tick of whole-body control while the ends of the start stand, with ticks of a run; for export."""
@@ -170,10 +197,11 @@ class MulticontactExperiment(ABC):
         name = self.tables.robot.name
         source = name if name in HUMANOIDS or not name.endswith(".toml") else self._own(name)
         humanoid = load_humanoid(source)
-        if isinstance(source, Path):
+        if not example_name(humanoid.urdf):
             with error_context("robot.name", self.scenario):
                 visual_meshes(humanoid.urdf)
         humanoid = humanoid.posed(self.tables.robot.pose, self.tables.robot.posture)
+        humanoid = replace(humanoid, limited=self.limited)
         rows, table = read_rows(self.scenario, self.tables, humanoid), self.tables.controller
         return WholeBodyController(humanoid, table.gains.make(), collisions=rows)
 

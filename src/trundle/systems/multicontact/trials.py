@@ -14,6 +14,7 @@ from trundle.control.tick import ControlTick, RecordedTicks
 from trundle.control.whole_body.policy import HumanoidPolicy
 from trundle.control.whole_body.ticking import whole_body_tick
 from trundle.models.robots.humanoid import Humanoid
+from trundle.models.robots.limits import largest_demand
 from trundle.models.urdf.examples import example_name
 from trundle.simulate.mujoco.humanoid import HumanoidPlant
 from trundle.simulate.mujoco.plant import PlantRun, PlantView, Sampled
@@ -123,6 +124,17 @@ def recorded_tick(experiment: MulticontactExperiment) -> tuple[ControlTick, Reco
     plant.plant(experiment.start).run(kept, _APART * _KEPT * policy.period, sensors=sensors)
     *arguments, u = (np.array(column) for column in zip(*kept.rows, strict=True))
     return tick, RecordedTicks(dict(zip(tick.arguments, arguments, strict=True)), u)
+
+
+def binding_limit(experiment: MulticontactExperiment, trial: Trial) -> str:
+    """Return which limit of a joint makes a trial fail: the one that it uses most where it has none, and holds then."""
+    robot, free = experiment.controller.humanoid.robot, experiment.unlimited().outcome(trial)
+    if not free.result.survived:
+        return f"no limit of a joint binds: without any of them, too: {free.result.reason}"
+    torques, state = free.run.records["joint_torque"], free.run.records["state"]
+    part, rates = experiment.controller.gains.torque_part, state[:, robot.nq + 6 :]
+    most = largest_demand(robot, angles=state[:, 7 : robot.nq], rates=rates, torques=torques, torque_part=part)
+    return f"without limits of its joints it holds: {most if most.use > 1.0 else 'all of them are kept'}"
 
 
 def _records(experiment: MulticontactExperiment, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping[str, Sampled]:
@@ -319,8 +331,8 @@ def pictured(humanoid: Humanoid) -> dict[str, object]:
     return {"licence": humanoid.licence, "notice": humanoid.notice, "description": description, "bodies": bodies}
 
 
-def trajectory(experiment: MulticontactExperiment, outcomes: Sequence[Outcome]) -> Trajectory:
-    """Return the trajectory of the first trial with the results of all trials."""
+def trajectory(experiment: MulticontactExperiment, outcomes: Sequence[Outcome], message: str = "") -> Trajectory:
+    """Return the trajectory of the first trial with the results of all trials, and a message about what failed."""
     from trundle.records import Trajectory, make_dataset, with_trials
     from trundle.systems.multicontact.record import VIEW
 
@@ -349,7 +361,7 @@ def trajectory(experiment: MulticontactExperiment, outcomes: Sequence[Outcome]) 
     metadata = {
         "kind": "multicontact",
         "task": experiment.scenario.task,
-        "message": run.reason,
+        "message": message,
         "robot": tables.robot.name,
         **pictured(experiment.controller.humanoid),
         "friction": tables.plant.friction,

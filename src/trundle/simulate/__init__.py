@@ -7,14 +7,19 @@ from trundle.simulate.many.result import Runs
 from trundle.simulate.restart import start_at
 from trundle.simulate.run import simulate
 from trundle.simulate.sensitivity.forward import Sensitivities, sensitivities
+from trundle.simulate.sensitivity.identify import Identification, identify
+from trundle.simulate.sensitivity.pieces import Measured
 from trundle.simulate.wrappers import Delayed, Noisy
 
 __all__ = [
     "Delayed",
+    "Identification",
     "LinearFeedback",
+    "Measured",
     "Noisy",
     "Runs",
     "Sensitivities",
+    "identify",
     "sensitivities",
     "simulate",
     "simulate_many",

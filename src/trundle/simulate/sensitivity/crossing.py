@@ -169,7 +169,7 @@ class Crossings:
         )
         if size == 0.0:
             return 0.0 * value(0.0)
-        step = _STEP / size
+        step = 10.0 ** np.floor(np.log10(_STEP / size))  # few different ones: models of other numbers are kept
         return (value(step) - value(-step)) / (2.0 * step)
 
     def _reset(self, leg: Leg, following: Leg, t: float, x: FloatArray, p: FloatArray) -> FloatArray:

@@ -129,12 +129,14 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.scenarios import load_scenario as load_scenario
     from trundle.scenarios import run as run
     from trundle.simulate import Delayed as Delayed
+    from trundle.simulate import Gradient as Gradient
     from trundle.simulate import Identification as Identification
     from trundle.simulate import LinearFeedback as LinearFeedback
     from trundle.simulate import Measured as Measured
     from trundle.simulate import Noisy as Noisy
     from trundle.simulate import Runs as Runs
     from trundle.simulate import Sensitivities as Sensitivities
+    from trundle.simulate import gradient as gradient
     from trundle.simulate import identify as identify
     from trundle.simulate import sensitivities as sensitivities
     from trundle.simulate import simulate as simulate
@@ -171,8 +173,8 @@ _HOMES = {
     "trundle.records": "Plan Trajectory load_plan load_trajectory",
     "trundle.scenarios": "load_scenario run",
     "trundle.simulate": (
-        "Delayed Identification LinearFeedback Measured Noisy Runs Sensitivities identify sensitivities simulate "
-        "simulate_many start_at"
+        "Delayed Gradient Identification LinearFeedback Measured Noisy Runs Sensitivities gradient identify "
+        "sensitivities simulate simulate_many start_at"
     ),
     "trundle.status": "Status",
 }

@@ -6,6 +6,7 @@ from trundle.simulate.many.many import simulate_many
 from trundle.simulate.many.result import Runs
 from trundle.simulate.restart import start_at
 from trundle.simulate.run import simulate
+from trundle.simulate.sensitivity.backward import Gradient, gradient
 from trundle.simulate.sensitivity.forward import Sensitivities, sensitivities
 from trundle.simulate.sensitivity.identify import Identification, identify
 from trundle.simulate.sensitivity.pieces import Measured
@@ -13,12 +14,14 @@ from trundle.simulate.wrappers import Delayed, Noisy
 
 __all__ = [
     "Delayed",
+    "Gradient",
     "Identification",
     "LinearFeedback",
     "Measured",
     "Noisy",
     "Runs",
     "Sensitivities",
+    "gradient",
     "identify",
     "sensitivities",
     "simulate",

@@ -92,7 +92,9 @@ class Log:
 
     def states_at(self, times: FloatArray) -> FloatArray:
         """Return the states (n, n_x) at those of the sample `times` that were reached, without those of events."""
-        return np.concatenate([part.states[np.isin(part.times, times)] for part in self.segments])
+        reached, states = (np.concatenate([getattr(s, name) for s in self.segments]) for name in ("times", "states"))
+        chosen, first = np.unique(reached, return_index=True)
+        return states[first[np.isin(chosen, times)]]
 
     def mark(self) -> tuple[int, dict[str, float]]:
         """Return what `back` needs to take back what was gathered of the motion since."""

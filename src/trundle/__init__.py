@@ -131,10 +131,15 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.scenarios import run as run
     from trundle.simulate import Delayed as Delayed
     from trundle.simulate import FunctionPolicy as FunctionPolicy
+    from trundle.simulate import Gradient as Gradient
+    from trundle.simulate import Identification as Identification
     from trundle.simulate import LinearFeedback as LinearFeedback
+    from trundle.simulate import Measured as Measured
     from trundle.simulate import Noisy as Noisy
     from trundle.simulate import Runs as Runs
     from trundle.simulate import Sensitivities as Sensitivities
+    from trundle.simulate import gradient as gradient
+    from trundle.simulate import identify as identify
     from trundle.simulate import sensitivities as sensitivities
     from trundle.simulate import simulate as simulate
     from trundle.simulate import simulate_many as simulate_many
@@ -169,8 +174,10 @@ _HOMES = {
     "trundle.problems": "PointPath",
     "trundle.records": "Plan Trajectory load_plan load_trajectory",
     "trundle.scenarios": "load_scenario run",
-    "trundle.simulate": "Delayed FunctionPolicy LinearFeedback Noisy Runs Sensitivities sensitivities simulate "
-    "simulate_many start_at",
+    "trundle.simulate": (
+        "Delayed FunctionPolicy Gradient Identification LinearFeedback Measured Noisy Runs Sensitivities gradient "
+        "identify sensitivities simulate simulate_many start_at"
+    ),
     "trundle.status": "Status",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -35,7 +35,8 @@ def parameters_of(model: Model) -> dict[str, float]:
     ``<body>.mass``, ``.inertia`` (of a body that differs about its axes ``[0]``, ``[1]``, ``[2]``), of a jointed one
     ``.center_of_mass[i]``, ``.damping``, ``.dry_friction``, ``.stiffness`` and ``.rest``; ``<contact>.friction``,
     ``.restitution`` and the other coefficients of `Friction`; ``friction``, of all contacts where they have one;
-    sizes of shapes by their fields, ``object.radius``, ``terrain.amplitude``; ``gravity[i]``, m/s2.
+    sizes of shapes by their fields, ``object.radius``, ``terrain.amplitude``, and where a shape's origin is from its
+    body's centre of mass, ``.shape_at[i]``, m; ``gravity[i]``, m/s2.
 
     Examples
     --------
@@ -149,6 +150,9 @@ def _contact_pairs(system: ContactSystem, found: object) -> tuple[ContactPair, .
         if place.kind == "shape":
             shape = next(s for m in pairs for s in (m.shape_A, m.shape_B) if id(s) == place.which[0])
             shapes[id(shape)] = with_number(shapes.get(id(shape), shape), place.path, value)
+        for i in place.which if place.kind == "center" else ():
+            center = with_number(pairs[i].center_A or (0.0,) * pairs[i].shape_A.d, place.path, value)
+            pairs[i] = dataclasses.replace(pairs[i], center_A=center)
         for i in place.which if place.kind == "restitution" else ():
             pairs[i] = dataclasses.replace(pairs[i], restitution=with_number(pairs[i].restitution, place.path, value))
     return tuple(
@@ -172,7 +176,7 @@ def _built(system: ContactSystem, found: Found, pairs: Sequence[ContactPair], at
             gravity = with_number(tuple(gravity), place.path, value)
     for i, pair in enumerate(pairs):
         before = system.contact_pairs[i]
-        if pair.shape_A is not before.shape_A or pair.shape_B is not before.shape_B:
+        if pair.shape_A is not before.shape_A or pair.shape_B is not before.shape_B or pair.center_A != before.center_A:
             joined[i] = _with_shapes(joined[i], pair, atlas[i])
     return TreeModel(system.d, gravity, resolve, specs, joined, *more)
 

@@ -40,7 +40,7 @@ class Place:
     """A number of a model: its value, what kind of data holds it, which ones (by number) and where in these."""
 
     value: float
-    kind: Literal["body", "contact", "shape", "gravity", "restitution"]
+    kind: Literal["body", "contact", "shape", "center", "gravity", "restitution"]
     which: tuple[int, ...]
     path: Path
 
@@ -60,6 +60,11 @@ def places(system: ContactSystem) -> dict[str, Place]:
     found |= _common_friction(system, [contacts[i].friction for i in range(len(contacts))])
     for label, shape in _shapes(system).items():
         found |= {f"{label}.{name}": Place(v, "shape", (id(shape),), path) for name, v, path in _sizes(shape)}
+    for numbers in system.pairs:
+        pair = system.contact_pairs[numbers[0]]
+        label = pair.contact if system.records_joints else pair.body_A
+        center = enumerate(pair.center_A or (0.0,) * system.d)
+        found |= {f"{label}.shape_at[{i}]": Place(float(c), "center", numbers, (i,)) for i, c in center}
     for i, g in enumerate(system.model().given[0]):
         found[f"gravity[{i}]"] = Place(float(g), "gravity", (), (i,))
     return found

@@ -124,9 +124,9 @@ class Free:
     names: tuple[str, ...]
     symbols: ca.SX
     values: FloatArray
-    build: Callable[[Atlas], TreeModel]
-    models: dict[Atlas, TreeModel] = field(default_factory=dict)
-    phases: dict[Hashable, Any] = field(default_factory=dict)
+    build: Callable[[Atlas], TreeModel] = field(repr=False)
+    models: dict[Atlas, TreeModel] = field(default_factory=dict, repr=False)
+    phases: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
 
 LOCKED = 1e-4

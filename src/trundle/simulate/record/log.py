@@ -90,6 +90,12 @@ class Log:
             for i, (name, value) in enumerate(zip(phase.margins, done.margin_minimum, strict=True)):
                 self.lower(name, 0.0 if i == done.event and value <= 0.0 else float(value))
 
+    def states_at(self, times: FloatArray) -> FloatArray:
+        """Return the states (n, n_x) at those of the sample `times` that were reached, without those of events."""
+        reached, states = (np.concatenate([getattr(s, name) for s in self.segments]) for name in ("times", "states"))
+        chosen, first = np.unique(reached, return_index=True)
+        return states[first[np.isin(chosen, times)]]
+
     def mark(self) -> tuple[int, dict[str, float]]:
         """Return what `back` needs to take back what was gathered of the motion since."""
         return len(self.segments), dict(self.margins)

@@ -67,13 +67,18 @@ class Crossings:
 
     def time(self, leg: Leg, S: FloatArray, Q: FloatArray) -> FloatArray:
         """Return dt*/dz (m,) of the event that ends a leg, from S (n_x, m) before it and dp/dz (n_p, m)."""
+        by_state, by_p = self.instant(leg)
+        return by_state @ S + by_p @ Q
+
+    def instant(self, leg: Leg) -> tuple[FloatArray, FloatArray]:
+        """Return the derivatives of the instant of the event that ends a leg, by x- (n_x,) and by p (n_p,)."""
         t, x = leg.done.t_end, leg.done.x_end
         by_time, by_state, by_p = self._gradient(leg)
         rate = self.rate(leg, t, x)
         speed = by_time + float(by_state @ rate)
         if not abs(speed) > _GRAZES * (abs(by_time) + float(np.abs(by_state) @ np.abs(rate))):
             raise SimulationError(f"at {t:.6g} s an event only touches zero: no derivative", Status.NOT_CONVERGED)
-        return -(by_state @ S + by_p @ Q) / speed
+        return -by_state / speed, -by_p / speed
 
     def refuse_two(self, leg: Leg) -> None:
         """Refuse an event that follows at once only because two things reach zero together: which is first may change.
@@ -169,7 +174,7 @@ class Crossings:
         )
         if size == 0.0:
             return 0.0 * value(0.0)
-        step = _STEP / size
+        step = 10.0 ** np.floor(np.log10(_STEP / size))  # few different ones: models of other numbers are kept
         return (value(step) - value(-step)) / (2.0 * step)
 
     def _reset(self, leg: Leg, following: Leg, t: float, x: FloatArray, p: FloatArray) -> FloatArray:

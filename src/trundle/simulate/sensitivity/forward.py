@@ -10,7 +10,7 @@ import numpy as np
 
 from trundle.checks import FloatArray, choice
 from trundle.errors import SimulationError
-from trundle.models.numbers.changed import Model
+from trundle.models.numbers.changed import Model, freed, system_of
 from trundle.models.tree.system import Start
 from trundle.numerics.ode.ode import Integrator
 from trundle.numerics.ode.variational import variational
@@ -18,8 +18,9 @@ from trundle.records import Trajectory
 from trundle.simulate.many.feedback import LinearFeedback
 from trundle.simulate.phases import shared
 from trundle.simulate.record.log import Leg
+from trundle.simulate.run import checked_duration, sample_times
 from trundle.simulate.sensitivity.crossing import Crossings
-from trundle.simulate.sensitivity.trace import Directions, Trace, directions, traced
+from trundle.simulate.sensitivity.trace import Directions, Trace, directions, runner_of, traced
 from trundle.status import Status
 
 
@@ -111,7 +112,9 @@ def sensitivities(
     >>> found.of("body.position")[-1, 0].round(4).tolist()  # m/kg, m/(kg m2)
     [0.2147, -42.9387]
     """
-    trace = traced(model, start, duration, parameters, policy, output_step, relative_tolerance)
+    duration = checked_duration(duration)
+    times = sample_times(duration, duration if output_step is None else output_step)
+    trace = traced(runner_of(freed(system_of(model), parameters), times, policy, relative_tolerance), start)
     return carried(trace, directions(trace, initial, inputs))
 
 

@@ -11,12 +11,11 @@ from trundle.checks import FloatArray, instance
 from trundle.errors import InputError, SimulationError
 from trundle.models.linear.coordinates import components, independent
 from trundle.models.linear.linearize import Point
-from trundle.models.numbers.changed import Model, freed, system_of
 from trundle.models.tree.system import ContactSystem, Start
 from trundle.records import Trajectory
 from trundle.simulate.many.feedback import LinearFeedback
 from trundle.simulate.record.log import Leg
-from trundle.simulate.run import checked_duration, chosen_method, first_of, recorded, sample_times
+from trundle.simulate.run import chosen_method, first_of, recorded
 from trundle.simulate.runner import Runner
 from trundle.simulate.stepping import STEPPING
 from trundle.status import Status
@@ -29,7 +28,6 @@ class Trace:
     runner: Runner
     run: Trajectory
     legs: tuple[Leg, ...]
-    start: Start
 
     @property
     def system(self) -> ContactSystem:
@@ -42,16 +40,18 @@ class Trace:
         return np.zeros(0) if self.system.free is None else self.system.free.values
 
 
-def traced(
-    model: Model,
-    start: Start,
-    duration: float,
-    parameters: Sequence[str],
-    policy: LinearFeedback | None,
-    output_step: float | None,
-    relative_tolerance: float,
-) -> Trace:
-    """Return the run from a start with the numbers of these names free.
+def runner_of(
+    system: ContactSystem, times: FloatArray, policy: LinearFeedback | None, relative_tolerance: float
+) -> Runner:
+    """Return what runs a system and samples it at `times`, from 0 on."""
+    if policy is not None and not isinstance(policy, LinearFeedback):
+        raise InputError("policy", policy, "a LinearFeedback: a policy whose derivative is known")
+    method = chosen_method(float(times[-1]), relative_tolerance, None, None, "projection")
+    return Runner(system, method, policy, times, None)
+
+
+def traced(runner: Runner, start: Start) -> Trace:
+    """Return the run from a start.
 
     Raises
     ------
@@ -59,14 +59,8 @@ def traced(
         If the run fails, or goes on in time steps where events end.
     """
     instance("start", start, Start, "a Start, what model.place(...) returns")
-    if policy is not None and not isinstance(policy, LinearFeedback):
-        raise InputError("policy", policy, "a LinearFeedback: a policy whose derivative is known")
-    duration = checked_duration(duration)
-    times = sample_times(duration, duration if output_step is None else output_step)
-    method = chosen_method(duration, relative_tolerance, None, None, "projection")
-    runner = Runner(freed(system_of(model), parameters), method, policy, times, None)
     runner.legs = []
-    run = recorded(runner, first_of(runner.system, start), duration)
+    run = recorded(runner, first_of(runner.system, start), float(runner.samples[-1]))
     stepped = [one["time"] for one in runner.log.transitions if one["to"] == STEPPING]
     if stepped:
         raise SimulationError(
@@ -74,7 +68,7 @@ def traced(
         )
     if not runner.legs:
         raise SimulationError("the run ended at its start", run.status)
-    return Trace(runner, run, tuple(runner.legs), start)
+    return Trace(runner, run, tuple(runner.legs))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,249 @@
+"""Identification: parameters of a model with their covariance from measured motions, by least squares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, final
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from trundle.checks import FloatArray, array, choice, number, positive
+from trundle.errors import InputError, SimulationError
+from trundle.models.numbers.changed import Model, at_values, freed, system_of, with_parameters
+from trundle.models.tree.system import ContactSystem, Start
+from trundle.simulate.sensitivity.forward import carried
+from trundle.simulate.sensitivity.pieces import Measured, Piece, pieces_of
+from trundle.simulate.sensitivity.trace import traced
+from trundle.status import Status
+
+Loss = Literal["linear", "soft_l1", "huber", "cauchy", "arctan"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Identification:
+    """Parameters that fit measured motions.
+
+    Attributes
+    ----------
+    parameters : dict of str to float
+    covariance : (n, n)
+        Of the parameters; those of starts that were found, too, are taken into account.
+    model : ContactSystem
+        The model with these parameters.
+    starts : tuple of Start
+        Where the measured motions begin.
+    residual : float
+        Root of the mean square of what is left, in `Measured.deviations`.
+    status : Status
+        SUCCESS, or NOT_CONVERGED.
+    evaluations : int
+        Simulations of all data.
+
+    Examples
+    --------
+    See `identify`.
+    """
+
+    parameters: dict[str, float]
+    covariance: FloatArray
+    model: ContactSystem = field(repr=False)
+    starts: tuple[Start, ...]
+    residual: float
+    status: Status
+    evaluations: int
+
+    @property
+    def deviations(self) -> dict[str, float]:
+        """Standard deviation of each parameter, in its unit."""
+        return dict(zip(self.parameters, np.sqrt(np.diag(self.covariance)).tolist(), strict=True))
+
+    @property
+    def correlation(self) -> FloatArray:
+        """Correlation (n, n) of the parameters: near 1 or -1 the data do not tell two of them apart."""
+        size = np.sqrt(np.diag(self.covariance))
+        return self.covariance / np.outer(size, size)
+
+
+def identify(
+    model: Model,
+    data: Measured | Sequence[Measured],
+    *,
+    parameters: Sequence[str] | Mapping[str, float],
+    initial: Sequence[str] = (),
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    loss: Loss = "linear",
+    outlier: float = 1.0,
+    relative_tolerance: float = 1e-10,
+) -> Identification:
+    """Return the parameters with which simulations fit measured motions best, and their covariance.
+
+    Least squares on simulated states, r = (x(t_i; q) - y_i)/sigma, with the derivatives of `sensitivities`, by
+    `scipy.optimize.least_squares` (trust region). The covariance is s^2 (J'J)^-1 with s^2 = r'r/(N - n), so that
+    deviations matter relative to each other alone; of a robust loss it is Huber's.
+
+    Parameters
+    ----------
+    model : RollingPair, RollingTree (what `Robot.finish` returns) or ContactSystem
+    data : Measured, or several
+    parameters : names of `tr.parameters_of(model)`, or a mapping of these to first guesses
+    initial : names of coordinates, see `LinearModel.states`
+        What of each start is found, too.
+    bounds : mapping of parameter to (low, high), optional
+    loss : "linear", "soft_l1", "huber", "cauchy" or "arctan"
+        Robust ones count outliers less.
+    outlier : float
+        Residual (in deviations) from which on they do.
+    relative_tolerance : float
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, or there is no such parameter, coordinate or state.
+    SimulationError
+        If the motion of the first guess ends before the data.
+
+    Examples
+    --------
+    >>> pair = tr.RollingPair(tr.RigidBody(tr.Circle(0.1), mass=0.5), tr.Ground(tr.Line(slope=-0.1)))
+    >>> heavy = tr.with_parameters(pair, {"body.inertia": 0.004})  # kg m2; of the pair 0.0025
+    >>> run = tr.simulate(heavy, pair.place(), duration=1.0, output_step=0.1)
+    >>> seen = tr.Measured(run.time, {"body.position": run["body_position"][:, 0]}, pair.place())
+    >>> found = tr.identify(pair, seen, parameters=["body.inertia"])
+    >>> found.status.label, round(found.parameters["body.inertia"], 6)
+    ('success', 0.004)
+    """
+    several = [data] if isinstance(data, Measured) else list(data)
+    if not several or not all(isinstance(one, Measured) for one in several):
+        raise InputError("data", data, "a Measured, or several")
+    if isinstance(parameters, Mapping):
+        model = with_parameters(model, parameters)
+    system = freed(system_of(model), list(parameters))
+    if system.free is None:
+        raise InputError("parameters", list(parameters), "at least one name")
+    choice("loss", loss, ("linear", "soft_l1", "huber", "cauchy", "arctan"))
+    scale = positive("outlier", outlier)
+    problem = _Problem(system, [pieces_of(system, one, initial) for one in several], relative_tolerance)
+    low, high = _limits(system.free.names, bounds or {}, problem.first)
+    first = problem.residuals(problem.first)
+    if not np.all(np.isfinite(first)):
+        raise SimulationError("the motion of the first guess ends before the data", Status.NOT_CONVERGED)
+    solved = least_squares(
+        problem.residuals,
+        np.clip(problem.first, low, high),
+        problem.jacobian,
+        bounds=(low, high),
+        x_scale=problem.sizes,
+        loss=loss,
+        f_scale=scale,
+        xtol=1e-10,
+        ftol=1e-12,
+        gtol=1e-12,
+    )
+    return problem.found(np.asarray(solved.x), loss, scale, bool(solved.success), int(solved.nfev))
+
+
+class _Problem:
+    """Residuals and Jacobian by the parameters, then by what is looked for of every start."""
+
+    def __init__(self, system: ContactSystem, pieces: Sequence[Piece], relative_tolerance: float) -> None:
+        self.system, self.pieces, self.tolerance = system, pieces, relative_tolerance
+        values = np.zeros(0) if system.free is None else system.free.values
+        self.count = len(values)
+        self.ends = self.count + np.cumsum([0, *(piece.directions.shape[1] for piece in pieces)])
+        self.first = np.concatenate([values, np.zeros(self.ends[-1] - self.count)])
+        self.sizes = np.where(self.first == 0.0, 1.0, np.abs(self.first))
+        self._at: tuple[bytes, ContactSystem] = (values.tobytes(), system)
+
+    def system_at(self, unknowns: FloatArray) -> ContactSystem:
+        """Return the system with the parameters of these unknowns."""
+        values = np.array(unknowns[: self.count])
+        if self._at[0] != values.tobytes():
+            self._at = values.tobytes(), at_values(self.system, values)
+        return self._at[1]
+
+    def residuals(self, unknowns: FloatArray) -> FloatArray:
+        """Return all residuals; infinite where a simulation ends early or the parameters belong to no model."""
+        size = sum(int(np.sum(~np.isnan(piece.values))) for piece in self.pieces)
+        parts = []
+        try:
+            system = self.system_at(unknowns)
+        except InputError:
+            return np.full(size, np.inf)
+        for piece, begin, end in zip(self.pieces, self.ends, self.ends[1:], strict=False):
+            states = piece.states(system, unknowns[begin:end], self.tolerance)
+            if states is None:
+                return np.full(size, np.inf)
+            parts.append(piece.off(states))
+        return np.concatenate(parts)
+
+    def jacobian(self, unknowns: FloatArray) -> FloatArray:
+        """Return the derivatives of `residuals`."""
+        system, rows = self.system_at(unknowns), []
+        for piece, begin, end in zip(self.pieces, self.ends, self.ends[1:], strict=False):
+            z = unknowns[begin:end]
+            trace = traced(piece.runner(system, self.tolerance), piece.begun(system, z))
+            slope = piece.slope(carried(trace, piece.along(system, z)).derivatives)
+            row = np.zeros((len(slope), len(unknowns)))
+            row[:, : self.count], row[:, begin:end] = slope[:, : self.count], slope[:, self.count :]
+            rows.append(row)
+        return np.vstack(rows)
+
+    def found(self, unknowns: FloatArray, loss: str, scale: float, success: bool, count: int) -> Identification:
+        """Return what was found."""
+        r, J, system = self.residuals(unknowns), self.jacobian(unknowns), self.system_at(unknowns)
+        covariance = _covariance(r, J, loss, scale)[: self.count, : self.count]
+        covariance.setflags(write=False)
+        names = () if system.free is None else system.free.names
+        starts = (
+            piece.begun(system, unknowns[begin:end])
+            for piece, begin, end in zip(self.pieces, self.ends, self.ends[1:], strict=False)
+        )
+        return Identification(
+            dict(zip(names, unknowns[: self.count].tolist(), strict=True)),
+            covariance,
+            system,
+            tuple(starts),
+            float(np.sqrt(np.mean(r**2))),
+            Status.SUCCESS if success else Status.NOT_CONVERGED,
+            count,
+        )
+
+
+def _covariance(r: FloatArray, J: FloatArray, loss: str, scale: float) -> FloatArray:
+    """Return the covariance of all unknowns (Huber 1981, sec. 7.6): of a linear loss s^2 (J'J)^-1."""
+    spare = len(r) - J.shape[1]
+    if spare <= 0:
+        return np.full((J.shape[1], J.shape[1]), np.inf)
+    weight, slope = _weights((r / scale) ** 2, loss)
+    score, steep = float(np.sum((weight * r) ** 2)), float(np.mean(weight + 2.0 * (r / scale) ** 2 * slope))
+    return np.asarray(np.linalg.pinv(J.T @ J, hermitian=True)) * score / spare / steep**2
+
+
+def _weights(z: FloatArray, loss: str) -> tuple[FloatArray, FloatArray]:
+    """Return the derivative of a loss by z = (r/scale)^2, how much a residual counts, and its own derivative."""
+    one = np.ones_like(z)
+    far = np.maximum(z, 1.0)
+    return {
+        "linear": (one, 0.0 * one),
+        "soft_l1": ((1 + z) ** -0.5, -0.5 * (1 + z) ** -1.5),
+        "huber": (far**-0.5, np.where(z > 1.0, -0.5 * far**-1.5, 0.0)),
+        "cauchy": (1 / (1 + z), -1 / (1 + z) ** 2),
+        "arctan": (1 / (1 + z**2), -2 * z / (1 + z**2) ** 2),
+    }[loss]
+
+
+def _limits(
+    names: Sequence[str], bounds: Mapping[str, tuple[float, float]], first: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    low, high = np.full(len(first), -np.inf), np.full(len(first), np.inf)
+    for name, pair in bounds.items():
+        i = list(names).index(choice("bounds", name, names))
+        low[i], high[i] = (number(f"bounds[{name!r}]", end) for end in array(f"bounds[{name!r}]", pair, (2,)))
+        if not low[i] < high[i]:
+            raise InputError(f"bounds[{name!r}]", pair, "(low, high) with low < high")
+        if not low[i] <= first[i] <= high[i]:
+            raise InputError(f"bounds[{name!r}]", pair, f"around the first guess, {first[i]:g}")
+    return low, high

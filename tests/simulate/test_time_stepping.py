@@ -146,3 +146,18 @@ def test_bodies_at_a_hundred_kilometres_a_second_end_without_energy_made(shape, 
         after = run["body_velocity"][-1, 0]
         assert after[0] == pytest.approx(1e5 - min(2e5 / 7, 0.5 * 1e5), rel=1e-9)
         assert after[2] == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("gain", [1e40, pytest.param(1e6, marks=pytest.mark.slow)])
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+def test_a_policy_that_blows_up_ends_the_run_as_not_finite(gain: float) -> None:
+    robot = tr.Robot(on_slip="slide", on_separation="fly")
+    base = robot.free(1.0, 0.1, name="base")
+    for side, x in (("rear", -0.3), ("front", 0.3)):
+        robot.revolute(base, (x, 0), 0.5, 0.01, shape=tr.Circle(0.1), name=side)
+    robot.terrain(tr.Line(), friction=0.5)
+    cart = robot.finish()
+    turning = cart.model().layout["base.angular_velocity"]
+    wild = tr.FunctionPolicy(0.005, lambda t, x: gain * (1e-3 + x[turning][0]) * np.array([1.0, -0.7]))
+    run = tr.simulate(cart, cart.place(base=(0, 0.1, 0)), 1.0, policy=wild, output_step=0.1)
+    assert run.status is tr.Status.NOT_FINITE

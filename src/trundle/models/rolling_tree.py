@@ -30,7 +30,6 @@ from trundle.models.tree.touching import lowest
 from trundle.models.tree.tree import Tree, TreeModel
 from trundle.models.tree_start import (
     Rate,
-    by_body,
     columns,
     given_slips,
     given_state,
@@ -264,9 +263,9 @@ class RollingTree:
         Parameters
         ----------
         positions
-            By the bodies' names, or those of their joints in a URDF (a name that is both is the body's). Of a free body
-            (x, z, angle) in the plane, (x, y, z) or (x, y, z, qw, qx, qy, qz) in space, of its frame's origin in the
-            world; of a jointed body the joint's angle (rad), travel (m) or coordinates. Neutral (0) if left out.
+            By the bodies' names. Of a free body (x, z, angle) in the plane, (x, y, z) or (x, y, z, qw, qx, qy, qz) in
+            space, of its frame's origin, world; of a jointed body the joint's angle (rad), travel (m) or coordinates.
+            Neutral (0) if left out.
         rates : mapping
             By the bodies' names. Of a free body the twist (angular, linear) of its frame, world, rad/s and m/s, or
             the angular velocity alone; of a jointed body the joint's rate. What is left out, and components that are
@@ -289,8 +288,8 @@ class RollingTree:
         InputError
             If a name is not known, a shape is inside the ground, contacts cannot be closed or cannot roll.
         """
-        system, hold = self.system, by_body(self, "hold", dict.fromkeys(hold))
-        positions, rates = by_body(self, "", positions), by_body(self, "rates", rates or {})
+        system, rates = self.system, rates or {}
+        self._known("rates", rates)
         parts = self.closed("contacts", contacts)
         x = given_state(self, positions, rates)
         closed = [i for part in parts for i in lowest(system, x, self._pieces(part))]
@@ -307,7 +306,7 @@ class RollingTree:
         self, x: FloatArray, closed: Sequence[int], hold: Collection[str], tolerance: float | None
     ) -> tuple[FloatArray, Atlas]:
         system, model = self.system, self.system.model()
-        kept = {i for name in hold for i in columns(self, name)}
+        kept = {i for name in self._known("hold", hold) for i in columns(self, name)}
         reach = [
             _NEAR * system.contact_pairs[i].shape_A.reference_length
             if tolerance is None
@@ -323,7 +322,7 @@ class RollingTree:
 
     def given_state(self, **positions: ArrayLike) -> FloatArray:
         """Return the state (n_x,) of a pose as given, at rest; positions as of `place`."""
-        return given_state(self, by_body(self, "", positions), {})
+        return given_state(self, positions, {})
 
     def closed(self, key: str, contacts: Collection[str] | None) -> list[int]:
         """Return the numbers of the contacts of these names (None: all with the terrain); `key` is for errors."""
@@ -335,3 +334,6 @@ class RollingTree:
         for name in contacts:
             choice(key, name, names)
         return [i for i, name in enumerate(names) if name in contacts]
+
+    def _known(self, key: str, names: Collection[str]) -> list[str]:
+        return [choice(key, name, self.origins) for name in names]

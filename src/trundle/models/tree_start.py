@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,7 +30,6 @@ from trundle.models.tree.touching import inertia_at
 if TYPE_CHECKING:
     from trundle.models.rolling_tree import RollingTree
 
-ValueT = TypeVar("ValueT")
 Rate = ArrayLike | Sequence[float | None]
 """Rates of a body; components that are None follow from rolling."""
 
@@ -41,6 +40,9 @@ def given_state(tree: RollingTree, positions: Mapping[str, ArrayLike], rates: Ma
     """Return x (n_x,) with the poses and velocities the user gave; what is missing is zero."""
     model = tree.system.model()
     x = np.zeros(model.x.shape[0])
+    for name, value in positions.items():
+        if name not in tree.origins:
+            raise InputError(name, value, "a position of one of " + ", ".join(tree.origins))
     for name in tree.origins:
         joint = _spec(tree, name).joint
         rate, _ = _filled(rates.get(name))
@@ -58,22 +60,6 @@ def given_state(tree: RollingTree, positions: Mapping[str, ArrayLike], rates: Ma
         for key in ("position", "orientation", "twist"):
             x[model.layout[f"{tree.base}.{key}"]] = getattr(tree.moving, key)
     return x
-
-
-def by_body(tree: RollingTree, key: str, given: Mapping[str, ValueT]) -> dict[str, ValueT]:
-    """Return what is given by the names of bodies, or of their joints where a URDF names those otherwise.
-
-    A name that is both is the body's. ``key``: of errors; without it, that is the name.
-    """
-    joints = {spec.joint_name: spec.name for spec in tree.tree.specs if spec.joint_name and spec.name in tree.origins}
-    found: dict[str, ValueT] = {}
-    for name, value in given.items():
-        body = name if name in tree.origins else joints.get(name, name)
-        if body not in tree.origins or body in found:
-            names = "one of " + ", ".join(dict.fromkeys((*tree.origins, *joints)))
-            raise InputError(key, name, names) if key else InputError(name, value, f"a position of {names}, each once")
-        found[body] = value
-    return found
 
 
 def refuse_beyond_stops(tree: RollingTree, x: FloatArray) -> None:

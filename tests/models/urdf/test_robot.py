@@ -190,17 +190,3 @@ def test_a_fixed_foot_has_six_rows() -> None:
     through = terms.M @ nudot + terms.h - terms.J.T @ lam
     values = ca.Function("tau", [model.x, nudot, lam], [tau, through])(*(RNG.normal(size=n) for n in (15, 7, 6)))
     np.testing.assert_allclose(values[0], values[1], atol=1e-10)
-
-
-def test_a_pose_may_be_given_by_the_joints_of_the_urdf() -> None:
-    robot = robot_from_urdf(AVATAR.robot, FEET)
-    joint = next(spec for spec in robot.tree.specs if spec.jointed and spec.joint_name not in robot.origins)
-    states = [robot.given_state(**{name: 0.3}) for name in (joint.name, joint.joint_name)]
-    np.testing.assert_array_equal(*states)
-    assert np.count_nonzero(states[0] != robot.given_state()) == 1
-    with pytest.raises(InputError, match=f"no_such = 0.3: must be a position of one of .*{joint.joint_name}"):
-        robot.given_state(no_such=0.3)
-    with pytest.raises(InputError, match="each once"):
-        robot.given_state(**{joint.name: 0.3, joint.joint_name: 0.3})
-    with pytest.raises(InputError, match="rates = 'no_such': must be one of"):
-        robot.place(rates={"no_such": 0.3})

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import pickle
 from collections.abc import Sequence
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -132,3 +135,43 @@ def test_bad_arguments_are_named() -> None:
     with pytest.raises(tr.InputError, match="gains"):
         tr.LinearFeedback(0.1, [[0.0]], gains=[[np.nan, 2.0]], states=[0.0, 0.0])
     assert len(tr.simulate_many(tree, [], 1.0)) == 0
+
+
+class Here:
+    """A cluster of two threads that is this process: what travels is pickled, the last share comes first."""
+
+    slots = 2
+
+    def run(self, run, items, *, ordered):
+        for number, item in reversed(list(enumerate(items))):
+            yield number, pickle.loads(pickle.dumps(run))(pickle.loads(pickle.dumps(item)))
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_shares_that_travel_bring_back_the_same_runs(monkeypatch: pytest.MonkeyPatch, own: bool) -> None:
+    tree = cart()
+    laws = [tr.LinearFeedback(0.02, [[0.0]], [[3.0, -60.0, 5.0, -12.0 - 0.1 * i]], [0.0] * 4) for i in range(20)]
+    starts = [tree.place(pole=angle) for angle in np.linspace(-1.5, 1.5, 20)]
+    more = {"policies": laws if own else laws[0], "output_step": 0.1, "workers": 1}
+    alone = tr.simulate_many(tree, starts, 0.5, **more)
+    monkeypatch.setattr(
+        import_module("trundle.simulate.many.many"), "connected", lambda address: contextlib.nullcontext(Here())
+    )
+    told: list[int] = []
+    there = tr.simulate_many(tree, starts, 0.5, scheduler="here", progress=told.append, **more)
+    assert told == list(range(2, 21, 2))
+    np.testing.assert_array_equal(there.states, alone.states)
+    assert there.statuses == alone.statuses
+    assert all(one.dataset.identical(other.dataset) for one, other in zip(there, alone, strict=True))
+    assert len(pickle.loads(pickle.dumps(there))) == 20
+
+
+def test_runs_of_which_workers_died_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = Here()
+    here.run = lambda run, items, ordered: iter([(0, None)])
+    monkeypatch.setattr(
+        import_module("trundle.simulate.many.many"), "connected", lambda address: contextlib.nullcontext(here)
+    )
+    tree = cart()
+    with pytest.raises(tr.SimulationError, match="workers died of the runs from 0 on"):
+        tr.simulate_many(tree, [tree.place()], 0.1, scheduler="here")

@@ -30,6 +30,8 @@ _INSIDE = 1e-9
 """How far outside its feature (sizes) a point may be."""
 _SLOW = 1.0
 """Velocity (rad/s, m/s) to which changes within a step are compared where everything is slower."""
+_LARGEST = 1e50
+"""Of the numbers of a state (SI): products of larger ones overflow, they count as not finite."""
 _FAR = 1e-6
 """Residual of Coulomb's law with which no step is taken."""
 
@@ -94,6 +96,8 @@ class TimeStepping:
         forces = self._forces
         for part in _SHORTER:
             h, self._forces = part * min(self.h, longest), forces
+            if self.now.t + h == self.now.t:
+                return None  # the state runs away faster than time can be told
             if (found := self._stepped(h)) is not None:
                 mode, slowest, even, x = found
                 if h > FINE_STEP and not (even and mode == self.now.mode):
@@ -113,7 +117,7 @@ class TimeStepping:
         # Once more with what is in the middle of the step, at the mean velocities.
         middle = velocities_changed(system, atlas, now.x, jump / 2)
         middle = middle + h / 2 * np.asarray(drift(now.t, middle, p)).ravel()
-        if not np.all(np.isfinite(middle)):
+        if not np.all(np.abs(middle) < _LARGEST):
             return None
         center = self._terms(now.t + h / 2, middle, p)
         again, more_freely, found, opens = self._impulses(center, h, begin.gap, jump / 2)
@@ -124,7 +128,7 @@ class TimeStepping:
         middle = velocities_changed(system, atlas, middle, (again - jump) / 2)
         x = velocities_changed(system, atlas, now.x, again)
         x = x + h * np.asarray(drift(now.t + h / 2, middle, p)).ravel()
-        if not np.all(np.isfinite(x)):
+        if not np.all(np.abs(x) < _LARGEST):
             return None
         apart, size = np.abs(again - jump).max(initial=0.0), np.abs(again).max(initial=0.0)
         return *self._read(found, opens), bool(apart <= _EVEN * size), x

@@ -239,6 +239,18 @@ def test_coefficients_become_directions_of_friction() -> None:
     assert pair(rolling_friction=0.01) == (6, [0.7, 0.7, 0.0, 0.01, 0.01])
 
 
+@pytest.mark.parametrize("name", ["ellipsoid", "superellipsoid", "cart"])
+def test_the_file_is_the_model(name: str) -> None:
+    """Read back from its text, with six digits of each number, it moves as it does."""
+    spec = to_mjcf(*SCENES[name]())
+    places = []
+    for model in (spec.compile(), mujoco.MjModel.from_xml_string(spec.to_xml())):
+        data = start_of(model)
+        mujoco.mj_step(model, data, 100)
+        places.append(data.qpos.copy())
+    np.testing.assert_allclose(*places, atol=1e-4)
+
+
 def test_restitution_throws_a_ball_back() -> None:
     pair = tr.RollingPair(
         tr.RigidBody(tr.Sphere(0.05), mass=1.0), tr.Ground(tr.Plane()), restitution=0.8, on_separation="fly"
@@ -351,7 +363,13 @@ def test_wrong_models_and_comparisons() -> None:
         to_mjcf("pair", start)  # pyright: ignore[reportArgumentType]
     with pytest.raises(tr.InputError, match="start"):
         to_mjcf(pair, start.x)  # pyright: ignore[reportArgumentType]
-    cases: tuple[dict[str, Any], ...] = ({"peers": ["bullet"]}, {"steps": [0.0]}, {"steps": [1.0]}, {"samples": 1})
+    cases: tuple[dict[str, Any], ...] = (
+        {"peers": ["bullet"]},
+        {"steps": [0.0]},
+        {"steps": [1.0]},
+        {"samples": 1},
+        {"contact": "soft"},
+    )
     for wrong in cases:
         with pytest.raises(tr.InputError, match=next(iter(wrong))):
             compare(pair, start, 1.0, **wrong)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from trundle.checks import FloatArray, choice, positive
-from trundle.interop.peers import PeerRun, spaced
+from trundle.interop.peers import Contact, PeerRun, spaced
 from trundle.interop.scene import Model, PeerBody, PeerContact, PeerGeom, PeerScene, scene_of
 from trundle.models.tree.system import Start
 from trundle.numerics.rotations import quaternion_of
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["run", "start_of", "to_mjcf"]
 
-Contact = Literal["hard", "default"]
 Integrator = Literal["euler", "implicitfast", "rk4"]
 
 START = "start"

@@ -279,8 +279,8 @@ class _Builder:
         """Add a hand that moves as a heavy body on the axis of its screw; one that rests is part of the world."""
         R, p, w, v = self.poses[name]
         if not self.system.motions[name].is_still(0.0):
-            kind = type(self.system.motions[name]).__name__
-            raise InputError(f"motion of {name}", kind, "one that leaves its twist as it is, at the start and later")
+            told = type(self.system.motions[name]).__name__
+            raise InputError(f"motion of {name}", told, "one that leaves its twist as it is, at the start and later")
         if not (np.any(w) or np.any(v)):
             return
         turning = float(np.linalg.norm(w))

@@ -319,7 +319,10 @@ class _Builder:
             if not (c.torsional or c.drilling):
                 self.notes.append(f"{pair.contact}: pure rolling has a torsional coefficient of {UNBOUNDED:g} m there")
         resists = 6 if c.rolling else 4 if c.drilling else resists
-        A, B = self._geom_of_body(pair), self._geom_of_base(pair)
+        try:
+            A, B = self._geom_of_body(pair), self._geom_of_base(pair)
+        except InputError as error:
+            raise error.within(pair.contact) from None
         return PeerContact(A.name, B.name, c.mu, torsional, c.rolling, pair.restitution.restitution, resists)
 
     def _across(self, pair: ContactPair) -> float:

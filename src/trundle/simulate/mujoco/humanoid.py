@@ -177,8 +177,7 @@ class HumanoidPlant:
         for i, body in enumerate(robot.bodies()):
             parent = spec.worldbody if body.parent < 0 else made[body.parent]
             here = parent.add_body(name=body.name, pos=body.p, quat=quaternion_of(body.R))
-            inertia = self.mass_factor * _thick(body.inertia)
-            set_inertia(here, self.mass_factor * body.mass, body.com, inertia)
+            set_inertia(here, self.mass_factor * body.mass, body.com, self.mass_factor * body.inertia)
             made.append(here)
             if i == 0:
                 here.add_freejoint(name="base")
@@ -328,9 +327,3 @@ def _form(kind: str, size: FloatArray) -> tuple[str, list[float]]:
     if kind == "capsule" and size[1] > 1e-9:
         return "capsule", [float(size[0]), float(size[1]) / 2]
     return "sphere", [float(size[0])]
-
-
-def _thick(inertia: FloatArray) -> FloatArray:
-    """Return an inertia (3, 3) with A + B > C by more than round-off: that of a flat body is refused by MuJoCo."""
-    a, b, c = np.linalg.eigvalsh(inertia)
-    return inertia if a + b > c * (1 + 1e-9) else inertia + 1e-8 * c * np.eye(3)

@@ -41,6 +41,6 @@ def runs(case: BallCase | EllipseCase) -> Iterator[Run]:
             quick = step in QUICK and solver == ("sap" if name == "ball" else "similar")
             yield Run(NAME, name, text, milliseconds(step), execute, quick=quick)
     for accuracy in ACCURACIES if name == "ball" else ACCURACIES[:5]:
-        execute = partial(samples, case, peer, 1e-2, 10e-3, solver="cenic", accuracy=accuracy)
+        execute = partial(samples, case, peer, 1e-2, 10e-3, solver="cenic", stiffness=1e6, accuracy=accuracy)
         quick = accuracy in ((1e-4, 1e-6) if name == "ball" else (1e-5,))
         yield Run(NAME, name, f"CENIC, 1e6 N/m{boxes.format(10)}, accuracy", f"{accuracy:g}", execute, quick=quick)

@@ -15,9 +15,9 @@ NAME = "PyBullet"
 STEPS = (5e-3, 2e-3, 1e-3, 0.5e-3, 0.2e-3)  # s
 QUICK = (2e-3, 1e-3)
 SETTINGS = {
-    "ball": (("defaults", 5e-3, {"hard": False}, STEPS), ("200 iterations", 5e-3, {}, STEPS)),
+    "ball": (("defaults", 5e-3, {"contact": "default"}, STEPS), ("200 iterations", 5e-3, {}, STEPS)),
     "ellipse": (
-        ("defaults, boxes 20 mm", 20e-3, {"hard": False}, STEPS[:3]),
+        ("defaults, boxes 20 mm", 20e-3, {"contact": "default"}, STEPS[:3]),
         ("200 iterations, boxes 20 mm", 20e-3, {}, STEPS),
         ("200 iterations, boxes 5 mm", 5e-3, {}, STEPS[1:]),
     ),

@@ -18,9 +18,11 @@ from typer.testing import CliRunner
 
 import trundle as tr
 from trundle.cli.app import app
+from trundle.geometry import Point
 from trundle.interop.comparison import compare
 from trundle.interop.mujoco import run, start_of, to_mjcf
 from trundle.interop.scene import scene_of
+from trundle.models import VectorJoint
 from trundle.models.tree.system import Start
 
 mujoco = pytest.importorskip("mujoco")
@@ -239,6 +241,18 @@ def test_coefficients_become_directions_of_friction() -> None:
     assert pair(rolling_friction=0.01) == (6, [0.7, 0.7, 0.0, 0.01, 0.01])
 
 
+@pytest.mark.parametrize("name", ["ellipsoid", "superellipsoid", "cart"])
+def test_the_file_is_the_model(name: str) -> None:
+    """Read back from its text, with six digits of each number, it moves as it does."""
+    spec = to_mjcf(*SCENES[name]())
+    places = []
+    for model in (spec.compile(), mujoco.MjModel.from_xml_string(spec.to_xml())):
+        data = start_of(model)
+        mujoco.mj_step(model, data, 100)
+        places.append(data.qpos.copy())
+    np.testing.assert_allclose(*places, atol=1e-4)
+
+
 def test_restitution_throws_a_ball_back() -> None:
     pair = tr.RollingPair(
         tr.RigidBody(tr.Sphere(0.05), mass=1.0), tr.Ground(tr.Plane()), restitution=0.8, on_separation="fly"
@@ -307,10 +321,39 @@ def pushed() -> Scene:
     return _placed(tr.Hand(tr.Plane()), forces=[tr.Force("object", lambda t, states: -states["object"].velocity)])
 
 
-@refused("shape")
+@refused("contact.shape")
 def in_a_tube() -> Scene:
     pair = tr.RollingPair(tr.RigidBody(tr.Sphere(0.1), mass=1.0), tr.Ground(tr.Tube(0.5)))
     return pair, pair.place(contact_on_hand=(0.5, 0.0, 0.0))
+
+
+@refused("foot.shape")
+def on_a_point() -> Scene:
+    robot = tr.Robot(gravity=(0.0, 0.0, -G))
+    robot.free(1.0, (0.02, 0.02, 0.02), shape=Point(), name="foot")
+    robot.terrain(tr.Plane())
+    tree = robot.finish()
+    return tree, tree.place(foot=(0.0, 0.0, 0.0))
+
+
+class Circling(VectorJoint):
+    """Moves on a circle of 0.5 m without turning."""
+
+    d, size = 3, 1
+
+    def transform(self, q: ca.SX) -> tuple[ca.SX, ca.SX]:
+        return ca.SX.eye(3), 0.5 * ca.vertcat(ca.cos(q), ca.sin(q), 0)
+
+    def subspace(self, q: ca.SX) -> tuple[ca.SX, ca.SX]:
+        return ca.SX(3, 1), 0.5 * ca.vertcat(-ca.sin(q), ca.cos(q), 0)
+
+
+@refused("joint of seat")
+def on_a_joint_of_ones_own() -> Scene:
+    robot = tr.Robot(gravity=(0.0, 0.0, -G))
+    robot.joint(None, Circling(), 1.0, (0.02, 0.02, 0.02), name="seat")
+    tree = robot.finish()
+    return tree, tree.place()
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -319,6 +362,14 @@ def test_what_has_no_counterpart_is_named(name: str) -> None:
     with pytest.raises(tr.InputError) as raised:
         to_mjcf(*make())
     assert raised.value.key == key
+
+
+def test_a_flat_body_is_accepted() -> None:
+    """MuJoCo refuses A + B = C; a disc with a sharp rim is an ellipsoid a thousand times thinner than wide."""
+    pair = tr.RollingPair(tr.RigidBody(tr.Disc(0.1), 1.0, [2.5e-3, 2.5e-3, 5e-3]), tr.Ground(tr.Plane()))
+    start = pair.place(object_quaternion=[np.cos(0.7), np.sin(0.7), 0, 0], object_angular_velocity=[0, 0, 5.0])
+    found = compare(pair, start, 0.2, peers=["mujoco"], steps=[1e-3], samples=10)
+    assert found.rows[1].path < 2e-3
 
 
 def test_what_differs_is_said() -> None:
@@ -351,7 +402,13 @@ def test_wrong_models_and_comparisons() -> None:
         to_mjcf("pair", start)  # pyright: ignore[reportArgumentType]
     with pytest.raises(tr.InputError, match="start"):
         to_mjcf(pair, start.x)  # pyright: ignore[reportArgumentType]
-    cases: tuple[dict[str, Any], ...] = ({"peers": ["bullet"]}, {"steps": [0.0]}, {"steps": [1.0]}, {"samples": 1})
+    cases: tuple[dict[str, Any], ...] = (
+        {"peers": ["bullet"]},
+        {"steps": [0.0]},
+        {"steps": [1.0]},
+        {"samples": 1},
+        {"contact": "soft"},
+    )
     for wrong in cases:
         with pytest.raises(tr.InputError, match=next(iter(wrong))):
             compare(pair, start, 1.0, **wrong)

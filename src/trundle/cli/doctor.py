@@ -10,6 +10,7 @@ USES = {
     "viewer": "viewer.html, the moving picture",
     "robots": "robots from URDF files",
     "sim": "MuJoCo as the plant under a controller",
+    "peers": "the same scene in MuJoCo, PyBullet and Drake",
     "motion": "measured walks from C3D files",
     "learn": "models and scenarios as environments of Gymnasium",
     "data": "runs as Parquet and MCAP",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from trundle.simulate.run import Call
 
 _LONGEST = 5.0  # s that are compared unless another duration is asked for
+CONTACT = typer.Option("hard", "--contact", metavar="hard|default", help="As hard as the step allows, or as it comes.")
 SCENE = typer.Argument(metavar="SCENE", help="A scenario that simulates bodies in contact, or a file.")
 
 
@@ -24,7 +25,7 @@ def mjcf(
     scene: str = SCENE,
     out: Path | None = typer.Option(None, "--out", metavar="FILE", help="FILE.xml, or FILE.mjb with all digits."),
     step: float = typer.Option(1e-3, "--step", metavar="S", help="Time step (s)."),
-    contact: str = typer.Option("hard", "--contact", metavar="hard|default", help="Hard, or MuJoCo's own softness."),
+    contact: str = CONTACT,
     reach: float | None = typer.Option(None, "--reach", metavar="M", help="Half the width of terrain (m)."),
     cells: int = typer.Option(200, "--cells", metavar="N", help="Of terrain, along each side."),
     overrides: list[str] = SET,
@@ -70,6 +71,7 @@ def compare(
     ),
     out: Path | None = typer.Option(None, "--out", metavar="DIR", help="Folder for comparison.md and .png."),
     cells: int = typer.Option(200, "--cells", metavar="N", help="Of terrain, along each side."),
+    contact: str = CONTACT,
     overrides: list[str] = SET,
     allow_path: list[Path] = ALLOW_PATH,
 ) -> None:
@@ -90,7 +92,8 @@ def compare(
     if call.policy is not None:
         raise InputError("SCENE", scene, "one that no policy controls")
     length = min(call.duration, _LONGEST) if duration is None else duration
-    found = compare_scene(call.model, call.start, length, peers=split(peers), steps=wanted, cells=cells)
+    options = {"peers": split(peers), "steps": wanted, "cells": cells, "contact": contact}
+    found = compare_scene(call.model, call.start, length, **options)  # pyright: ignore[reportArgumentType]
     typer.echo(found.table())
     if out is not None:
         with owned(out, "comparison", "that of an earlier comparison") as folder:

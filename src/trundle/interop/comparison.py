@@ -15,7 +15,7 @@ import numpy as np
 from trundle.checks import FloatArray, choice, integer, positive
 from trundle.contact.laws import LAWS
 from trundle.errors import InputError, MissingExtraError
-from trundle.interop.peers import PEERS, Peer, PeerRun, peer, spaced
+from trundle.interop.peers import PEERS, Contact, Peer, PeerRun, peer, spaced
 from trundle.interop.scene import Model, PeerScene, scene_of
 from trundle.models.tree.approach import Approach
 from trundle.models.tree.closing import Closure
@@ -145,23 +145,23 @@ def compare(
     steps: Sequence[float] = STEPS,
     samples: int = 100,
     cells: int = 200,
+    contact: Contact = "hard",
 ) -> Comparison:
     """Run the same scene in trundle and in other simulators with several time steps.
 
-    Contacts are as hard as a step allows. Time is compared up to where trundle's run ends, or another has taken a
-    minute of CPU. A simulator that is not installed is named and left out.
+    Compared up to where trundle's run ends or another has taken a minute of CPU. Who is not installed is named.
 
     Parameters
     ----------
     model : RollingPair, RollingTree or ContactSystem
     start : Start
     duration : float, s
-    peers : sequence of str
-        Of "mujoco", "pybullet" and "drake".
+    peers : sequence of "mujoco", "pybullet" and "drake"
     steps : sequence of float, s
         Or the next that divides the time between samples.
     samples, cells : int
         At which everything is compared; of terrain written as heights.
+    contact : "hard" (as a step allows) or "default" (as the simulators come)
 
     Raises
     ------
@@ -178,6 +178,7 @@ def compare(
     asked = [choice("peers", name, PEERS) for name in ([peers] if isinstance(peers, str) else peers)]
     chosen = [positive("steps", step, "s") for step in steps]
     integer("samples", samples, minimum=2, maximum=100_000)
+    choice("contact", contact, ("hard", "default"))
     system = model if isinstance(model, ContactSystem) else model.system
     if any(spec.joint.by_contact for spec in system.model(start.atlas).specs):
         raise InputError("coordinates", "rolling", "'pose', to compare with other simulators")
@@ -188,7 +189,7 @@ def compare(
     missing: dict[str, str] = {}
     for name in asked:
         try:
-            rows += [_row(reference, name, peer(name), scene, step) for step in chosen]
+            rows += [_row(reference, name, peer(name), scene, step, contact) for step in chosen]
         except MissingExtraError as error:
             missing[name] = str(error)
     last = float(reference.times[-1])
@@ -212,11 +213,11 @@ def _own_row(reference: _Reference, start: Start, step: float) -> PeerRow:
     return reference.row(OWN, step, run.states, run.seconds, short)
 
 
-def _row(reference: _Reference, name: str, found: Peer, scene: PeerScene, step: float) -> PeerRow:
+def _row(reference: _Reference, name: str, found: Peer, scene: PeerScene, step: float, contact: Contact) -> PeerRow:
     """Return what a simulator does with a step, or why it does not."""
     step, _ = spaced(reference.times, step)
     try:
-        run = found.run(scene, reference.times, step, _LIMIT)
+        run = found.run(scene, reference.times, step, _LIMIT, contact=contact)
     except InputError as error:
         return PeerRow(name, step, note=str(error))
     if not np.all(np.isfinite(run.bodies)):

@@ -44,7 +44,7 @@ from pydrake.systems.framework import DiagramBuilder
 from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.interop.forms import Form, chords
-from trundle.interop.peers import PeerRun, spaced
+from trundle.interop.peers import Contact, PeerRun, spaced
 from trundle.interop.scene import PeerBody, PeerGeom, PeerScene
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
 
 __all__ = ["run"]
 
-STIFFNESS = 1e6
-"""Of a contact, N/m."""
+STIFFNESS = 1e7
+"""Of a hard contact, N/m."""
 _STICTION = 1e-5  # m/s, slip speed at which the regularised friction of a continuous plant is full
 _UPRIGHT = RigidTransform(RotationMatrix(np.array([[1.0, 0, 0], [0, 0, -1.0], [0, 1.0, 0]])), np.zeros(3))
 """A frame whose x and y are the world's x and z."""
@@ -63,7 +63,9 @@ logging.getLogger("drake").setLevel(logging.ERROR)
 class _World:
     """A scene built as a plant."""
 
-    def __init__(self, scene: PeerScene, step: float, solver: str, stiffness: float, accuracy: float | None) -> None:
+    def __init__(
+        self, scene: PeerScene, step: float, solver: str, stiffness: float | None, accuracy: float | None
+    ) -> None:
         self.scene, self.step, self.stiffness = scene, step, stiffness
         builder, config = DiagramBuilder(), MultibodyPlantConfig(contact_model="point")
         if accuracy is None:
@@ -129,13 +131,13 @@ class _World:
         return found
 
     def _material(self, geom: str) -> ProximityProperties:
-        """Return stiff point contact; the coefficient of two surfaces is their harmonic mean, the same on both."""
+        """Return point contact; the coefficient of two surfaces is their harmonic mean, the same on both."""
         friction = max((one.friction for one in self.scene.touching(geom)), default=0.0)
-        properties = ProximityProperties()
-        AddContactMaterial(
-            dissipation=0.0, point_stiffness=self.stiffness, friction=CoulombFriction(friction, friction),
-            properties=properties,
-        )  # fmt: skip
+        properties, coulomb = ProximityProperties(), CoulombFriction(friction, friction)
+        if self.stiffness is None:
+            AddContactMaterial(friction=coulomb, properties=properties)
+            return properties
+        AddContactMaterial(dissipation=0.0, point_stiffness=self.stiffness, friction=coulomb, properties=properties)
         properties.AddProperty("material", "relaxation_time", self.step)
         return properties
 
@@ -186,8 +188,9 @@ def run(
     step: float,
     limit: float = np.inf,
     *,
+    contact: Contact = "hard",
     solver: str = "sap",
-    stiffness: float = STIFFNESS,
+    stiffness: float | None = None,
     accuracy: float | None = None,
 ) -> PeerRun:
     """Return a scene's run, sampled at even `times` (n,) s, with `step` (s) or the next that divides their spacing.
@@ -198,8 +201,10 @@ def run(
         It ends early where stepping takes more CPU time.
     solver : str
         "sap", "tamsi", "similar" or "lagged"; with an `accuracy` an integrator, such as "cenic".
-    stiffness : float, N/m
-        Of contacts.
+    contact : "hard" or "default"
+        ``"hard"``: 1e7 N/m and dissipation over one step; ``"default"``: Drake's own.
+    stiffness : float, N/m, optional
+        Of contacts, in place of the hard one.
     accuracy : float, optional
         Of a continuous plant, whose largest step `step` is.
 
@@ -218,6 +223,7 @@ def run(
         if one.resists > 3:
             raise InputError(f"law of {one.first}", "one that resists spin or rolling", "'rolling' alone, for Drake")
     step, _ = spaced(times, step)
+    stiffness = STIFFNESS if stiffness is None and contact == "hard" else stiffness
     world, found = _World(scene, step, solver, stiffness, accuracy), PeerRun.of(scene, len(times), limit)
     for i, time in enumerate(times):
         if i:

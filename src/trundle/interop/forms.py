@@ -21,7 +21,7 @@ from trundle.geometry.shape import Shape
 from trundle.geometry.shapes.bodies import Box, Capsule, Cylinder, Disc
 from trundle.geometry.shapes.curves import Circle, Ellipse, Line
 from trundle.geometry.shapes.rounding import Polytope
-from trundle.geometry.shapes.surfaces import Ellipsoid, Plane, Sphere
+from trundle.geometry.shapes.surfaces import Ellipsoid, Plane, Point, Sphere
 
 Kind = Literal["plane", "sphere", "ellipsoid", "box", "capsule", "cylinder", "hull", "heights"]
 
@@ -105,14 +105,14 @@ def body_form(shape: Shape, flat: bool, across: float) -> Form:
     primitive = _primitive(shape, across)
     if primitive is not None:
         return primitive
-    if shape.d == 2:
+    if shape.d == 2 and not isinstance(shape, Point):
         return _prism(shape, flat, across)
     found = shape.representations
     if isinstance(shape, Polytope):
         points = np.asarray(shape.vertices)
         return Form("hull", points=points, normals=points / np.linalg.norm(points, axis=1, keepdims=True))
-    if found.support is None or (found.hull and not flat):
-        raise _refused(shape, "a convex shape: other simulators take its convex hull")
+    if found.support is None or (found.hull and not flat) or isinstance(shape, Point):
+        raise _refused(shape, "a convex body: other simulators take its hull")
     return _sampled("hull", shape)
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from trundle.checks import FloatArray, choice, positive
-from trundle.interop.peers import PeerRun, spaced
+from trundle.errors import InputError
+from trundle.interop.peers import Contact, PeerRun, spaced
 from trundle.interop.scene import Model, PeerBody, PeerContact, PeerGeom, PeerScene, scene_of
 from trundle.models.tree.system import Start
 from trundle.numerics.rotations import quaternion_of
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["run", "start_of", "to_mjcf"]
 
-Contact = Literal["hard", "default"]
 Integrator = Literal["euler", "implicitfast", "rk4"]
 
 START = "start"
@@ -110,7 +110,10 @@ def spec_of(
         spec.add_equality(
             type=kinds.mjtEq.mjEQ_CONNECT, objtype=kinds.mjtObj.mjOBJ_SITE, name1=sites[0].name, name2=sites[1].name
         )
-    model = spec.compile()
+    try:
+        model = spec.compile()
+    except ValueError as error:
+        raise InputError("model", name, f"one that MuJoCo accepts ({error})") from None
     data = load_mujoco().MjData(model)
     for body in scene.bodies:
         _put(model, data, body)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from trundle.checks import FloatArray
 from trundle.errors import MissingExtraError
 from trundle.interop.scene import PeerScene
 
+Contact = Literal["hard", "default"]
+"""As hard as the step allows, or as the simulator comes."""
 PEERS = ("mujoco", "pybullet", "drake")
 """Names of the simulators: their modules here."""
 
@@ -58,7 +60,9 @@ class PeerRun:
 class Peer(Protocol):
     """A simulator: a module with this function."""
 
-    def run(self, scene: PeerScene, times: FloatArray, step: float, limit: float = np.inf) -> PeerRun:
+    def run(
+        self, scene: PeerScene, times: FloatArray, step: float, limit: float = np.inf, *, contact: Contact = "hard"
+    ) -> PeerRun:
         """Return a scene's run, sampled at even `times` (n,) s, with steps of about `step` (s).
 
         It ends early where stepping takes more than `limit` (s) of CPU.

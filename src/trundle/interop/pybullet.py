@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.interop.forms import chords
-from trundle.interop.peers import PeerRun, spaced
+from trundle.interop.peers import Contact, PeerRun, spaced
 from trundle.interop.scene import PeerBody, PeerGeom, PeerScene
 
 __all__ = ["run"]
@@ -226,11 +226,13 @@ class _World:
                 found.joints[i, k] = bullet.getJointState(made, link, **self.to)[:2]
 
 
-def run(scene: PeerScene, times: FloatArray, step: float, limit: float = np.inf, *, hard: bool = True) -> PeerRun:
+def run(
+    scene: PeerScene, times: FloatArray, step: float, limit: float = np.inf, *, contact: Contact = "hard"
+) -> PeerRun:
     """Return a scene's run, sampled at even `times` (n,) s, with `step` (s) or the next that divides their spacing.
 
-    It ends early where stepping takes more than `limit` (s) of CPU. ``hard``: 200 iterations of the solver and no
-    softness, in place of the engine's own settings.
+    It ends early where stepping takes more than `limit` (s) of CPU. Hard contact: 200 iterations of the solver and no
+    softness.
 
     Raises
     ------
@@ -241,7 +243,7 @@ def run(scene: PeerScene, times: FloatArray, step: float, limit: float = np.inf,
     found = PeerRun.of(scene, len(times), limit)
     client = bullet.connect(bullet.DIRECT)
     try:
-        world = _World(scene, client, step, hard)
+        world = _World(scene, client, step, contact == "hard")
         for i in range(len(times)):
             begin = clock.process_time()
             for _ in range(every if i else 0):

@@ -279,8 +279,8 @@ class _Builder:
         """Add a hand that moves as a heavy body on the axis of its screw; one that rests is part of the world."""
         R, p, w, v = self.poses[name]
         if not self.system.motions[name].is_still(0.0):
-            kind = type(self.system.motions[name]).__name__
-            raise InputError(f"motion of {name}", kind, "one that leaves its twist as it is, at the start and later")
+            told = type(self.system.motions[name]).__name__
+            raise InputError(f"motion of {name}", told, "one that leaves its twist as it is, at the start and later")
         if not (np.any(w) or np.any(v)):
             return
         turning = float(np.linalg.norm(w))
@@ -319,7 +319,10 @@ class _Builder:
             if not (c.torsional or c.drilling):
                 self.notes.append(f"{pair.contact}: pure rolling has a torsional coefficient of {UNBOUNDED:g} m there")
         resists = 6 if c.rolling else 4 if c.drilling else resists
-        A, B = self._geom_of_body(pair), self._geom_of_base(pair)
+        try:
+            A, B = self._geom_of_body(pair), self._geom_of_base(pair)
+        except InputError as error:
+            raise error.within(pair.contact) from None
         return PeerContact(A.name, B.name, c.mu, torsional, c.rolling, pair.restitution.restitution, resists)
 
     def _across(self, pair: ContactPair) -> float:

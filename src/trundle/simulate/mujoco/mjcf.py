@@ -128,9 +128,14 @@ def add_geom(
 
 
 def set_inertia(body: mujoco.MjsBody, mass: float, com: Vector, inertia: FloatArray) -> None:
-    """Set mass (kg), centre of mass (3,) m and inertia (3, 3) about it, kg m2, in the body's axes."""
+    """Set mass (kg), centre of mass (3,) m and inertia (3, 3) about it, kg m2, in the body's axes.
+
+    MuJoCo refuses A + B = C, that of a flat body: it is made thicker, by 1e-8.
+    """
     body.mass, body.ipos, body.explicitinertial = mass, com, True
-    body.fullinertia = np.asarray(inertia)[_INERTIA]
+    a, b, c = np.linalg.eigvalsh(inertia)
+    thick = inertia if a + b > c * (1 + 1e-9) else inertia + 1e-8 * c * np.eye(3)
+    body.fullinertia = np.asarray(thick)[_INERTIA]
 
 
 def add_motor(spec: mujoco.MjSpec, joint: str, name: str = "", *, limit: float | None = None) -> mujoco.MjsActuator:

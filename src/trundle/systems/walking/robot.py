@@ -166,10 +166,10 @@ def _foot(scenario: Scenario, name: str, table: FootTable) -> Foot:
 def _with_springs(scenario: Scenario, robot: RollingTree, angles: Mapping[str, float]) -> RollingTree:
     table = scenario.read(WalkingSimulate).joints
     given = [("stiffness", table.stiffness), ("damping", table.damping), ("target", {**angles, **table.target})]
-    springs = [
-        _named(scenario, f"joints.{key}", each if isinstance(each, dict) else dict.fromkeys(angles, each), robot.joints)
-        for key, each in given
-    ]
+    springs = []
+    for key, value in given:
+        values = value if isinstance(value, dict) else dict.fromkeys(angles, float(value))
+        springs.append(_named(scenario, f"joints.{key}", values, robot.joints))
     return robot.with_springs(*springs)
 
 

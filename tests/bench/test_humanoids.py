@@ -12,10 +12,12 @@ from bench.humanoids import ROBOTS, robot_file, row, walk
 from tests.cli.test_cli import trundle
 from trundle.errors import InputError
 from trundle.models.robots.humanoid import load_humanoid
+from trundle.models.robots.servo import SensorNoise
 from trundle.models.urdf.articulated import Articulated
 from trundle.models.urdf.examples import example_robots, load_example_robot
 from trundle.scenarios import build, load_scenario
 from trundle.simulate.mujoco.humanoid import HumanoidPlant
+from trundle.systems.multicontact.walk import WalkExperiment
 
 pytest.importorskip("pinocchio")
 pytest.importorskip("mujoco")
@@ -81,6 +83,13 @@ def test_a_posture_that_a_scenario_gives_is_held_to_the_limits_too(tmp_path: Pat
     )
     with pytest.raises(InputError, match=r"posture\.l_knee = 0\.6: must be within .* -2\.182 to 0\.4014 \(rad\)"):
         build(scenario)
+
+
+def test_a_scenario_takes_the_robots_sensors_where_it_says_nothing_else(tmp_path: Path) -> None:
+    path, file = walk("icub_reduced", tmp_path).file, tmp_path / "icub_reduced.toml"
+    file.write_text(file.read_text() + "\n[sensors]\ngyro = 0.5\nforce = 3.0\n")
+    scenario = load_scenario(path, [f'robot.name="{file.name}"', "noise.force=0.0"])
+    assert WalkExperiment(scenario).noise() == SensorNoise(gyro=0.5, force=0.0)
 
 
 def test_rotors_left_out_are_in_proportion_to_the_torques(tmp_path: Path) -> None:

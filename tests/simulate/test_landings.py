@@ -53,8 +53,7 @@ def stepped(work: Any, run: tr.Trajectory, urdf: str, steps: tuple[float, ...], 
     """Return joint angles (rad) and base position (m) that the oracle has at the times, for each step."""
     tables = work.scenario.read(WalkingSimulate)
     model = pin.buildModelFromXML(urdf, pin.JointModelFreeFlyer())
-    names = {spec.name: spec.joint_name for spec in work.robot.tree.specs if spec.jointed}
-    order = [model.joints[model.getJointId(names[str(body)])] for body in run["joint"]]
+    order = [model.joints[model.getJointId(str(name))] for name in run["joint"]]
     q, v = pin.neutral(model), np.zeros(model.nv)
     w, x, y, z = run["base_quaternion"][0]
     R, com = pin.Quaternion(w, x, y, z).matrix(), model.inertias[1].lever

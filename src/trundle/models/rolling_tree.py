@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,6 +40,7 @@ from trundle.models.tree_start import (
 )
 from trundle.threads import cached_property
 
+T = TypeVar("T")
 _NEAR = 0.1
 
 
@@ -229,20 +231,35 @@ class RollingTree:
     ) -> RollingTree:
         """Return the same robot with springs and dampers at joints: -stiffness (q - rest) - damping q', in h.
 
-        By the bodies' names: N m/rad or N/m; N m s/rad or N s/m; rad or m.
+        By the names of joints or of the bodies that they move: N m/rad or N/m; N m s/rad or N s/m; rad or m.
         """
-        specs = [
-            replace(
-                spec,
-                stiffness=non_negative("stiffness", stiffness.get(spec.name, 0.0)),
-                damping=non_negative("damping", damping.get(spec.name, 0.0)),
-                rest=number("rest", rest.get(spec.name, 0.0)),
-            )
-            if spec.jointed
-            else spec
-            for spec in self.tree.specs
-        ]
+        checks = {"stiffness": non_negative, "damping": non_negative, "rest": number}
+        given = dict(zip(checks, map(self.by_body, (stiffness, damping, rest)), strict=True))
+        specs = []
+        for spec in self.tree.specs:
+            springs = {key: check(key, given[key].get(spec.name, 0.0)) for key, check in checks.items()}
+            specs.append(replace(spec, **springs) if spec.jointed else spec)
         return replace(self, tree=self.tree.with_specs(specs))
+
+    @cached_property
+    def joints(self) -> Mapping[str, str]:
+        """Names of the bodies that joints move, by the joints' names where they have their own (of a URDF)."""
+        return MappingProxyType({spec.joint_name: spec.name for spec in self.tree.specs if spec.joint_name})
+
+    def by_body(self, given: Mapping[str, T]) -> dict[str, T]:
+        """Return what was given by the names of joints, or of the bodies that they move, by those of the bodies.
+
+        A joint comes before a body of its name.
+
+        Raises
+        ------
+        InputError
+            If a body and its joint are both named.
+        """
+        found = {self.joints.get(name, name): value for name, value in given.items()}
+        if len(found) < len(given):
+            raise InputError("joints", list(given), "a joint's name or its body's, not both")
+        return found
 
     def place(
         self,
@@ -263,12 +280,13 @@ class RollingTree:
         Parameters
         ----------
         positions
-            By the bodies' names. Of a free body (x, z, angle) in the plane, (x, y, z) or (x, y, z, qw, qx, qy, qz) in
-            space, of its frame's origin, world; of a jointed body the joint's angle (rad), travel (m) or coordinates.
+            By the names of bodies, or of the joints that move them. Of a free body (x, z, angle) in the plane, (x, y,
+            z) or (x, y, z, qw, qx, qy, qz) in space, of its frame's origin, world; of a jointed body the joint's angle
+            (rad), travel (m) or coordinates.
             Neutral (0) if left out.
         rates : mapping
-            By the bodies' names. Of a free body the twist (angular, linear) of its frame, world, rad/s and m/s, or
-            the angular velocity alone; of a jointed body the joint's rate. What is left out, and components that are
+            By the same names. Of a free body the twist (angular, linear) of its frame, world, rad/s and m/s, or the
+            angular velocity alone; of a jointed body the joint's rate. What is left out, and components that are
             None, follow from rolling; where none can, the given ones change a little (at most a fifth). Of a wild one,
             see `trundle.models.tree_start`, a `trundle.errors.TrundleWarning` warns.
         slips : mapping
@@ -279,7 +297,7 @@ class RollingTree:
         laws : mapping
             By the names of contacts: laws of rolling to start with, in place of the robot's.
         hold : names
-            Bodies whose position or joint may not change when contacts are closed.
+            Bodies, or joints, whose position may not change when contacts are closed.
         tolerance : float, m
             How far from touching shapes that are to touch may be (default: a tenth of the shape's size).
 
@@ -288,13 +306,13 @@ class RollingTree:
         InputError
             If a name is not known, a shape is inside the ground, contacts cannot be closed or cannot roll.
         """
-        system, rates = self.system, rates or {}
+        system, rates = self.system, self.by_body(rates or {})
         self._known("rates", rates)
         parts = self.closed("contacts", contacts)
-        x = given_state(self, positions, rates)
+        x = given_state(self, self.by_body(positions), rates)
         closed = [i for part in parts for i in lowest(system, x, self._pieces(part))]
         starting = starting_laws(self, laws or {}, closed)
-        x, atlas = self._with_closed_gaps(x, closed, hold, tolerance)
+        x, atlas = self._with_closed_gaps(x, closed, self.by_body(dict.fromkeys(hold)), tolerance)
         x = with_rolling_rates(self, x, atlas, given_slips(self, slips or {}, closed), rates)
         x.setflags(write=False)
         start = Start(x, atlas, starting)
@@ -322,7 +340,7 @@ class RollingTree:
 
     def given_state(self, **positions: ArrayLike) -> FloatArray:
         """Return the state (n_x,) of a pose as given, at rest; positions as of `place`."""
-        return given_state(self, positions, {})
+        return given_state(self, self.by_body(positions), {})
 
     def closed(self, key: str, contacts: Collection[str] | None) -> list[int]:
         """Return the numbers of the contacts of these names (None: all with the terrain); `key` is for errors."""

@@ -42,7 +42,8 @@ def given_state(tree: RollingTree, positions: Mapping[str, ArrayLike], rates: Ma
     x = np.zeros(model.x.shape[0])
     for name, value in positions.items():
         if name not in tree.origins:
-            raise InputError(name, value, "a position of one of " + ", ".join(tree.origins))
+            known = dict(zip(tree.joints.values(), tree.joints, strict=True))
+            raise InputError(name, value, "a position of one of " + ", ".join(known.get(n, n) for n in tree.origins))
     for name in tree.origins:
         joint = _spec(tree, name).joint
         rate, _ = _filled(rates.get(name))

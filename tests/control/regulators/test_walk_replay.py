@@ -87,11 +87,11 @@ def test_the_avatar_walks_downhill() -> None:
     assert replay.run.status is Status.SUCCESS
     assert replay.steps == 4
     assert replay.largest[1:6].max() < 0.03
-    limits = {joint.child: joint.torque for joint in avatar.robot.joints}
+    limits = {joint.name: joint.torque for joint in avatar.robot.joints}
     used = np.abs(replay.run["torque"]).max(axis=0)
-    driven = [(torque, str(child)) for child, torque in zip(replay.run["joint"], used, strict=True) if torque > 0.0]
+    driven = [(torque, str(name)) for name, torque in zip(replay.run["joint"], used, strict=True) if torque > 0.0]
     assert len(driven) == 23
-    assert all(torque < 0.8 * limits[child] for torque, child in driven)
+    assert all(torque < 0.8 * limits[name] for torque, name in driven)
 
 
 def test_ankles_are_found_past_frames_without_mass(robot) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from trundle.errors import InputError
 from trundle.models.robots.humanoid import HUMANOIDS, Humanoid, load_humanoid
+from trundle.models.robots.servo import SensorNoise
 from trundle.models.urdf.articulated import Articulated
 from trundle.models.urdf.examples import example_robots
 
@@ -135,6 +136,19 @@ def test_locked_joints_do_not_move_and_keep_their_mass(tmp_path: Path) -> None:
     assert locked.robot.mass == pytest.approx(whole.robot.mass)
     weights = [one.robot.terms(one.standing(), np.zeros(one.robot.nv), []).h[:6] for one in (whole, locked)]
     assert weights[1] == pytest.approx(weights[0], abs=1e-9), "of the same masses at the same places"
+
+
+def test_sensors_of_the_robots_file_are_its_own(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.toml"
+    mine.write_text(ROMEO.read_text() + "\n[sensors]\ngyro = 0.5\nforce = 0.0\n")
+    assert load_humanoid(mine).sensors == SensorNoise(gyro=0.5, force=0.0)
+    assert load_humanoid(ROMEO).sensors == SensorNoise()
+    mine.write_text(ROMEO.read_text() + "\n[sensors]\ngyros = 0.5\n")
+    with pytest.raises(InputError, match=r"sensors = .*a table with the keys position, rate, attitude, gyro, force"):
+        load_humanoid(mine)
+    mine.write_text(ROMEO.read_text() + "\n[sensors]\ngyro = -0.5\n")
+    with pytest.raises(InputError, match=r"sensors\.gyro = -0\.5"):
+        load_humanoid(mine)
 
 
 def test_an_unknown_robot_is_told_the_known_ones() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from trundle.checks import ArrayField, Converted, FloatArray, instance, non_negative, positive, size, vector
 from trundle.errors import InputError
+from trundle.models.robots.ends import from_table
 from trundle.parameters import check_parameters
 
 
@@ -100,13 +101,6 @@ def read_clearance(given: Mapping[str, object]) -> Clearance:
     for key in given:
         if key not in fields:
             raise InputError(key, given[key], "one of the keys " + ", ".join(fields))
-    capsules = {}
-    for name, one in instance("capsules", given.get("capsules", {}), Mapping, "a table").items():
-        try:
-            capsules[name] = Capsule(**one)
-        except TypeError:
-            keys = ", ".join(Capsule.__dataclass_fields__)
-            raise InputError(f"capsules.{name}", one, f"a table with the keys {keys}") from None
-        except InputError as error:
-            raise error.within(f"capsules.{name}") from None
+    table = instance("capsules", given.get("capsules", {}), Mapping, "a table")
+    capsules = {name: from_table(Capsule, f"capsules.{name}", one) for name, one in table.items()}
     return Clearance(**{**given, "capsules": capsules})

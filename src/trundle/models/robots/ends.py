@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from inspect import signature
+from typing import TypeVar
 
 import numpy as np
 
@@ -10,6 +13,26 @@ from trundle.checks import ArrayField, Converted, FloatArray, size, vector
 from trundle.contact.patch import FlatPatch
 from trundle.errors import InputError
 from trundle.parameters import Checked, check_parameters
+
+T = TypeVar("T")
+
+
+def from_table(
+    kind: Callable[..., T], key: str, given: Mapping[str, object], own: Mapping[str, object] | None = None
+) -> T:
+    """Return what a table of a robot's file describes, of this `kind`; `own` are values that it may leave out.
+
+    Raises
+    ------
+    InputError
+        For keys that are unknown or missing, and values that are wrong; its key begins with `key`.
+    """
+    try:
+        return kind(**{**(own or {}), **given})
+    except TypeError:
+        raise InputError(key, given, "a table with the keys " + ", ".join(signature(kind).parameters)) from None
+    except InputError as error:
+        raise error.within(key) from None
 
 
 @dataclass(frozen=True)

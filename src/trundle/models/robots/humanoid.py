@@ -19,9 +19,9 @@ from trundle.contact.packed import FrameMotion
 from trundle.contact.patch import FlatPatch
 from trundle.errors import InputError
 from trundle.models.robots.capsules import Clearance, read_clearance
-from trundle.models.robots.ends import BallHand, Pad
+from trundle.models.robots.ends import BallHand, Pad, from_table
 from trundle.models.robots.joint_patterns import by_joint, known
-from trundle.models.robots.servo import Servo
+from trundle.models.robots.servo import SensorNoise, Servo
 from trundle.models.urdf.articulated import Articulated
 from trundle.models.urdf.checks import CheckedUrdf, load_urdf
 from trundle.models.urdf.examples import example_robots, load_example_robot
@@ -36,6 +36,7 @@ HUMANOIDS = ("g1", "talos")
 """Robots that come with a file of their own."""
 _OF_ROBOT = ("name", "urdf", "licence", "notice", "base", "locked")
 _TABLES = ("robot", "feet", "hands", "pads", "posture", "armature", "stiffness", "clearance", "postures", "servo")
+_TABLES += ("sensors",)
 
 _OUT_OF_GROUND = {"inward": (0.0, 0.0, 1.0)}  # of a sole, unless it is said
 _ROTOR = 2e-4  # kg m2 a N m of a joint's torque: 1.8e-4 of the knee of the G1, 2.1e-4 of its ankle
@@ -73,6 +74,8 @@ class Humanoid:
         Named changes of the posture, see `posed`.
     servo : mapping of str to mapping
         "stiffness" (N m/rad) and "damping" (N m s/rad) of joints that are position controlled; empty: they are not.
+    sensors : SensorNoise
+        Of its joints, base, soles and hands, unless a scenario says otherwise.
     limited : bool
         False: without the limits of its joints, to see what they would have to do.
 
@@ -97,6 +100,7 @@ class Humanoid:
     clearance: Clearance | None = None
     postures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     servo: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    sensors: SensorNoise = field(default_factory=SensorNoise)
     limited: bool = True
     robot: Articulated = field(init=False, repr=False, compare=False)
 
@@ -348,15 +352,9 @@ def _read(text: str, name: str, folder: Path | None) -> Humanoid:
     source = instance("robot.urdf", robot.get("urdf"), str, "a name of example-robot-data or a path")
     urdf = _description(source, folder)
     ends: dict[str, dict[str, Any]] = {"feet": {}, "hands": {}, "pads": {}}
-    for group, kind, own in (("feet", Pad, _OUT_OF_GROUND), ("hands", BallHand, {}), ("pads", Pad, {})):
+    for group, kind, own in (("feet", Pad, _OUT_OF_GROUND), ("hands", BallHand, None), ("pads", Pad, None)):
         for end, given in _table(data, group, optional=group != "feet").items():
-            try:
-                ends[group][end] = kind(**own | given)
-            except TypeError:
-                keys = ", ".join(key for key, one in kind.__dataclass_fields__.items() if one.init)
-                raise InputError(f"{group}.{end}", given, f"a table with the keys {keys}") from None
-            except InputError as error:
-                raise error.within(f"{group}.{end}") from None
+            ends[group][end] = from_table(kind, f"{group}.{end}", given, own)
     tables: dict[str, Any] = {"posture": _table(data, "posture")}
     tables |= {key: _table(data, key) for key in ("armature", "stiffness") if key in data}
     for group in ("postures", "servo"):
@@ -372,6 +370,7 @@ def _read(text: str, name: str, folder: Path | None) -> Humanoid:
             tables["clearance"] = read_clearance(_table(data, "clearance"))
         except InputError as error:
             raise error.within("clearance") from None
+    tables["sensors"] = from_table(SensorNoise, "sensors", _table(data, "sensors", optional=True))
     said = {"name": name, "licence": "", "notice": "", "base": urdf.root}
     said |= {key: robot[key] for key in said if key in robot}
     for key, value in said.items():

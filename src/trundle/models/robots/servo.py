@@ -1,4 +1,4 @@
-"""Drives of joints that follow positions: a spring and a damper each, between the joint and a target."""
+"""Drives of joints that follow positions, a spring and a damper each, and what sensors are off by."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trundle.checks import FloatArray, array
+from trundle.parameters import Checked, NonNegative, parameter
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,3 +49,14 @@ class Servo:
     def targets(self, torques: FloatArray, q: FloatArray, v: FloatArray) -> FloatArray:
         """Return the targets (n,), rad, that give `torques` (n,) within the limits at q and v: `torques` inverted."""
         return q + (torques + self.damping * v) / self.stiffness
+
+
+@dataclass(frozen=True)
+class SensorNoise(Checked):
+    """Standard deviations of a robot's sensors."""
+
+    position: NonNegative = parameter(1e-4, "rad, of joints")
+    rate: NonNegative = parameter(0.01, "rad/s, of joints")
+    attitude: NonNegative = parameter(0.002, "rad, of the base")
+    gyro: NonNegative = parameter(0.01, "rad/s, of the base")
+    force: NonNegative = parameter(1.0, "N, each component at soles and hands")

@@ -268,23 +268,23 @@ class TreeModel(Multibody):
             self.x = ca.vertcat(self.x, t)
 
     @property
-    def joints(self) -> tuple[str, ...]:
-        """Names of the jointed bodies."""
-        return tuple(spec.name for spec in self.specs if spec.jointed)
+    def joints(self) -> dict[str, str]:
+        """Names of the joints by those of the bodies that they move: their own, else the body's."""
+        return {spec.name: spec.joint_name or spec.name for spec in self.specs if spec.jointed}
 
     @property
     def joint_coordinates(self) -> dict[str, tuple[int, int, int | None]]:
         """Places in x, of position and rate, and in u of the joints' coordinates, by the names they are recorded under.
 
-        That is the body's name, with a number where a joint has several. Of a joint whose configuration is no vector
-        the poses of bodies tell.
+        That is the joint's name, with a number where it has several. Of a joint whose configuration is no vector the
+        poses of bodies tell.
         """
         found = {}
-        for name in self.joints:
+        for name, joint in self.joints.items():
             q, rate = (self.layout[f"{name}.{key}"] for key in ("joint", "rate"))
             force, size = self.input_layout.get(f"{name}.torque"), rate.stop - rate.start
             for i in range(size) if q.stop - q.start == size else ():
-                label = name if size == 1 else f"{name}_{i + 1}"
+                label = joint if size == 1 else f"{joint}_{i + 1}"
                 found[label] = (q.start + i, rate.start + i, None if force is None else force.start + i)
         return found
 

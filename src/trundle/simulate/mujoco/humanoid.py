@@ -15,10 +15,11 @@ from trundle.models.robots.capsules import Capsule
 from trundle.models.robots.ends import Pad
 from trundle.models.robots.humanoid import Humanoid
 from trundle.models.robots.obstacles import Obstacle
+from trundle.models.robots.servo import SensorNoise
 from trundle.models.robots.terrain import Terrain
 from trundle.models.urdf.checks import nearest_possible
 from trundle.numerics.rotations import quaternion_of, rotation_of, rotation_rpy
-from trundle.parameters import Checked, NonNegative, Period, Positive, PositiveFraction, check_parameters, parameter
+from trundle.parameters import Checked, Period, Positive, PositiveFraction, check_parameters, parameter
 from trundle.simulate.mujoco.mjcf import (
     GeomContact,
     add_geom,
@@ -73,17 +74,6 @@ class FreeBox(Checked):
         """About the centre, (3, 3) kg m2."""
         x, y, z = self.size**2
         return self.mass / 12 * np.diag([y + z, x + z, x + y])
-
-
-@dataclass(frozen=True)
-class SensorNoise(Checked):
-    """Standard deviations of a robot's sensors."""
-
-    position: NonNegative = parameter(1e-4, "rad, of joints")
-    rate: NonNegative = parameter(0.01, "rad/s, of joints")
-    attitude: NonNegative = parameter(0.002, "rad, of the base")
-    gyro: NonNegative = parameter(0.01, "rad/s, of the base")
-    force: NonNegative = parameter(1.0, "N, each component at soles and hands")
 
 
 @dataclass(frozen=True, eq=False)

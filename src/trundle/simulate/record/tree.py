@@ -47,7 +47,8 @@ def record_tree(system: ContactSystem, segments: Sequence[Segment]) -> Recorded:
     )
     where = {name: model.carrier(system.contact_pairs[i].body_A)[0] for name, i in zip(names, slots, strict=True)}
     path = np.vstack([columns["on_B"].reshape(-1, system.d), _seen_from_terrain(system, columns["position"][:, 0])])
-    travels = {name: _furthest(columns["joint_position"][:, j]) for j, name in enumerate(_joints(model))}
+    far = {name: _furthest(columns["joint_position"][:, j]) for j, name in enumerate(_joints(model))}
+    travels = {body: far.get(joint, 0.0) for body, joint in model.joints.items()}
     scene = tree_scene(system, bodies, path, travels)
     metadata: dict[str, Any] = {"contacts": where, "parents": model.parents}
     if system.d == 3 and slots:

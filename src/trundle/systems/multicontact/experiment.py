@@ -23,6 +23,7 @@ from trundle.models.centroidal.centroidal import Centroidal, Push
 from trundle.models.centroidal.forecast import Pushed
 from trundle.models.robots.humanoid import HUMANOIDS, load_humanoid
 from trundle.models.robots.self_distance import SelfDistance
+from trundle.models.robots.servo import SensorNoise
 from trundle.models.robots.terrain import Terrain
 from trundle.models.urdf.examples import example_name
 from trundle.models.urdf.meshes import visual_meshes
@@ -34,7 +35,7 @@ from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.engine.log import RUN
 from trundle.scenarios.engine.trials import run_trials
 from trundle.scenarios.scenario import Scenario
-from trundle.simulate.mujoco.humanoid import HumanoidPlant, SensorNoise
+from trundle.simulate.mujoco.humanoid import HumanoidPlant
 from trundle.simulate.mujoco.pushes import ForcePulse
 from trundle.systems.multicontact.layout import terrain_of
 from trundle.systems.multicontact.obstacles import read_avoidance_pairs, read_obstacles, read_rows
@@ -374,8 +375,10 @@ class MulticontactExperiment(ABC):
         )
 
     def noise(self) -> SensorNoise:
-        """Return the noise of the sensors."""
-        return self.tables.noise.make()
+        """Return the noise of the sensors: what the scenario leaves out is the robot's own."""
+        table = self.tables.noise
+        given = {key: value for key, value in table.values(SensorNoise).items() if key in table.model_fields_set}
+        return replace(self.controller.humanoid.sensors, **given)
 
 
 class OnFeet(MulticontactExperiment):

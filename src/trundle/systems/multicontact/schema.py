@@ -12,6 +12,7 @@ from trundle.control.whole_body.nominal import Shape
 from trundle.control.whole_body.policy import ControlPeriods
 from trundle.control.whole_body.progress import Gating
 from trundle.control.whole_body.whole_body import WholeBodyGains
+from trundle.models.robots.servo import SensorNoise
 from trundle.parameters import parameters_of
 from trundle.plan.stances.stances import TimingRule
 from trundle.scenarios.problems import Allowed
@@ -36,7 +37,7 @@ from trundle.scenarios.schema import (
     fault,
     table_of,
 )
-from trundle.simulate.mujoco.humanoid import HumanoidPlant, SensorNoise
+from trundle.simulate.mujoco.humanoid import HumanoidPlant
 from trundle.systems.multicontact.schema_obstacles import Limbs, Obstacles, Turn3
 
 Newtons = Annotated[float, Field(ge=-1e6, le=1e6)]
@@ -176,7 +177,7 @@ class PlantTable(table_of(HumanoidPlant, ["friction", "step", "sole_part", "actu
 
 
 class NoiseTable(table_of(SensorNoise)):
-    """Standard deviations of the sensors' noise, and their delay."""
+    """Standard deviations of the sensors' noise, and their delay; what is left out is as the robot's file has it."""
 
     delay: SensorDelay = Field(default=0.002, description="s")
 

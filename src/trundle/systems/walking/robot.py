@@ -69,14 +69,11 @@ def build(scenario: Scenario) -> RobotRun:
         )
     bounces = Restitution(*(getattr(contact, name) for name in IMPACT))
     robot = replace(robot, surface=surface_of(contact, ground.friction), restitution=bounces)
-    joints = {spec.joint_name or spec.name: spec.name for spec in robot.tree.specs if spec.jointed}
-    angles = {name: angle for name, angle in angles.items() if name in joints}
-    robot = _with_springs(scenario, robot, joints, angles)
+    angles = {name: angle for name, angle in angles.items() if name in robot.joints}
+    robot = _with_springs(scenario, robot, angles)
     base = next(spec.name for spec in robot.tree.specs if spec.floating)
-    rates = _named(scenario, "initial.rates", tables.initial.rates, joints)
-    start = _start(
-        scenario, robot, base, {joints[k]: v for k, v in angles.items()}, {joints[k]: v for k, v in rates.items()}
-    )
+    rates = _named(scenario, "initial.rates", tables.initial.rates, robot.joints)
+    start = _start(scenario, robot, base, angles, rates)
     return RobotRun(scenario, robot, start, base)
 
 
@@ -108,7 +105,7 @@ class RobotRun:
             relative_tolerance=table.relative_tolerance,
             progress=(lambda t: share(t / table.duration)) if share else None,
         )
-        specs = {spec.name: spec for spec in self.robot.tree.specs}
+        specs = {spec.joint_name: spec for spec in self.robot.tree.specs}
         torque = np.zeros_like(run["torque"])
         for j, spec in enumerate(specs[str(name)] for name in run["joint"]):
             stretch = run["joint_position"][:, j] - spec.rest
@@ -167,17 +164,14 @@ def foot_of(scenario: Scenario, name: str, table: FootTable) -> Foot:
         return Foot(shape, **table.values())
 
 
-def _with_springs(
-    scenario: Scenario, robot: RollingTree, joints: Mapping[str, str], angles: Mapping[str, float]
-) -> RollingTree:
+def _with_springs(scenario: Scenario, robot: RollingTree, angles: Mapping[str, float]) -> RollingTree:
     table = scenario.read(WalkingSimulate).joints
     given = [("stiffness", table.stiffness), ("damping", table.damping), ("target", {**angles, **table.target})]
-    by_body: list[dict[str, float]] = []
+    springs = []
     for key, value in given:
-        values = value if isinstance(value, dict) else dict.fromkeys(joints, float(value))
-        named = _named(scenario, f"joints.{key}", values, joints)
-        by_body.append({joints[name]: number for name, number in named.items()})
-    return robot.with_springs(*by_body)
+        values = value if isinstance(value, dict) else dict.fromkeys(angles, float(value))
+        springs.append(_named(scenario, f"joints.{key}", values, robot.joints))
+    return robot.with_springs(*springs)
 
 
 def _named(scenario: Scenario, key: str, table: Mapping[str, float], joints: Collection[str]) -> dict[str, float]:

@@ -45,7 +45,14 @@ class Identification:
 
     Examples
     --------
-    See `identify`.
+    >>> robot = tr.Robot(gravity=0.0)
+    >>> arm = robot.revolute(None, (0, 0), 1.0, 0.01, name="arm")  # kg, kg m2
+    >>> robot.resist(arm, damping=0.02)  # N m s/rad; measured is the decay of 0.03
+    >>> tree, times = robot.finish(), [0.0, 0.5, 1.0]  # s
+    >>> seen = tr.Measured(times, {"arm.rate": np.exp([0.0, -1.5, -3.0])}, tree.place(rates={"arm": 1.0}))
+    >>> found = tr.identify(tree, seen, parameters=["arm.damping"])
+    >>> round(found.parameters["arm.damping"], 6), found.deviations["arm.damping"] < 1e-6
+    (0.03, True)
     """
 
     parameters: dict[str, float]

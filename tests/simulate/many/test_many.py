@@ -152,7 +152,8 @@ def test_shares_that_travel_bring_back_the_same_runs(monkeypatch: pytest.MonkeyP
     tree = cart()
     laws = [tr.LinearFeedback(0.02, [[0.0]], [[3.0, -60.0, 5.0, -12.0 - 0.1 * i]], [0.0] * 4) for i in range(20)]
     starts = [tree.place(pole=angle) for angle in np.linspace(-1.5, 1.5, 20)]
-    more = {"policies": laws if own else laws[0], "output_step": 0.1, "workers": 1}
+    numbers = {"parameters": {"pole.mass": np.linspace(0.1, 0.3, 20)}} if own else {}
+    more = {"policies": laws if own else laws[0], "output_step": 0.1, "workers": 1, **numbers}
     alone = tr.simulate_many(tree, starts, 0.5, **more)
     monkeypatch.setattr(
         import_module("trundle.simulate.many.many"), "connected", lambda address: contextlib.nullcontext(Here())
@@ -175,3 +176,39 @@ def test_runs_of_which_workers_died_are_an_error(monkeypatch: pytest.MonkeyPatch
     tree = cart()
     with pytest.raises(tr.SimulationError, match="workers died of the runs from 0 on"):
         tr.simulate_many(tree, [tree.place()], 0.1, scheduler="here")
+
+
+def test_samples_are_where_times_say_through_changes_of_mode() -> None:
+    ball = tr.RigidBody(tr.Circle(0.1), mass=1.0)
+    pair = tr.RollingPair(ball, tr.Ground(tr.Line()), on_separation="fly", restitution=0.5)
+    starts = [pair.place(position=(0.0, h), velocity=(1.0, 0.0)) for h in (0.3, 0.4)]
+    runs = tr.simulate_many(pair, starts, 0.5, output_step=0.05)
+    x = pair.system.model().layout["body.position"].start
+    for run, states, places in zip(runs, runs.states, runs["body_position"], strict=True):
+        assert run.transitions
+        np.testing.assert_allclose(states[:5, x], runs.times[:5], atol=1e-12)  # until it touches: 1 m/s
+        assert np.array_equal(states[:, x], places[:, 0, 0])
+        whole = np.interp(runs.times, run.time, run["body_position"][:, 0, 0])
+        np.testing.assert_allclose(states[:, x], whole, atol=1e-9)
+
+
+def test_parameters_that_differ_between_runs() -> None:
+    ball = tr.RigidBody(tr.Sphere(0.1), mass=0.5, inertia=0.002)
+    pair = tr.RollingPair(ball, tr.Hand(tr.Plane(), rpy=(0.0, 0.6, 0.0)), on_slip="slide", friction=0.4)
+    numbers = {"object.inertia": np.linspace(0.001, 0.004, 8), "contact.friction": np.linspace(0.05, 0.6, 8)}
+    runs = tr.simulate_many(pair, [pair.place()] * 8, 0.4, parameters=numbers, output_step=0.1)
+    assert sum(bool(run.transitions) for run in runs) >= 2  # some slide
+    assert sum(not run.transitions for run in runs) >= 3
+    for i, run in list(enumerate(runs))[::3]:
+        own = tr.with_parameters(pair, {name: float(values[i]) for name, values in numbers.items()})
+        one = tr.simulate(own, pair.place(), 0.4, output_step=0.1)
+        assert run.status is one.status
+        assert [note["to"] for note in run.transitions] == [note["to"] for note in one.transitions]
+        for name in ("object_position", "object_quaternion", "contact_force", "energy"):
+            np.testing.assert_allclose(run[name], one[name], rtol=1e-9, atol=1e-9)
+    with pytest.raises(tr.InputError, match=r"parameters\['object.mass'\]"):
+        tr.simulate_many(pair, [pair.place()] * 2, 0.4, parameters={"object.mass": [1.0]})
+    with pytest.raises(tr.InputError, match="parameters"):
+        tr.simulate_many(pair, [pair.place()] * 2, 0.4, parameters={"mass": [1.0, 2.0]})
+    with pytest.raises(tr.InputError, match="mass"):
+        tr.simulate_many(pair, [pair.place()] * 2, 0.4, parameters={"object.mass": [1.0, -2.0]})

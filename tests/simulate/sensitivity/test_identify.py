@@ -98,3 +98,27 @@ def test_arguments_of_an_identification_are_checked() -> None:
     stops = tr.RollingPair(pair.body, pair.base, friction=0.2)
     with pytest.raises(SimulationError, match="ends before"):
         tr.identify(stops, data, parameters=["body.mass"])
+
+
+@pytest.mark.slow
+def test_long_data_in_windows_forgive_a_first_guess_that_is_far_off() -> None:
+    robot = tr.Robot()
+    upper = robot.revolute(None, (0, 0), 1.0, 0.02, center_of_mass=(0.2, 0.0), name="upper")
+    lower = robot.revolute(upper, (0.4, 0), 0.6, 0.01, center_of_mass=(0.15, 0.0), name="lower")
+    robot.resist(lower, damping=0.01)
+    tree = robot.finish()
+    start = tree.place(upper=1.2, lower=0.5)  # it swings over: motions that begin alike part soon
+    true = {"lower.mass": 0.8, "lower.inertia": 0.015}
+    run = tr.simulate(tr.with_parameters(tree, true), start, 5.0, output_step=0.05)
+    noise = np.random.default_rng(2).normal(0.0, 0.01, (len(run.time), 2))
+    angles = run["joint_position"] + noise
+    deviations = {"upper.joint": 0.01, "lower.joint": 0.01}
+    values = {"upper.joint": angles[:, 0], "lower.joint": angles[:, 1]}
+    data = tr.Measured(run.time, values, start, deviations)
+    whole = tr.identify(tree, data, parameters=list(true))
+    assert whole.residual > 10.0  # stuck
+    found = tr.identify(tree, data, parameters=list(true), window=0.5)
+    assert 0.85 < found.residual < 1.15
+    assert all(abs(found.parameters[name] - true[name]) < 3.5 * found.deviations[name] for name in true)
+    assert all(found.deviations[name] < 0.02 * true[name] for name in true)
+    assert len(found.starts) == 1

@@ -11,6 +11,7 @@ import numpy as np
 
 from trundle.checks import FloatArray, array, choice, non_negative, number, positive
 from trundle.contact.choice import make_contact
+from trundle.contact.laws import SLIDING
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.models.numbers.places import Place, places, with_number
@@ -112,22 +113,35 @@ def freed(system: ContactSystem, names: Sequence[str]) -> ContactSystem:
     def build() -> ContactSystem:
         symbols = {name: Symbol(name, known[name].value) for name in chosen}
         found = {name: (known[name], symbol) for name, symbol in symbols.items()}
-        pairs = system.contact_pairs
+        values = np.array([known[name].value for name in chosen])
         try:
             pairs = _contact_pairs(system, found.values())
-            _ = _built(system, found, pairs, system.first_atlas).terms(system.start_laws)
+            model = _built(system, found, pairs, system.first_atlas)
+            held = _hold(system, model, ca.vertcat(*symbols.values()), chosen, values)
         except (NotImplementedError, RuntimeError, TypeError, ValueError) as error:
-            names = [name for name in chosen if known[name].kind == "shape"]
-            raise InputError("parameters", names, f"sizes of shapes that expressions can hold ({error})") from error
-        free = Free(
-            tuple(chosen),
-            ca.vertcat(*symbols.values()),
-            np.array([known[name].value for name in chosen]),
-            partial(_built, system, found, pairs),
-        )
+            raise InputError("parameters", chosen, f"numbers that expressions can hold ({error})") from error
+        if not held:
+            raise InputError("parameters", chosen, "numbers that expressions can hold: sizes of closed forms")
+        symbol = ca.vertcat(*symbols.values())
+        free = Free(tuple(chosen), symbol, values, partial(_built, system, found, pairs))
         return dataclasses.replace(system, free=free)
 
     return system.kept(("freed", *chosen), build) if chosen else system
+
+
+def _hold(system: ContactSystem, model: TreeModel, symbols: ca.SX, names: Sequence[str], values: FloatArray) -> bool:
+    """Return whether a model with symbols is, at other values than its own, the model with those numbers."""
+    moved = np.where(values == 0.0, 0.01, 0.99 * values)
+    other = changed(system, dict(zip(names, moved.tolist(), strict=True))).model()
+    x, u = (np.random.default_rng(0).uniform(0.2, 0.9, size) for size in (model.x.shape[0], model.u.shape[0]))
+    found = []
+    for one, more in ((model, (moved,)), (other, ())):
+        given = [symbols] if more else []
+        terms = [one.terms(laws) for laws in (system.start_laws, [SLIDING] * len(one.constraints))]
+        parts = [ca.vec(M) for t in terms for M in (t.M, t.h, t.J, t.b, t.position, *([] if t.G is None else [t.G]))]
+        whole = ca.Function("terms", [one.x, one.u, *given], [ca.densify(ca.vertcat(*parts, one.energy()))])
+        found.append(np.asarray(whole(x, u, *more)).ravel())
+    return bool(np.allclose(*found, rtol=1e-9, atol=1e-12, equal_nan=True) and np.any(np.isfinite(found[0])))
 
 
 def at_values(system: ContactSystem, values: FloatArray) -> ContactSystem:

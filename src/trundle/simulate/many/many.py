@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from trundle.checks import FloatArray, integer
+from trundle.checks import FloatArray, array, integer
 from trundle.cluster import Cluster, connected
 from trundle.contact.laws import LAWS
 from trundle.errors import InputError, SimulationError
+from trundle.models.numbers.changed import at_values, freed, system_of
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.rolling_tree import RollingTree
 from trundle.models.tree.system import ContactSystem, Start
@@ -46,6 +47,7 @@ def simulate_many(
     duration: float,
     *,
     policies: LinearFeedback | Sequence[LinearFeedback] | None = None,
+    parameters: Mapping[str, ArrayLike] | None = None,
     output_step: float | None = None,
     relative_tolerance: float | None = None,
     step: float | None = None,
@@ -55,7 +57,7 @@ def simulate_many(
     scheduler: str | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Runs:
-    """Simulate one model from many starts, and under many policies, on all cores or on a cluster.
+    """Simulate one model from many starts, under many policies and with many parameters, on all cores or on a cluster.
 
     Runs that stay in one mode are integrated in C, a thread a core; a run that changes its mode, and every run where
     there is no compiler, is one of `simulate`. Numbers are those of `simulate`, bit by bit, wherever they are computed.
@@ -68,6 +70,9 @@ def simulate_many(
     duration, output_step : float, s
         Of a run; between recorded samples: only start and end are recorded unless it is given.
     policies : LinearFeedback, or one a run, of one period; optional
+    parameters : mapping of str to (runs,), optional
+        Numbers of the model by the names of `parameters_of`, one a run: compiled code is shared. A run is that of
+        ``simulate(with_parameters(model, ...))``, to round-off.
     relative_tolerance, step, method, stabilization : see `simulate`
     workers, scheduler : int, str
         Threads (default: the number of cores), or address of a Dask scheduler whose workers take shares of the runs.
@@ -91,11 +96,15 @@ def simulate_many(
     >>> len(runs), runs.success.all(), runs["object_position"].shape  # run, time, axis
     (100, np.True_, (100, 2, 3))
     """
-    system = model if isinstance(model, ContactSystem) else model.system
+    system = freed(system_of(model), list(parameters or {}))
+    numbers = [array(f"parameters[{name!r}]", value, (len(starts),)) for name, value in (parameters or {}).items()]
+    for least_or_most in (np.min, np.max) if numbers and len(starts) else ():
+        at_values(system, least_or_most(numbers, axis=1))  # refuses what is out of range
     duration = checked_duration(duration)
     chosen = chosen_method(duration, relative_tolerance, step, method, stabilization)
     times = sample_times(duration, duration if output_step is None else output_step)
-    job = _Job(system, chosen, times, _policies(policies, len(starts), system), _threads(workers))
+    each = _policies(policies, len(starts), system)
+    job = _Job(system, chosen, times, each, np.array(numbers).T if numbers else None, _threads(workers))
     with connected(scheduler) as cluster:
         return Runs(system, times, job.outcomes(_starts(starts), progress, cluster))
 
@@ -108,6 +117,7 @@ class _Job:
     method: Method
     times: FloatArray
     policies: Sequence[LinearFeedback]
+    numbers: FloatArray | None
     workers: int
 
     def outcomes(
@@ -134,17 +144,19 @@ class _Job:
         """Return the policy of a run."""
         return self.policies[i % len(self.policies)] if self.policies else None
 
+    def values(self, i: int) -> FloatArray | None:
+        """Return the free numbers of a run."""
+        return None if self.numbers is None else self.numbers[i]
+
     def alone(self, start: Start, i: int) -> Outcome:
         """Return what `simulate` makes of one start."""
-        runner = Runner(self.system, self.method, self.policy(i), self.times, None)
-        status = runner.run(first_of(self.system, start), float(self.times[-1]))
+        values = self.values(i)
+        system = self.system if values is None else at_values(self.system, values)
+        runner = Runner(system, self.method, self.policy(i), self.times, None)
+        status = runner.run(first_of(system, start), float(self.times[-1]))
         log = runner.log
-        return Outcome(
-            np.concatenate([part.states for part in log.segments]),
-            log.segments[-1].phase.mode,
-            status,
-            partial(_own, log),
-        )
+        last = log.segments[-1]
+        return Outcome(log.states_at(self.times), last.states[-1], last.phase.mode, status, partial(_own, log), values)
 
     def elsewhere(
         self, cluster: Cluster, starts: Sequence[Start], progress: Callable[[int], object] | None
@@ -153,10 +165,13 @@ class _Job:
         size = -(-len(starts) // (_SHARES * cluster.slots)) or 1
         cuts = range(0, len(starts), size)
         each = [self.policies[i : i + size] if len(self.policies) > 1 else self.policies for i in cuts]
-        shares = [(starts[i : i + size], policies) for i, policies in zip(cuts, each, strict=True)]
+        own = [None if self.numbers is None else self.numbers[i : i + size] for i in cuts]
+        shares = [(starts[i : i + size], *more) for i, *more in zip(cuts, each, own, strict=True)]
         runner = Runner(self.system, self.method, self.policy(0), self.times, None)
         found: dict[int, Sequence[Outcome]] = {}
-        for number, sent in cluster.run(replace(self, policies=(), workers=1).share, shares, ordered=False):
+        for number, sent in cluster.run(
+            replace(self, policies=(), numbers=None, workers=1).share, shares, ordered=False
+        ):
             if sent is None:
                 raise SimulationError(f"workers died of the runs from {cuts[number]} on", Status.FAILED)
             found[number] = unpacked(sent, self.system, runner.phase)
@@ -164,10 +179,10 @@ class _Job:
                 progress(sum(map(len, found.values())))
         return tuple(one for number in sorted(found) for one in found[number])
 
-    def share(self, given: tuple[Sequence[Start], Sequence[LinearFeedback]]) -> bytes:
+    def share(self, given: tuple[Sequence[Start], Sequence[LinearFeedback], FloatArray | None]) -> bytes:
         """Return, packed, what became of a share of the runs."""
-        starts, policies = given
-        return packed(replace(self, policies=policies).outcomes(starts, None))
+        starts, policies, numbers = given
+        return packed(replace(self, policies=policies, numbers=numbers).outcomes(starts, None))
 
     def together(
         self, mode: Mode, states: list[FloatArray], numbers: list[int], progress: Callable[[int], object] | None
@@ -179,7 +194,8 @@ class _Job:
         if watch.needed or watch.full or any(c.friction.dissipates for c in phase.model.constraints):
             return none
         ends, inputs = self._ends(runner)
-        begun = _begun(runner, phase, np.array(states), inputs[0], self.method)
+        rows = None if self.numbers is None else self.numbers[numbers]
+        begun = _begun(runner, phase, np.array(states), _parameters(phase, inputs[0], rows, len(states)))
         fast = np.flatnonzero(begun.ready)
         if not len(fast):
             return none
@@ -189,7 +205,8 @@ class _Job:
         for k, i in enumerate(fast):
             if done.statuses[k] is Status.SUCCESS and done.event[k] < 0:
                 make = partial(self._log, phase, done, int(k), begun.p[i], self.policy(numbers[i]))
-                none[i] = Outcome(done.samples[k], mode, Status.SUCCESS, make)
+                samples = done.samples[k]
+                none[i] = Outcome(samples, samples[-1], mode, Status.SUCCESS, make, self.values(numbers[i]))
         return none
 
     def _log(
@@ -310,6 +327,14 @@ def _pieces(ends: FloatArray, inputs: FloatArray, held: Sequence[LinearFeedback]
     return Pieces(ends, table("inputs"), gains, states, np.asarray(held[0].low), np.asarray(held[0].high))
 
 
+def _parameters(phase: CompiledMode, inputs: FloatArray, numbers: FloatArray | None, count: int) -> FloatArray:
+    """Return p (count, n_p) of runs that begin with the same inputs and their own free numbers (count, n)."""
+    p = np.repeat(phase.parameters(inputs)[None], count, axis=0)
+    if numbers is not None:
+        p[:, phase.input_count : phase.input_count + numbers.shape[1]] = numbers
+    return p
+
+
 @dataclass(frozen=True, eq=False)
 class _Begun:
     """Starts of one mode as runs begin: x (N, n_x), p (N, n_p), and which a compiled loop may take."""
@@ -319,10 +344,9 @@ class _Begun:
     ready: NDArray[np.bool_]
 
 
-def _begun(runner: Runner, phase: CompiledMode, x: FloatArray, inputs: FloatArray, method: Method) -> _Begun:
+def _begun(runner: Runner, phase: CompiledMode, x: FloatArray, p: FloatArray) -> _Begun:
     """Do for many starts what the runner does for one: signs, slips, projection, and which margins are armed."""
-    pairs, count = runner.system.contact_pairs, len(x)
-    p = np.repeat(phase.parameters(inputs)[None], count, axis=0)
+    pairs, count, method = runner.system.contact_pairs, len(x), runner.method
     margins = phase.integrator.system.margins
     ready = np.ones(count, dtype=bool)
 

@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
+from trundle.models.numbers.changed import at_values
 from trundle.models.tree.system import ContactSystem, Start
 from trundle.records import Trajectory
 from trundle.simulate.mode import Mode
 from trundle.simulate.record import Log, record
+from trundle.simulate.record.log import sample_rows
 from trundle.simulate.record.recorder import created_in, judged
 from trundle.status import Status
 from trundle.threads import cached_property
@@ -22,15 +24,18 @@ from trundle.threads import cached_property
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What one run came to: states (n, n_x), last mode, status before its record is judged, how to make its log.
+    """What one run came to: states (n, n_x) of the samples, the last one (n_x,) and its mode, and more.
 
-    ``kept``: its record, of a run that was copied.
+    ``status``: before its record is judged; ``make``: how to make its log; ``values``: its numbers, where the model's
+    are free; ``kept``: its record, of a run that was copied.
     """
 
     states: FloatArray
+    last: FloatArray
     mode: Mode
     status: Status
     make: Callable[[], Log]
+    values: FloatArray | None = None
     kept: Trajectory | None = None
 
     @cached_property
@@ -80,11 +85,12 @@ class Runs:
     def __getitem__(self, key: int | str) -> Trajectory | NDArray[np.float64]:
         """Return a run, or a variable (runs, times, ...) of all; what a run did not reach is not a number."""
         if isinstance(key, str):
-            return _stacked([run[key] for run in self], len(self.times))
+            return _stacked([run[key][sample_rows(run.time, self.times)] for run in self], len(self.times))
         one, wall_time = self.outcomes[key], {"build": 0.0, "simulate": 0.0}
         if one.kept is not None:
             return one.kept
-        return record(self.system, one.log, one.status, wall_time, time.perf_counter())
+        system = self.system if one.values is None else at_values(self.system, one.values)
+        return record(system, one.log, one.status, wall_time, time.perf_counter())
 
     def __getstate__(self) -> dict[str, object]:
         """Leave out what is compiled: the runs travel with their records."""
@@ -110,7 +116,7 @@ class Runs:
     @property
     def ends(self) -> list[Start]:
         """Where each run ended, to go on from."""
-        return [Start(one.states[-1], one.mode.atlas, one.mode.laws) for one in self.outcomes]
+        return [Start(one.last, one.mode.atlas, one.mode.laws) for one in self.outcomes]
 
     @cached_property
     def states(self) -> FloatArray:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import NotRequired, TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
@@ -93,8 +94,7 @@ class Log:
     def states_at(self, times: FloatArray) -> FloatArray:
         """Return the states (n, n_x) at those of the sample `times` that were reached, without those of events."""
         reached, states = (np.concatenate([getattr(s, name) for s in self.segments]) for name in ("times", "states"))
-        chosen, first = np.unique(reached, return_index=True)
-        return states[first[np.isin(chosen, times)]]
+        return states[sample_rows(reached, times)]
 
     def mark(self) -> tuple[int, dict[str, float]]:
         """Return what `back` needs to take back what was gathered of the motion since."""
@@ -109,3 +109,9 @@ class Log:
         """Take the value of a margin into account; one that is not a number stays one."""
         known = self.margins.get(name, np.inf)
         self.margins[name] = value if np.isnan(value) else min(known, value)
+
+
+def sample_rows(reached: FloatArray, times: FloatArray) -> NDArray[np.intp]:
+    """Return which of the times `reached` by a run are its samples at `times`, each once: not those of events."""
+    distinct, first = np.unique(reached, return_index=True)
+    return first[np.isin(distinct, times)]

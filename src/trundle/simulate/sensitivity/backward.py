@@ -41,6 +41,17 @@ class Gradient:
     names : tuple of str
     derivatives : (m,)
         By what `names` says.
+
+    Examples
+    --------
+    >>> robot = tr.Robot()
+    >>> arm = robot.revolute(None, (0, 0), 1.0, 0.01, center_of_mass=(0.2, 0.0), name="arm")  # kg, kg m2, m
+    >>> tree = robot.finish()
+    >>> def squares(times, states):
+    ...     return 0.5 * np.sum(states**2), states
+    >>> found = tr.gradient(tree, tree.place(arm=-1.0), 0.5, squares, parameters=["arm.mass"])
+    >>> found.names, found.derivatives.shape
+    (('arm.joint', 'arm.rate', 'arm.mass'), (3,))
     """
 
     run: Trajectory

@@ -149,7 +149,7 @@ class Piece:
         return Directions(labels, start, numbers, np.zeros((0, 0, 0)))
 
 
-def pieces_of(system: ContactSystem, data: Measured, initial: Sequence[str]) -> Piece:
+def piece_of(system: ContactSystem, data: Measured, initial: Sequence[str]) -> Piece:
     """Return a measured motion as one piece, with these coordinates of its start free."""
     times = np.asarray(data.times) - np.asarray(data.times)[0]
     layout = system.model(data.start.atlas).layout

@@ -169,9 +169,9 @@ class _Job:
         shares = [(starts[i : i + size], *more) for i, *more in zip(cuts, each, own, strict=True)]
         runner = Runner(self.system, self.method, self.policy(0), self.times, None)
         found: dict[int, Sequence[Outcome]] = {}
-        for number, sent in cluster.run(
-            replace(self, policies=(), numbers=None, workers=1).share, shares, ordered=False
-        ):
+        free, system = self.system.free, replace(self.system, free=None)  # symbols do not travel, names do
+        job = replace(self, system=system, policies=(), numbers=None, workers=1)
+        for number, sent in cluster.run(partial(job.share, free.names if free else ()), shares, ordered=False):
             if sent is None:
                 raise SimulationError(f"workers died of the runs from {cuts[number]} on", Status.FAILED)
             found[number] = unpacked(sent, self.system, runner.phase)
@@ -179,10 +179,13 @@ class _Job:
                 progress(sum(map(len, found.values())))
         return tuple(one for number in sorted(found) for one in found[number])
 
-    def share(self, given: tuple[Sequence[Start], Sequence[LinearFeedback], FloatArray | None]) -> bytes:
-        """Return, packed, what became of a share of the runs."""
+    def share(
+        self, free: Sequence[str], given: tuple[Sequence[Start], Sequence[LinearFeedback], FloatArray | None]
+    ) -> bytes:
+        """Return, packed, what became of a share of the runs, of whose model the numbers of these names are free."""
         starts, policies, numbers = given
-        return packed(replace(self, policies=policies, numbers=numbers).outcomes(starts, None))
+        job = replace(self, system=freed(self.system, free), policies=policies, numbers=numbers)
+        return packed(job.outcomes(starts, None))
 
     def together(
         self, mode: Mode, states: list[FloatArray], numbers: list[int], progress: Callable[[int], object] | None

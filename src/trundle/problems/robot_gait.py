@@ -15,7 +15,7 @@ from trundle.problems.gait import Angles, End, Height, Intervals, Load, Periodic
 Pattern = Literal["walk", "trot", "pace"]
 Lean = Annotated[float, Numbers("an angle from -0.7 to 0.7 (rad)", minimum=-0.7, maximum=0.7, unit="rad")]
 _GRAVITY = 9.81
-_FROUDE, _SINGLE, _DOUBLE = 0.15, (0.8, 2.6), (0.06, 1.2)
+_FROUDE, _SINGLE, _DOUBLE = 0.15, (0.8, 1.3), (0.5, 1.0)
 """Of people who stroll: speed over sqrt(g l), durations over sqrt(l/g), l the length of the legs."""
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Collection
+from dataclasses import asdict, replace
 
 import casadi as ca
 import numpy as np
@@ -21,6 +22,7 @@ from trundle.problems.stepping import Stepping
 from trundle.problems.supports import Support
 from trundle.threads import cached_property
 
+LIMITS = ("effort", "rate")
 _RATE, _BASE_RATE, _FAR = 30.0, 10.0, 10.0
 """rad/s of joints without a limit; rad/s, m/s and m of the base."""
 
@@ -34,10 +36,16 @@ class RobotSteps(Stepping[RobotGait]):
     gait : RobotGait
     length : float, m
         From the hips down to the ground, legs nearly straight: speed, durations and torques that cost 1 scale with it.
+    without : collection of str
+        Limits that joints shall not have: ``effort``, ``rate``, ``position``.
     """
 
-    def __init__(self, robot: LeggedRobot, gait: RobotGait, length: float) -> None:
+    def __init__(self, robot: LeggedRobot, gait: RobotGait, length: float, without: Collection[str] = ()) -> None:
         self.robot, self.gait, self.length = robot, gait.on_legs(length), length
+        own = [robot.tree.limits[name] for name in robot.tree.joints]
+        none = {name: np.inf for name in LIMITS if name in without}
+        ends = {"lower": -np.inf, "upper": np.inf} if "position" in without else {}
+        self.limits = [replace(limit, **ends, **none) for limit in own]
         self.gravity = 9.81 * np.array([-np.sin(gait.slope), 0.0, -np.cos(gait.slope)])
         self.model = robot_from_urdf(robot.tree, gravity=self.gravity.tolist(), base="joints").model()
         self.weight = 9.81 * robot.mass
@@ -71,18 +79,18 @@ class RobotSteps(Stepping[RobotGait]):
     @cached_property
     def references(self) -> FloatArray:
         """Torque that costs 1 (n - 6,), N m: the largest, or the gait's part of weight times length if that is less."""
-        return np.minimum(self.efforts, self.gait.torque * self.weight * self.length)
+        efforts = [self.robot.tree.limits[name].effort or np.inf for name in self.joints]
+        return np.minimum(efforts, self.gait.torque * self.weight * self.length)
 
     @cached_property
     def efforts(self) -> FloatArray:
         """Largest torque of each joint (n - 6,), N m; infinite where there is no limit."""
-        limits = self.robot.tree.limits
-        return np.array([limits[name].effort or np.inf for name in self.joints])
+        return np.array([limit.effort or np.inf for limit in self.limits])
 
     @cached_property
     def bounds(self) -> tuple[FloatArray, FloatArray]:
         """Least and largest states."""
-        limits = [self.robot.tree.limits[name] for name in self.joints]
+        limits = self.limits
         roll, pitch, yaw = self.gait.attitude
         base = [_FAR] * 3 + [yaw, pitch, roll]
         rates = [_BASE_RATE] * 6 + [min(limit.rate or np.inf, _RATE) for limit in limits]

@@ -7,10 +7,11 @@ import pytest
 
 import trundle as tr
 from trundle.contact.patch import FlatPatch
+from trundle.control.regulators.walk_replay import replay_walk
 from trundle.errors import InputError
 from trundle.models.robots.legged import LeggedRobot
 from trundle.models.urdf.examples import load_example_robot
-from trundle.plan.walk.robot_steps import RobotWalk, plan_steps, record_robot
+from trundle.plan.walk.robot_steps import RobotWalk, on_contacts, plan_steps, record_robot
 from trundle.plan.walk.waypoints import FootPoses, stand
 from trundle.problems.robot_gait import RobotGait
 from trundle.status import Status
@@ -21,6 +22,7 @@ BALLS = {
     "solo12": (0.01, "_FOOT", "FL FR HL HR"),
     "bolt": (0.01, "_FOOT", "FL FR"),
     "a1": (0.02, "_foot", "FL FR RL RR"),
+    "anymal_b_simple/anymal": (0.02, "_FOOT", "LF RF LH RH"),
 }
 SOLES = {
     "talos_reduced": (0.2, 0.12, 0.0, 0.0, {"left": "left_sole_link", "right": "right_sole_link"}),
@@ -109,3 +111,13 @@ def test_an_impossible_robot_is_refused_with_the_reason() -> None:
     apart = {"FL": tr.Foot(tr.Sphere(0.01), "FL_FOOT"), "FR": tr.Foot(tr.Sphere(0.01), "FR_FOOT", (0.0, 0.0, 0.2))}
     with pytest.raises(InputError, match=r"feet\.FL.*mirror image"):
         plan_steps(LeggedRobot(robot("bolt").urdf, apart))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["bolt", "solo12", "a1", "anymal_b_simple/anymal"])
+def test_the_simulator_walks_six_steps_of_the_plan(name: str) -> None:
+    walk = plan_steps(robot(name), RobotGait(pattern="trot"))
+    found = replay_walk(walk.steps.robot.on_ground(friction=walk.steps.gait.friction), on_contacts(walk), 6)
+    assert found.steps == 6
+    assert found.gains.multipliers[1] < 0.9  # of 1: the place along the way
+    assert found.largest[1:6].max() < 0.2 * walk.standing.length + 0.05

@@ -54,7 +54,17 @@ class WalkReference(Protocol):
 
     @property
     def standing(self) -> FloatArray:
-        """Whether each contact bears (N, C); the left foot's first, mirrored the right one's."""
+        """Whether each contact bears (N, C)."""
+        ...
+
+    @property
+    def feet(self) -> list[list[int]]:
+        """Numbers of the contacts of each foot, the one that lands first in front."""
+        ...
+
+    @property
+    def order(self) -> list[int]:
+        """Number of the contact whose mirror image each one is."""
         ...
 
     @property

@@ -24,6 +24,7 @@ PERIOD = 4e-3
 TOLERANCE = 1e-6
 _TOUCHES = 1e-7
 _LATE_SWING = 0.75
+_STANDS = 1e-6
 _UPRIGHT = np.array([np.inf, 0.2, 0.1, 0.3, 0.3, 0.3])
 """Deviations of the base (m, rad) up to which it counts as walking."""
 
@@ -123,14 +124,15 @@ class WalkTracking:
         self.deviations.append((time, deviation))
         return u - K @ deviation
 
-    def _side(self, foot: int) -> int:
-        return self._walk.standing.shape[1] - 1 - foot if self._cycle % 2 and self._walk.mirror is not None else foot
+    def _side(self, contact: int) -> int:
+        return self._walk.order[contact] if self._cycle % 2 and self._walk.mirror is not None else contact
 
     def _count(self, gaps: FloatArray, deviation: FloatArray) -> None:
         """Count a landing when its double support is over."""
         k = self._walk.at(self._now)[3]
-        if self._pending is not None and not np.all(_feet(self._walk.standing[k : k + 1])):
-            good = gaps[self._pending] < 1e-6 and bool(np.all(np.abs(deviation[:6]) < _UPRIGHT))
+        if self._pending is not None and not np.all(_feet(self._walk)[k]):
+            stood = next(contacts for contacts in self._walk.feet if self._pending in contacts)
+            good = float(np.min(gaps[stood])) < _STANDS and bool(np.all(np.abs(deviation[:6]) < _UPRIGHT))
             self.steps += int(good)
             self._pending = None
 
@@ -138,22 +140,23 @@ class WalkTracking:
 def _landings(walk: WalkReference) -> list[tuple[float, float, int]]:
     """Return (time of its lift-off, or the start, time, contact) of every landing of a foot in the cycle.
 
-    Contacts of one foot are side by side; the outer one lands first, a foot's heel.
+    Of a foot with several contacts it is the one that lands first.
     """
-    found, standing = [], _feet(walk.standing)
-    for foot in range(2):
+    found, standing = [], _feet(walk)
+    for foot, contacts in enumerate(walk.feet):
         for k in range(1, len(standing)):
             if standing[k, foot] and not standing[k - 1, foot]:
                 swing = k - 1
                 while swing > 0 and not standing[swing - 1, foot]:
                     swing -= 1
-                found.append((float(walk.times[swing]), float(walk.times[k]), foot * (walk.standing.shape[1] - 1)))
+                found.append((float(walk.times[swing]), float(walk.times[k]), contacts[0]))
     return sorted(found, key=lambda one: one[1])
 
 
-def _feet(standing: FloatArray) -> NDArray[np.bool_]:
-    """Return whether the left and the right foot stand (N, 2), each on any of its contacts (N, C)."""
-    return np.any(np.reshape(standing, (len(standing), 2, -1)), axis=2)
+def _feet(walk: WalkReference) -> NDArray[np.bool_]:
+    """Return whether each foot stands (N, feet), on any of its contacts."""
+    standing = np.asarray(walk.standing, dtype=bool)
+    return np.stack([np.any(standing[:, contacts], axis=1) for contacts in walk.feet], axis=1)
 
 
 @dataclass(frozen=True)
@@ -213,7 +216,7 @@ def replay_walk(
     policy = WalkTracking(robot, walk, gains, float(walk.times[k]), period)
     laws = tuple(ROLLING.name if stands else SEPARATED.name for stands in walk.standing[k])
     start = Start(np.concatenate([walk.q[k], walk.nu[k]]), robot.system.first_atlas, laws)
-    cycles = count / len(_landings(walk))
+    cycles = count / len({time for _, time, _ in _landings(walk)})
     duration = (cycles + 0.25) * float(walk.times[-1] - walk.times[0])
     run = simulate(
         robot, start, duration, policy=policy, method="dopri5", relative_tolerance=tolerance, output_step=0.01

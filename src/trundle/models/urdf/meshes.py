@@ -31,8 +31,8 @@ class VisualMesh:
     faces: NDArray[np.int64]
 
 
-def mesh_files(urdf: CheckedUrdf) -> Iterator[tuple[str, ET.Element, Path]]:
-    """Yield link, <visual> and file of each mesh, in the description's order, that is on this machine.
+def mesh_files(urdf: CheckedUrdf, tag: str = "visual") -> Iterator[tuple[str, ET.Element, Path]]:
+    """Yield link, <visual> (or the other `tag`) and file of each mesh on this machine, in the description's order.
 
     Raises
     ------
@@ -42,14 +42,14 @@ def mesh_files(urdf: CheckedUrdf) -> Iterator[tuple[str, ET.Element, Path]]:
     if urdf.file is None:
         return
     for link in ET.fromstring(urdf.text).iter("link"):
-        for visual in link.findall("visual"):
+        for visual in link.findall(tag):
             mesh = visual.find("geometry/mesh")
             if mesh is None:
                 continue
             try:
                 file = _own_file(str(mesh.get("filename")), urdf.folders)
             except InputError as error:
-                raise error.within(f"link[{link.get('name')}].visual", str(urdf.file)) from None
+                raise error.within(f"link[{link.get('name')}].{tag}", str(urdf.file)) from None
             if file is not None:
                 yield str(link.get("name")), visual, file
 
@@ -64,7 +64,7 @@ def _own_file(address: str, folders: Sequence[Path]) -> Path | None:
     return None
 
 
-def visual_meshes(urdf: CheckedUrdf) -> list[VisualMesh]:
+def visual_meshes(urdf: CheckedUrdf, tag: str = "visual") -> list[VisualMesh]:
     """Return the meshes of all links that are on this machine: scale, then rotation and place of <origin>.
 
     Raises
@@ -75,14 +75,14 @@ def visual_meshes(urdf: CheckedUrdf) -> list[VisualMesh]:
         If trimesh is not installed.
     """
     found = []
-    for link, visual, file in mesh_files(urdf):
+    for link, visual, file in mesh_files(urdf, tag):
         mesh, origin = visual.find("geometry/mesh"), visual.find("origin")
         xyz, rpy = (_numbers(None if origin is None else origin.get(key), 0.0) for key in ("xyz", "rpy"))
         scale = _numbers(None if mesh is None else mesh.get("scale"), 1.0)
         try:
             vertices, faces = _read(file)
         except InputError as error:
-            raise error.within(f"link[{link}].visual", str(urdf.file)) from None
+            raise error.within(f"link[{link}].{tag}", str(urdf.file)) from None
         found.append(VisualMesh(link, file, vertices * scale @ rotation_rpy(rpy).T + xyz, faces))
     return found
 

@@ -90,12 +90,23 @@ class WalkPlan:
         return -stiffness * q - damping * nu
 
     @property
-    def images(self) -> tuple[dict[str, str], list[int]]:
-        """Names of feet that the mirror image swaps, and the number of the contact that each one becomes."""
-        swap = self.settings.get("image", {"left": "right", "right": "left"})
+    def images(self) -> dict[str, str]:
+        """Names of feet that the mirror image swaps."""
+        return self.settings.get("image", {"left": "right", "right": "left"})
+
+    @property
+    def order(self) -> list[int]:
+        """Number of the contact whose mirror image each one is."""
         names: list[str] = self.settings.get("contacts", [])
         reversed_order = list(range(self.standing.shape[1]))[::-1]
-        return swap, [names.index(swap[name]) for name in names] or reversed_order
+        return [names.index(self.images[name]) for name in names] or reversed_order
+
+    @property
+    def feet(self) -> list[list[int]]:
+        """Numbers of the contacts of each foot, the one that lands first in front."""
+        count = self.standing.shape[1]
+        left = list(range(count // 2))
+        return [[i] for i in range(count)] if "contacts" in self.settings else [left, [count - 1 - i for i in left]]
 
     @property
     def duration(self) -> float:
@@ -219,7 +230,7 @@ def repeat(plan: WalkPlan, steps: int) -> WalkPlan:
 def _mirrored(plan: WalkPlan, M: FloatArray) -> WalkPlan:
     n = len(M)
     flip = np.array([1.0, -1.0, 1.0])
-    swap, order = plan.images
+    swap, order = plan.images, plan.order
     return replace(
         plan,
         q=plan.q @ M.T,

@@ -54,7 +54,7 @@ def record_steps(
     held = np.minimum(np.arange(len(whole.times)), len(whole.torque) - 1)
     turn = Rotation.from_euler("ZYX", whole.q[:, 3:6])
     found = [np.array(value).T for value in _kinematics(walking, coms, base).map(len(whole.q))(whole.q.T, whole.nu.T)]
-    com, com_velocity, base_velocity, base_omega, feet, energy, places, turns = found
+    com, com_velocity, base_velocity, base_omega, feet, energy, places, turns, rates, spins = found
     feet = feet.reshape(len(feet), len(walking.soles), 8)
     force = whole.force[held]
     point, moment = feet[:, :, :3].copy(), np.zeros_like(force)
@@ -73,12 +73,15 @@ def record_steps(
         "contact_position": point,
         "contact_force": force,
         "contact_moment": moment[..., 2],
+        "contact_normal": np.broadcast_to([0.0, 0.0, 1.0], force.shape),
         "gap": feet[:, :, 6],
         "slip": feet[:, :, 3:6],
         "phase": np.array(whole.phases)[whole.phase[held].astype(int)],
         "energy": energy.ravel(),
         "body_position": places.reshape(len(places), -1, 3),
         "body_quaternion": _quaternions(turns.reshape(len(turns), -1, 3, 3)),
+        "body_velocity": rates.reshape(len(rates), -1, 3),
+        "body_angular_velocity": spins.reshape(len(spins), -1, 3),
     }
     dataset = make_dataset(
         ROBOT, whole.times, arrays, bodies=list(coms), contacts=list(walking.soles), joints=walking.joints
@@ -167,7 +170,7 @@ def _kinematics(walking: AnySteps, coms: Mapping[str, ArrayLike], base: str) -> 
         motion = walking.motion(contact)
         probe = sole.probe(motion)
         feet += [probe.p, probe.v, ca.mmin(sole.clearance(motion)), motion.p[0]]
-    places = [model.motions[name].at(ca.SX(ca.DM(com))).p for name, com in coms.items()]
+    middles = [model.motions[name].at(ca.SX(ca.DM(com))) for name, com in coms.items()]
     turns = [ca.vec(model.motions[name].R.T) for name in coms]
     return ca.Function(
         "kinematics",
@@ -179,8 +182,10 @@ def _kinematics(walking: AnySteps, coms: Mapping[str, ArrayLike], base: str) -> 
             model.motions[base].w,
             ca.vertcat(*feet),
             model.energy(),
-            ca.vertcat(*places),
+            ca.vertcat(*(middle.p for middle in middles)),
             ca.vertcat(*turns),
+            ca.vertcat(*(middle.v for middle in middles)),
+            ca.vertcat(*(middle.w for middle in middles)),
         ],
     )
 

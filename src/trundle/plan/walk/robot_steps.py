@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from trundle.plan.walk.record import record_steps
 from trundle.plan.walk.walking import optimal_steps
 from trundle.plan.walk.waypoints import FootPoses, Stand, stand, waypoints
 from trundle.problems.robot_gait import RobotGait
-from trundle.problems.robot_steps import RobotSteps
+from trundle.problems.robot_steps import LIMITS, RobotSteps
 from trundle.records import Trajectory
 from trundle.simulate.record.scene import tree_scene
 from trundle.simulate.record.tree import recorded_bodies
@@ -80,6 +80,40 @@ def plan_steps(
     return RobotWalk(steps, standing, plan)
 
 
+def binding_limit(walk: RobotWalk, max_iterations: int = 400) -> str:
+    """Return which limit of a joint stands in a walk's way: joint, demand and limit in one line; empty: none.
+
+    It is the limit that a walk breaks most that is planned without limits of torques and rates, and, if there is none
+    such, without ranges of joints.
+    """
+    steps = walk.steps
+    for without in (LIMITS, (*LIMITS, "position")):
+        free = RobotSteps(steps.robot, steps.gait, steps.length, without)
+        guess = waypoints(free, FootPoses(steps.robot), walk.standing)
+        plan = optimal_steps(free, guess, max_iterations=max_iterations)
+        if plan.status is Status.SUCCESS:
+            return _broken(steps, plan)
+    return ""
+
+
+def _broken(steps: RobotSteps, plan: WalkPlan) -> str:
+    """Return the limit that a plan breaks most, in one line."""
+    worst, said = 1.0, ""
+    for i, (name, limit) in enumerate(zip(plan.joints, steps.limits, strict=True)):
+        q = plan.q[:, 6 + i]
+        asked = [
+            ("torque", float(np.abs(plan.torque[:, i]).max()), limit.effort or np.inf, "N m"),
+            ("rate", float(np.abs(plan.nu[:, 6 + i]).max()), limit.rate or np.inf, "rad/s"),
+        ]
+        uses = [(demand / most, what, demand, most, unit) for what, demand, most, unit in asked]
+        uses.append((1.0 + float(q.max()) - limit.upper, "position", float(q.max()), limit.upper, "rad"))
+        uses.append((1.0 + limit.lower - float(q.min()), "position", float(q.min()), limit.lower, "rad"))
+        for use, what, demand, most, unit in uses:
+            if use > worst:
+                worst, said = use, f"joint {name}: {what} {demand:.4g} {unit} is asked, the limit is {most:.4g} {unit}"
+    return said
+
+
 def record_robot(walk: RobotWalk, count: int) -> Trajectory:
     """Return the trajectory of `count` periods of the planned steps, at their nodes; contacts are the feet."""
     steps, plan, robot = walk.steps, walk.plan, walk.steps.robot
@@ -87,12 +121,13 @@ def record_robot(walk: RobotWalk, count: int) -> Trajectory:
     coms = {name: com for name, com in recorded_bodies(system).items() if name in steps.model.motions}
     way = plan.q[0, 0] + np.array([0.0, count * plan.length])
     path = np.column_stack([way, np.zeros((2, 2))])
-    message = "" if plan.status is Status.SUCCESS else str(plan.statistics.get("worst", ""))
+    message = "" if plan.status is Status.SUCCESS else binding_limit(walk) or str(plan.statistics.get("worst", ""))
     metadata = {
         "message": message,
         "physics": {"gravity": plan.gravity.tolist(), "friction": steps.gait.friction, "mass": robot.mass},
         "wall_time": {key: float(plan.statistics[key]) for key in ("build", "solve")},
         "parents": system.model().parents,
+        "contacts": {foot: robot.tree.bodies[robot.place(foot)[0]].name.replace(".", "_") for foot in robot.feet},
         "steps": {
             **plan.settings,
             "statistics": dict(plan.statistics),
@@ -103,7 +138,22 @@ def record_robot(walk: RobotWalk, count: int) -> Trajectory:
             "length": plan.length,
             "leg": walk.standing.length,
             "locked": list(robot.locked),
+            "efforts": [float(limit) if np.isfinite(limit) else None for limit in steps.efforts],
         },
     }
     base = robot.tree.bodies[0].name.replace(".", "_")
     return record_steps(steps, plan, count, coms, base, tree_scene(system, coms, path), metadata)
+
+
+def on_contacts(walk: RobotWalk) -> WalkPlan:
+    """Return the plan with a column for every contact of the simulated robot: a flat foot touches with four corners."""
+    robot, plan = walk.steps.robot, walk.plan
+    feet, owner, images = list(robot.feet), [], {}
+    for foot in feet:
+        corners = [name for name, _ in robot.feet[foot].contacts(foot)]
+        others = [name for name, _ in robot.feet[robot.partners[foot]].contacts(robot.partners[foot])]
+        images |= dict(zip(corners, others[::-1], strict=True))
+        owner += [feet.index(foot)] * len(corners)
+    spread = {name: getattr(plan, name)[:, owner] for name in ("force", "moment", "point", "standing")}
+    settings = {**plan.settings, "contacts": list(images), "image": images}
+    return replace(plan, **spread, settings=settings)

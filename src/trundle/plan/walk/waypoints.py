@@ -25,7 +25,7 @@ _BENT = 0.93
 """Height of the hips over the length of the legs."""
 _BEND = 0.3
 _MISSED = 0.02
-_SINGLE, _DOUBLE = 0.4, 0.2
+_SINGLE, _DOUBLE = 0.8, 0.1
 """Where between its bounds the guess has a duration."""
 
 

@@ -1,8 +1,8 @@
 """Walking: robots with rolling feet in space, optimal walks of the avatar, a ball's transfers (papers 1 and 4).
 
-`robot` simulates a URDF with feet, `build` plans and replays walks, `ball_transfer` a rolling ball; `measured` reads
-measured gait, fits an equivalent foot and estimates forces and torques. `metrics*`, `figures*` and `stage` evaluate and
-show the runs.
+`robot` simulates a URDF with feet, `build` plans and replays walks, of a URDF in `legged`, `ball_transfer` a rolling
+ball; `measured` reads measured gait, fits an equivalent foot and estimates forces and torques. `metrics*`, `figures*`
+and `stage` evaluate and show the runs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ class WalkingSystem(System):
         ),
         "transfer": TaskSpec(__name__, "schema_ball:WalkingTransfer", "ball_transfer:build"),
     }
-    commands: Mapping[str, str] = {"fit-foot": "trundle.systems.walking.cli:fit_foot"}
+    commands: Mapping[str, str] = {
+        "fit-foot": "trundle.systems.walking.cli:fit_foot",
+        "walk": "trundle.systems.walking.legged.cli:walk",
+    }
 
 
 SYSTEM = WalkingSystem()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import radians
 from typing import TYPE_CHECKING
 
@@ -90,20 +90,13 @@ class PlannedWalk:
     def replay(self, share: PartProgress | None) -> Trajectory:
         """Return the plan's replay."""
         from trundle.control.regulators.walk_replay import replay_walk, walking_robot
+        from trundle.systems.walking.record import replayed
 
         table = self.scenario.read(WalkingWalk).replay
         plan = self.found["plan"]
         avatar = self.avatar if self.gait.stretch is None else self.avatar.stretched(plan.stretch)
         robot = walking_robot(avatar, plan.gravity, self.gait.friction)
-        found = replay_walk(robot, plan, table.steps, period=table.period)
-        n = len(found.largest) // 2
-        told = {
-            "steps": found.steps,
-            "asked": table.steps,
-            "largest_position": found.largest[:n].tolist(),
-            "largest_rate": found.largest[n:].tolist(),
-        }
-        return replace(found.run, metadata=dict(found.run.metadata) | {"replay": told})
+        return replayed(replay_walk(robot, plan, table.steps, period=table.period), table.steps)
 
     def plan(self, share: PartProgress | None) -> Trajectory:
         """Return the record of the optimal walk."""

@@ -14,6 +14,7 @@ from trundle.report import Figure, RunSet, figures_of_runs, sized, style
 from trundle.report import figures as figures_of_kit
 from trundle.report.runs import DrawRun, DrawRuns, Runs
 from trundle.systems.walking import figures_ball
+from trundle.systems.walking.legged import figures as figures_legged
 from trundle.systems.walking.measured import figures_estimate
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ def _comparisons(runs: Runs) -> dict[str, DrawRuns]:
 
 
 def _of_run(run: Trajectory) -> dict[str, DrawRun]:
+    if "steps" in run.metadata:
+        return dict(figures_legged.FIGURES)
     if "walk" not in run.metadata:
         return figures_of_kit(run) | figures_ball.figures(run)
     return {

@@ -11,6 +11,7 @@ from trundle.records import Trajectory
 from trundle.report import Metric, MetricGroup, Quantity, RunSet, measure
 from trundle.report.metrics import QUANTITIES
 from trundle.report.metrics import general as general_of_kit
+from trundle.systems.walking.legged.metrics import STEPS
 from trundle.systems.walking.measured.metrics_estimate import ESTIMATE, estimated
 from trundle.systems.walking.metrics_ball import BALL
 from trundle.systems.walking.recomputed import Walk
@@ -112,6 +113,7 @@ GROUPS = (
         applies=lambda run, parts: "walk" in run.metadata and "rolling" in parts,
     ),
     BALL,
+    STEPS,
 )
 
 
@@ -121,4 +123,6 @@ def metrics(runs: RunSet) -> Mapping[str, Metric]:
 
 
 def _of_run(run: Trajectory) -> dict[str, float]:
+    if "steps" in run.metadata:  # `STEPS` has them
+        return {}
     return general(run) if "walk" in run.metadata else general_of_kit(run)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trundle.checks import FloatArray, choice
 from trundle.records import ROBOT, Trajectory, make_dataset
+
+if TYPE_CHECKING:
+    from trundle.control.regulators.walk_replay import WalkReplay
 
 _KEPT = (
     "joint_position", "joint_velocity", "contact_position", "contact_force", "gap", "slip", "body_position",
@@ -59,3 +63,15 @@ def as_walking(
     contacts, joints = (tuple(str(n) for n in run[axis]) if axis in run else () for axis in ("contact", "joint"))
     dataset = make_dataset(ROBOT, run.time, arrays, bodies=bodies, contacts=contacts, joints=joints)
     return replace(run, dataset=dataset, metadata=dict(run.metadata))
+
+
+def replayed(found: WalkReplay, asked: int) -> Trajectory:
+    """Return the run of a replay, with the steps that were walked of those asked for, and the largest deviations."""
+    n = len(found.largest) // 2
+    told = {
+        "steps": found.steps,
+        "asked": asked,
+        "largest_position": found.largest[:n].tolist(),
+        "largest_rate": found.largest[n:].tolist(),
+    }
+    return replace(found.run, metadata=dict(found.run.metadata) | {"replay": told})

@@ -170,7 +170,7 @@ class WalkingWalk(ScenarioTable):
 
     def _check(self) -> None:
         for key in _OF_ROBOT if self.robot is None else _OF_AVATAR:
-            if key in self.model_fields_set:
+            if getattr(self, key) != type(self).model_fields[key].get_default():
                 raise fault(key, "must be left out with [robot]" if self.robot else "must be left out without [robot]")
         if self.robot is not None and self.plan.warm_from is not None:
             raise fault("plan.warm_from", "must be left out with [robot]")

@@ -12,6 +12,7 @@ from trundle.problems.robot_gait import RobotGait
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.robots import description_of
 from trundle.scenarios.scenario import Scenario
+from trundle.status import Status
 from trundle.systems.walking.legged.schema import LeggedTable
 from trundle.systems.walking.robot import foot_of
 from trundle.systems.walking.schema import WalkingWalk
@@ -53,8 +54,21 @@ class PlannedSteps:
     found: dict[str, RobotWalk] = field(default_factory=dict)
 
     def parts(self) -> Iterator[Part]:
-        """Yield the plan."""
+        """Yield the plan, then its replay in the simulator, if [replay] asks for one and the plan succeeded."""
         yield Part("", self.plan, "solve")
+        walk = self.found.get("plan")
+        if self.scenario.read(WalkingWalk).replay.steps and walk is not None and walk.plan.status is Status.SUCCESS:
+            yield Part("replay", self.replay)
+
+    def replay(self, share: PartProgress | None) -> Trajectory:
+        """Return the plan's replay."""
+        from trundle.control.regulators.walk_replay import replay_walk
+        from trundle.plan.walk.robot_steps import on_contacts
+        from trundle.systems.walking.record import replayed
+
+        table, walk = self.scenario.read(WalkingWalk).replay, self.found["plan"]
+        robot = self.robot.on_ground(walk.steps.gravity, walk.steps.gait.friction)
+        return replayed(replay_walk(robot, on_contacts(walk), table.steps, period=table.period), table.steps)
 
     def plan(self, share: PartProgress | None) -> Trajectory:
         """Return the record of the optimal steps."""

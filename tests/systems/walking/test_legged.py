@@ -1,0 +1,54 @@
+"""Task `walk` of a robot from a URDF: its files, its command, its errors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import trundle as tr
+from tests.cli.test_cli import trundle
+from trundle.errors import InputError
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+
+@pytest.mark.slow
+def test_a_robot_of_ones_own_walks_on_rolling_feet(tmp_path: Path) -> None:
+    result = tr.run(EXAMPLES / "strider_walks.toml", tmp_path / "run", plots=False)
+    metrics = result.summary["metrics"]
+    assert result.status is tr.Status.SUCCESS
+    assert metrics["replay_steps"]["value"] == 6
+    assert metrics["torque_use"]["value"] < 1.0
+    assert metrics["friction_use"]["value"] <= 1.0 + 1e-6
+
+
+def test_the_command_suggests_feet_and_plans(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    urdf = EXAMPLES / "data" / "strider.urdf"
+    arguments = ("--feet", "left_foot,right_foot", "--out", tmp_path / "run", "--steps", "0", "--no-plots")
+    code, out, _ = trundle(capsys, "walk", urdf, *arguments)
+    assert code == 0
+    assert "foot left_foot: flat, 0.162 m by 0.072 m" in out
+    assert "strider_walks: success" in out
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert summary["metrics"]["iterations"]["value"] < 150
+    assert trundle(capsys, "walk", urdf, "--feet", "left_foot", "--out", tmp_path / "no")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        (('kind = "walking"', 'kind = "walking"\n[walk]\nspeed = 1.0\n[gait]'), "walk"),
+        (('urdf = "data/strider.urdf"', 'urdf = "data/strider.urdf"\nfoo = 1'), "robot.foo"),
+        (('frame = "right_foot"', 'frame = "body"'), "feet.right.frame"),
+        (("[feet.right]", '[gait]\nswings = [["left", "right"]]\n[feet.right]'), "gait.swings"),
+    ],
+)
+def test_bad_files_are_refused_by_key(tmp_path: Path, change: tuple[str, str], key: str) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "strider.urdf").write_text((EXAMPLES / "data" / "strider.urdf").read_text())
+    text = (EXAMPLES / "strider_walks.toml").read_text().replace('task = "walk"\n', "").replace(*change)
+    (tmp_path / "bad.toml").write_text(text.replace("schema = 1\n", 'schema = 1\ntask = "walk"\n'))
+    with pytest.raises(InputError, match=key):
+        tr.run(tmp_path / "bad.toml", tmp_path / "run", plots=False)

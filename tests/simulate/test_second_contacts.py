@@ -278,3 +278,18 @@ def test_a_place_that_comes_apart_by_round_off_alone_lands_where_that_is_sure() 
     found = watch.touched(times, np.stack([falling(t) for t in times]), falling)
     assert found is not None
     assert found[0] == pytest.approx(np.sqrt(2e-10 / pull), rel=1e-4)  # 0.1 nm deep: no round-off
+
+
+@pytest.mark.parametrize("ground", [0.5, 0.0])
+def test_a_ball_that_hits_another_without_friction_gives_it_half_its_speed(ground: float) -> None:
+    robot = tr.Robot(gravity=(0, 0, -9.81), on_slip="slide", on_separation="fly")
+    for name in "ab":
+        robot.free(1.0, shape=tr.Sphere(0.1), name=name)
+    robot.contact("a", "b", friction=0.0)
+    robot.terrain(tr.Plane(), friction=ground)
+    tree = robot.finish()
+    start = tree.place(a=(0, 0, 0.1), b=(0.25, 0, 0.1), rates={"a": (0, 5.0, 0, 0.5, 0, 0)})
+    run = tr.simulate(tree, start, 0.102)
+    np.testing.assert_allclose(run["body_velocity"][-1][:, 0], 0.25, atol=0.011)  # 0.002 s of friction
+    np.testing.assert_allclose(run["body_angular_velocity"][-1][:, 1], [5.0, 0.0], atol=0.26)
+    assert run["gap"].min() > -1e-6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,8 @@ from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import may_touch
+from trundle.simulate.events.contact_detection import ContactDetector
+from trundle.simulate.events.states import followed
 from trundle.simulate.events.time_stepping import TimeStepping
 from trundle.simulate.events.transitions import HybridState
 from trundle.simulate.record import Segment
@@ -62,7 +65,7 @@ class Stepping:
             following = steps.step(until - now.t if until - now.t > 1e-12 else np.inf)
             if following is None:
                 return Status.NOT_FINITE
-            now = following
+            steps, now = self._joined(steps, now, following)
             if samples.size and now.t >= samples[0] - 1e-12:
                 self._record(now, float(samples[0]), steps.forces())
             if self._came_apart(now):
@@ -72,6 +75,23 @@ class Stepping:
             after = steps.settled(self._least)
         self._until = now.t
         return after
+
+    def _joined(self, steps: TimeStepping, before: HybridState, now: HybridState) -> tuple[TimeStepping, HybridState]:
+        """Return steps that know what touched within the last one, from that instant on; else go on from `now`."""
+        board, watch = self.runner.board, ContactDetector(self.runner.system, now.mode)
+
+        def state_at(t: float) -> FloatArray:
+            return before.x + (t - before.t) / (now.t - before.t) * (now.x - before.x)
+
+        found = watch.touched(np.array([before.t, now.t]), np.array([before.x, now.x]), state_at)
+        if found is None or found[1].contact in steps.contacts:
+            return steps, now
+        instant, event = found
+        atlas, x = followed(
+            board.system, now.mode.atlas, state_at(instant), event.contact, event.coordinates, event.charts
+        )
+        there = replace(now, t=instant, x=x, mode=replace(now.mode, atlas=atlas))
+        return TimeStepping(board, there, sorted({*steps.contacts, event.contact})), there
 
     def _record(self, now: HybridState, t: float, forces: FloatArray) -> None:
         phase = self.runner.phase(now.mode)

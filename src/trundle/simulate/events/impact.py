@@ -14,6 +14,8 @@ from trundle.simulate.force_distribution import distributed_impulses
 
 REST_SPEED = 1e-3
 """Separation speed (m/s) below which an impact leaves both contacts closed: rocking impacts are Zeno."""
+_SLOW_BLOW = 10.0 * REST_SPEED
+"""Speed (m/s) of a blow so slow that it stops slips, too, where contacts are left that slowly."""
 _NO_BLOW = 1e-12
 """Speed (m/s) that is round-off: such a touch closes the contact and changes nothing."""
 _AGREES = 1e-9
@@ -98,7 +100,8 @@ def plastic_impact(M: FloatArray, contacts: dict[int, Candidate], new: int) -> I
         return _by_coulomb(M, contacts)  # no blow, but a slip, which goes on
     alone = _by_coulomb(M, {new: contacts[new]})
     others = [i for i in contacts if i != new]
-    leaving = [float(contacts[i].n @ (contacts[i].velocity + contacts[i].J @ alone.jump)) for i in others]
+    after = [contacts[i].velocity + contacts[i].J @ alone.jump for i in others]
+    leaving = [float(contacts[i].n @ velocity) for i, velocity in zip(others, after, strict=True)]
     if not others or (alone.decided and all(speed > REST_SPEED for speed in leaving)):
         return alone
     together = _together(M, contacts)
@@ -109,7 +112,9 @@ def plastic_impact(M: FloatArray, contacts: dict[int, Candidate], new: int) -> I
         if found.decided and all(speed > REST_SPEED for speed in parted):
             return found
     # Slower than the threshold, rocking from one contact to the other has no end in time: it rests on both.
-    if alone.decided and all(speed > -REST_SPEED for speed in leaving):
+    slow = -float(contacts[new].n @ contacts[new].velocity) < _SLOW_BLOW
+    speeds = leaving if slow else [-float(np.linalg.norm(velocity)) for velocity in after]
+    if alone.decided and all(speed > -REST_SPEED for speed in speeds):
         return replace(together, decided=True, rests=True)
     return together if together.decided else _by_coulomb(M, contacts)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import SLIDING
+from trundle.models.tree.approach import with_charts
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem
 from trundle.models.tree.touching import free_directions, touch_function
 from trundle.simulate.events.bouncing import bouncing_impact
@@ -95,3 +96,19 @@ def round_on_both_sides(contact_pair: ContactPair) -> bool:
         corners = np.array(list(product((-1.0, 1.0), repeat=d))) / np.sqrt(d)
         lowest = min(lowest, *(float(roundness(n)) for n in (*np.eye(d), *-np.eye(d), *corners)))
     return lowest < -_TWO_SIDED
+
+
+def followed(
+    system: ContactSystem,
+    atlas: Atlas,
+    x: FloatArray,
+    contact: int,
+    coordinates: FloatArray | None,
+    charts: tuple[int, int] | None,
+) -> tuple[Atlas, FloatArray]:
+    """Return the charts and the state from which on a contact is followed where it touched; None: it is already."""
+    x = np.array(x)
+    if coordinates is not None and charts is not None:
+        atlas = with_charts(atlas, contact, charts)
+        x[system.model(atlas).layout[f"{system.contact_pairs[contact].contact}.coordinates"]] = coordinates
+    return atlas, x

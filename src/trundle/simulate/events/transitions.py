@@ -16,7 +16,7 @@ from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.chart_transition import has_neighbour, neighbouring_chart, neighbouring_feature
 from trundle.simulate.events.patches import landing_with
 from trundle.simulate.events.rest import resting
-from trundle.simulate.events.states import cone_margin, impact_at, slip_and_spin, slip_directions
+from trundle.simulate.events.states import cone_margin, followed, impact_at, slip_and_spin, slip_directions
 from trundle.simulate.events.turning import held_laws, roll, spin, stop_turning, without
 from trundle.simulate.mode import Mode
 from trundle.status import Status
@@ -316,10 +316,7 @@ def _onto_face(board: EventHandler, now: HybridState, event: Event, phase: Compi
 
 def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = False) -> Following:
     system, contact, rule = board.system, event.contact, board.system.rules.on_slip
-    atlas, x = now.mode.atlas, np.array(now.x)
-    if event.coordinates is not None and event.charts is not None:
-        atlas = tuple(event.charts if i == contact else old for i, old in enumerate(atlas))
-        x[system.model(atlas).layout[f"{board.name(contact)}.coordinates"]] = event.coordinates
+    atlas, x = followed(system, now.mode.atlas, now.x, contact, event.coordinates, event.charts)
     if (law := system.touching_law(contact)).distant:  # its force begins at zero
         return HybridState(now.t, x, Mode(board.with_law(now, contact, law.name).laws, atlas), now.onsets)
     closed = [i for i, law in enumerate(now.mode.laws) if LAWS[law].touching and not LAWS[law].distant]

@@ -110,7 +110,9 @@ def test_what_is_no_cluster_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.slow
-def test_workers_that_do_not_see_the_files_end_a_sweep_that_a_lost_scheduler_ends_too(tmp_path: Path) -> None:
+def test_workers_that_do_not_see_the_files_end_a_sweep_that_a_lost_scheduler_ends_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file, out = written(tmp_path, JUGGLING), tmp_path / "out"
     with dask_cluster(tmp_path, workers=1) as (address, (scheduler, _)):
 
@@ -121,6 +123,10 @@ def test_workers_that_do_not_see_the_files_end_a_sweep_that_a_lost_scheduler_end
         task = sweeps.SweepTask(str(file), digest="of other files")
         with Cluster(address) as cluster, pytest.raises(tr.InputError, match="the same files at the same paths"):
             list(cluster.run(task.run_elsewhere, points_of(axes_of(["object.mass=1"]), None, 0), ordered=False))
+        with Cluster(address) as cluster, monkeypatch.context() as patch:
+            patch.setattr("trundle.cluster.__version__", "0.0.0")
+            with pytest.raises(tr.InputError, match=r"workers have trundle 0\.0\.0, not 0"):
+                list(cluster.run(str, [1, 2], ordered=True))
         with pytest.raises(tr.TrundleError, match="is gone"):
             sweeps.sweep(file, ["object.mass=0.1:0.5:30"], out, scheduler=address, progress=kill)
     again = sweeps.sweep(file, ["object.mass=0.1:0.5:30"], out, jobs=1)

@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, nullcontext
-from typing import TypeVar
+from typing import Protocol, TypeVar, cast
 
 from trundle import __version__
 from trundle.errors import InputError, TrundleError, optional
@@ -16,6 +16,14 @@ ResultT = TypeVar("ResultT")
 
 ANSWERS, WORKERS = "10s", "60s"
 """How long the scheduler may take to answer, and a first worker to be there."""
+
+
+class _Future(Protocol):
+    """What Dask promises."""
+
+    def result(self) -> object:
+        """Return what was computed, or raise what came instead."""
+        ...
 
 
 class Cluster:
@@ -79,10 +87,10 @@ class Cluster:
         numbers = {future.key: number for number, future in enumerate(futures)}
         ahead = iter(futures) if ordered else self._dask.as_completed(futures, loop=self._client.loop)
         for future in ahead:
-            yield numbers[future.key], self._result(future)
+            yield numbers[future.key], cast("ResultT | None", self._result(future))
             future.release()
 
-    def _result(self, future: object) -> object:
+    def _result(self, future: _Future) -> object:
         try:
             return future.result()
         except self._dask.KilledWorker:

@@ -18,7 +18,6 @@ PAIR = tr.RollingPair(tr.RigidBody(tr.Sphere(0.2), 0.1), tr.Hand(tr.Plane()))
         ("initial", None, "initial = None: must be a Start, what model.place(...) returns"),
         ("initial", [0.0], "initial = [0.0]: must be a Start"),
         ("policy", 3, "policy = 3: must be a Policy"),
-        ("policy", lambda t, x: [0.0], "FunctionPolicy makes one of a function"),
         ("progress", 3, "progress = 3: must be a function of the simulated time"),
         ("duration", 0.0, "duration = 0.0: must be a time > 0, from 1e-9 to 1e9 (s)"),
         ("duration", 2e9, "duration = 2000000000.0: must be a time > 0, from 1e-9 to 1e9 (s)"),

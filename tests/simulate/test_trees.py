@@ -209,6 +209,8 @@ def test_a_function_is_a_policy() -> None:
     for answer in (lambda t, x: -gains @ x, lambda t, x: [-(30.0 * x[0] + 5.0 * x[1])]):
         runs = [tr.simulate(pole, start, 1.0, policy=one) for one in (law, tr.FunctionPolicy(0.01, answer))]
         np.testing.assert_allclose(runs[1]["joint_position"], runs[0]["joint_position"], atol=1e-12)
+    with pytest.raises(tr.InputError, match="FunctionPolicy makes one of a function"):
+        tr.simulate(pole, start, 1.0, policy=lambda t, x: [0.0])
     with pytest.raises(tr.InputError, match="policy = "):
         tr.simulate(pole, start, 1.0, policy=tr.FunctionPolicy(0.01, lambda t, x: [1.0, 2.0]))
     with pytest.raises(tr.InputError, match="period"):

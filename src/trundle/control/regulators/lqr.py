@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from trundle.checks import FloatArray, array, non_negative, positive
 from trundle.control.regulators.regulation import reached
 from trundle.errors import InputError
-from trundle.models import RollingPair, RollingTree, Start, linearize
+from trundle.models import LinearModel, RollingPair, RollingTree, Start, linearize
 from trundle.numerics.riccati import sampled_regulator
 from trundle.simulate import LinearFeedback
 
@@ -32,7 +32,7 @@ def lqr(
     low: ArrayLike = -np.inf,
     high: ArrayLike = np.inf,
 ) -> LinearFeedback:
-    """Return u = u0 - K dx, held for a period, that minimises int z'Q z + (u - u0)'R (u - u0) dt about an equilibrium.
+    """Return the u = u0 - K dx, held for a period, of least int z'Q z + (u - u0)'R (u - u0) dt about an equilibrium.
 
     z are the independent coordinates of `linearize`. What no input can move (of a wheel that rolls, place minus radius
     times angle) is left where it costs least.
@@ -75,22 +75,26 @@ def lqr(
     if turning or np.max(np.abs(linear.drift), initial=0.0) > 1e-6:
         raise InputError("start", start.x.tolist(), "an equilibrium, with the inputs that hold it: see equilibrium()")
     weights, efforts = _weights("Q", Q, linear.states), _weights("R", R, linear.inputs)
+    held = np.zeros(len(efforts)) if inputs is None else array("inputs", inputs, (len(efforts),))
+    return LinearFeedback(T, held[None], _gains(linear, weights, efforts, T), start.x, low, high)
+
+
+def _gains(linear: LinearModel, weights: FloatArray, efforts: FloatArray, period: float) -> FloatArray:
+    """Return K (n_u, n_x) of the whole state, zero for inputs without a weight."""
     used = np.flatnonzero(efforts)
     if not len(used):
-        raise InputError("R", dict(R), "positive weights of the inputs to use: " + ", ".join(linear.inputs))
+        raise InputError("R", {}, "positive weights of the inputs to use: " + ", ".join(linear.inputs))
     A, B = linear.A, linear.B[:, used]
     V = reached(A, B, "R")
     try:
-        K, _ = sampled_regulator(V.T @ A @ V, V.T @ B, V.T @ (weights[:, None] * V), np.diag(efforts[used]), T)
+        K, _ = sampled_regulator(V.T @ A @ V, V.T @ B, V.T @ (weights[:, None] * V), np.diag(efforts[used]), period)
     except InputError:
-        more = ", ".join(name for name, weight in zip(linear.states, weights, strict=True) if not weight)
-        raise InputError(
-            "Q", dict(Q), f"weights that see all that does not die out by itself: some of {more}"
-        ) from None
-    gains = np.zeros((len(efforts), len(start.x)))
+        given = {name: float(weight) for name, weight in zip(linear.states, weights, strict=True) if weight}
+        more = ", ".join(name for name in linear.states if name not in given)
+        raise InputError("Q", given, f"weights that see all that does not die out by itself: some of {more}") from None
+    gains = np.zeros((len(efforts), len(linear.directions)))
     gains[used] = K @ V.T @ (np.eye(len(A)) - _left(A, V, weights)) @ np.linalg.pinv(linear.directions)
-    held = np.zeros(len(efforts)) if inputs is None else array("inputs", inputs, (len(efforts),))
-    return LinearFeedback(T, held[None], gains, start.x, low, high)
+    return gains
 
 
 def _left(A: FloatArray, V: FloatArray, weights: FloatArray) -> FloatArray:

@@ -87,14 +87,15 @@ def stream_trials(run: Callable[[TrialT], ResultT], trials: Sequence[TrialT]) ->
     if jobs < 2:
         yield from map(work, trials)
     else:
-        yield from _told(in_processes(partial(once, pickle.dumps(work)), trials, jobs, ordered=True))
+        kept = cast("Callable[[TrialT], Done[ResultT]]", partial(once, pickle.dumps(work)))
+        yield from _told(in_processes(kept, trials, jobs, ordered=True))
 
 
-def _told(results: Iterator[tuple[int, object | None]]) -> Iterator[Done[ResultT]]:
+def _told(results: Iterator[tuple[int, Done[ResultT] | None]]) -> Iterator[Done[ResultT]]:
     """Yield the outcomes of trials that other processes ran; one whose process died has an error."""
     for number, done in results:
         died = SimulationError(f"the process of trial {number + 1} died", Status.FAILED)
-        yield Done(error=died) if done is None else cast("Done[ResultT]", done)
+        yield Done(error=died) if done is None else done
 
 
 def _processes() -> int:

@@ -40,7 +40,7 @@ class Tick:
         self._tick, self._reset = (library[f"{self.done.name}_{key}"] for key in ("tick", "reset"))
         work = build(scenario)
         policy = work.regulator()
-        self.ticks: RecordedTicks = record(work.tree, work.start, policy, policy.control_tick())
+        self.ticks: RecordedTicks = record(work.tree, work.start, policy)[1]
         self.x = self.ticks.arguments["x"]
         self.statuses = policy.statuses
 
@@ -89,17 +89,22 @@ def test_the_tick_of_a_rover_is_checked_timed_and_allocates_nothing(tmp_path: Pa
 
 
 @compiled
-def test_whole_body_control_takes_a_robots_terms_and_gives_its_torques(tmp_path: Path) -> None:
-    done = export("humanoid-stand", tmp_path)
+@pytest.mark.slow
+def test_whole_body_control_and_previews_of_a_walk(tmp_path: Path) -> None:
+    done = export("humanoid-walk", tmp_path)
     assert not done.model
-    assert done.controller == "quadratic programs of 47 x 81 every 0.002 s"
+    sizes = "quadratic programs of 47 x 81 every 0.002 s; preview, quadratic programs of 240 x 660 every 0.04 s"
+    assert done.controller == sizes
     header = (tmp_path / f"{done.name}.h").read_text()
     assert f"{done.name.upper()}_J_COUNT = 420 }}; /* J, 12 x 35: contact rows */" in header
     joints = [comment for _, _, comment in enumerated(header, f"{done.name.upper()}_U")]
     assert len(joints) == 29
     assert joints[3] == "left_knee_joint, N m"
-    ran = checked_strictly(tmp_path, ("main.c", f"{done.name}_tick.c", f"{done.name}_functions.c"))
+    own = [f"{done.name}{end}.c" for end in ("_tick", "_preview_tick", "_functions")]
+    ran = checked_strictly(tmp_path, ("main.c", *own))
     assert float(re.findall(r"largest difference: controller (\S+)", ran)[0]) <= 1e-6
+    assert float(re.findall(r"largest difference: preview (\S+)", ran)[0]) <= 1e-4
+    assert "25 ticks at 25 Hz: median" in ran
 
 
 @compiled

@@ -57,11 +57,12 @@ def whole_body_tick(controller: WholeBodyController, standing: tuple[str, ...], 
     solving = make_tick(layout, DAMPING, shapes, begin, torques)
     arguments = {name: Argument(symbol.shape, meaning=_meaning(name, program)) for name, symbol in symbols.items()}
     outputs = tuple(NamedEntry(joint, "N m") for joint in controller.humanoid.robot.joints)
+    return ControlTick(arguments, *solving, period, outputs)
 
-    def values(time: float, state: FloatArray) -> tuple[FloatArray, ...]:
-        return tuple(array.flatten(order="F") for array in arrays.values())
 
-    return ControlTick(arguments, *solving, period, values, outputs)
+def whole_body_values(controller: WholeBodyController, standing: tuple[str, ...]) -> tuple[FloatArray, ...]:
+    """Return the arguments of the last tick with these ends; matrices by columns."""
+    return tuple(array.flatten(order="F") for array in _written(controller.program(standing)).values())
 
 
 def _linear(symbols: list[ca.SX], parts: list[ca.SX]) -> Callable[..., ca.MX]:

@@ -36,7 +36,7 @@ from trundle.simulate.mujoco.humanoid import HumanoidPlant, SensorNoise
 from trundle.simulate.mujoco.pushes import ForcePulse
 from trundle.systems.multicontact.layout import terrain_of
 from trundle.systems.multicontact.obstacles import read_avoidance_pairs, read_obstacles, read_rows
-from trundle.systems.multicontact.trials import Outcome, Trial, recorded_tick, run_trial, trajectory
+from trundle.systems.multicontact.trials import Outcome, Trial, recorded_ticks, run_trial, trajectory
 from trundle.threads import cached_property
 
 if TYPE_CHECKING:
@@ -146,9 +146,9 @@ class MulticontactExperiment(ABC):
             outcomes += run_trials(self.outcome, wave, told)
         return trajectory(self, outcomes)
 
-    def recorded_tick(self) -> tuple[ControlTick, RecordedTicks]:
-        """Return the tick of whole-body control while the ends of the start stand, with ticks of a run; for export."""
-        return recorded_tick(self)
+    def recorded_ticks(self) -> dict[str, tuple[ControlTick, RecordedTicks]]:
+        """Return ticks of whole-body control and of the preview, with those of a run; for export."""
+        return recorded_ticks(self)
 
     def waves(self, outcomes: Sequence[Outcome]) -> Iterator[Sequence[Trial]]:
         """Yield batches of trials; `outcomes` holds those of all before: after a fall none along that axis follows."""

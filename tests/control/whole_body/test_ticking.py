@@ -19,12 +19,13 @@ def test_the_torques_are_those_of_the_controller() -> None:
     g1, rng = WholeBodyController(load_humanoid("g1")), np.random.default_rng(3)
     robot, q = g1.humanoid.robot, g1.humanoid.standing()
     q[7:] += 0.05 * rng.normal(size=robot.nv - 6)
-    tick = whole_body_tick(g1, FEET, 0.002)
+    program = g1.program(FEET)
+    tick = whole_body_tick(g1, program, 0.002)
     for push in (0.0, 4.0):  # with the second, cones and limits are reached
         aim = aim_at_rest(g1, q, com_acceleration=np.array([push, -push, 0.0]))
         command = g1(q, 0.3 * rng.normal(size=robot.nv), aim)
         assert command.status is Status.SUCCESS
-        found = answer(tick, whole_body_values(g1, FEET))
+        found = answer(tick, whole_body_values(program))
         assert found == pytest.approx(command.u, abs=1e-5)
     assert [entry.name for entry in tick.outputs] == list(robot.joints)
     assert tick.arguments["J"].shape == (12, robot.nv)

@@ -93,15 +93,19 @@ def test_the_tick_of_a_rover_is_checked_timed_and_allocates_nothing(tmp_path: Pa
 def test_whole_body_control_and_previews_of_a_walk(tmp_path: Path) -> None:
     done = export("humanoid-walk", tmp_path)
     assert not done.model
-    sizes = "quadratic programs of 47 x 81 every 0.002 s; preview, quadratic programs of 240 x 660 every 0.04 s"
-    assert done.controller == sizes
+    assert done.controller.startswith("quadratic programs of 47 x 81 every 0.002 s; left_foot_while_right_foot_moves, ")
+    assert done.controller.endswith("; preview, quadratic programs of 240 x 660 every 0.04 s")
     header = (tmp_path / f"{done.name}.h").read_text()
     assert f"{done.name.upper()}_J_COUNT = 420 }}; /* J, 12 x 35: contact rows */" in header
     joints = [comment for _, _, comment in enumerated(header, f"{done.name.upper()}_U")]
     assert len(joints) == 29
     assert joints[3] == "left_knee_joint, N m"
-    own = [f"{done.name}{end}.c" for end in ("_tick", "_preview_tick", "_functions")]
+    own = sorted(path.name for path in tmp_path.glob("trundle_*.c"))
+    assert len(own) == 5  # ticks on both feet, on each, of the preview; the functions
     ran = checked_strictly(tmp_path, ("main.c", *own))
+    swinging = re.findall(r"largest difference: \w+_foot_while_\w+_foot_moves (\S+)", ran)
+    assert len(swinging) == 2
+    assert max(map(float, swinging)) <= 1e-6
     assert float(re.findall(r"largest difference: controller (\S+)", ran)[0]) <= 1e-6
     assert float(re.findall(r"largest difference: preview (\S+)", ran)[0]) <= 1e-4
     assert "25 ticks at 25 Hz: median" in ran

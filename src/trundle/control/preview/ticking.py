@@ -109,14 +109,21 @@ class _Setting:
         """Of the wrenches of a sample, SI."""
         return np.tile(self.scales.wrench, len(self.patches))
 
+    @property
+    def frame(self) -> ca.MX:
+        """W as an expression."""
+        return ca.MX(ca.DM(self.W))
+
     @cached_property
     def points(self) -> ca.MX:
+        """The path from the centre of mass on, in the frame."""
         path = self.given["path"]
-        return ca.MX(ca.DM(self.W)) @ (path - ca.repmat(self.given["com"], 1, path.shape[1]))
+        return self.frame @ (path - ca.repmat(self.given["com"], 1, path.shape[1]))
 
     @cached_property
     def rates(self) -> ca.MX:
-        return ca.MX(ca.DM(self.W)) @ self.given["path_rate"]
+        """Its velocity, in the frame."""
+        return self.frame @ self.given["path_rate"]
 
 
 def preview_tick(preview: Preview, patches: Mapping[str, FlatPatch], period: float) -> ControlTick:
@@ -155,7 +162,7 @@ def _program(s: _Setting) -> tuple[list[ca.MX], ca.DM]:
     preview, given, mass, w = s.preview, s.given, s.mass, s.preview.weights
     along, K, each = _heights(s), len(preview.durations), len(s.units)
     n = K * each
-    spin, fast = s.W @ given["angular_momentum"], mass * (s.W @ given["velocity"])
+    spin, fast = s.frame @ given["angular_momentum"], mass * (s.frame @ given["velocity"])
     at, P = ca.vertcat(0, fast[0], 0, fast[1], spin), ca.MX(STATES + 1, 0)
     wides, rows, offsets, wants = [], [], [], []
     for k in range(K):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypedDict
@@ -93,15 +94,14 @@ def run_trial(experiment: MulticontactExperiment, trial: Trial) -> Outcome:
 
 
 class _Kept:
-    """A policy that keeps some ticks of its whole-body control, those of one program, and some of its previews."""
+    """A policy that keeps some ticks of each program of its whole-body control, and its previews."""
 
     def __init__(self, policy: HumanoidPolicy, ends: Sequence[str]) -> None:
-        self._policy, self._ends, self._standing = policy, ends, policy.progress.standing
-        self._layout = policy.controller.program(self._standing).layout
+        self._policy, self._ends = policy, ends
         self.period = policy.period
-        self.rows: list[tuple[FloatArray, ...]] = []
+        self.rows: dict[int, list[tuple[FloatArray, ...]]] = {}
         self.plans: list[tuple[FloatArray, ...]] = []
-        self._count, self._plan = 0, None
+        self._count, self._plan = Counter[int](), None
 
     def reset(self) -> None:
         self._policy.reset()
@@ -109,11 +109,13 @@ class _Kept:
     def __call__(self, time: float, state: FloatArray) -> FloatArray:
         policy = self._policy
         answer, command, plan = policy(time, state), policy.command, policy.plan
-        if command is not None and command.usable and command.layout is self._layout:
-            if self._count % _APART == 0 and len(self.rows) < _KEPT:
-                self.rows.append((*whole_body_values(policy.controller, self._standing), command.u))
-            self._count += 1
-        if plan is not None and plan is not self._plan and self._ends:
+        for program in policy.controller.programs:
+            if command is not None and command.usable and program.layout is command.layout and not program.held:
+                kept = self.rows.setdefault(id(program), [])
+                if self._count[id(program)] % _APART == 0 and len(kept) < _KEPT:
+                    kept.append((*whole_body_values(program), command.u))
+                self._count[id(program)] += 1
+        if plan is not None and plan is not self._plan and self._ends and len(self.plans) < _KEPT:
             values = preview_values(plan, policy.progress.reference, self._ends)
             self.plans.append((*values, preview_outputs(plan, self._ends)))
         self._plan = plan
@@ -121,19 +123,25 @@ class _Kept:
 
 
 def recorded_ticks(experiment: MulticontactExperiment) -> dict[str, tuple[ControlTick, RecordedTicks]]:
-    """Return the ticks of whole-body control while the ends of the start stand, and of the preview, of a trial.
+    """Return the ticks of whole-body control and of the preview of a trial, until two ends have travelled.
 
-    The preview's is left out where it has more to count on than contacts: forces, loads, axes that change.
+    There is one of whole-body control for all ends that stand and move at once; what holds an object is left out. So is
+    the preview where it has more to count on than contacts: forces, loads, axes that change.
     """
     trial, policy = experiment.trials[0][0], experiment.policy()
-    plant, forecast = experiment.plant(trial), policy.progress.forecast
-    tick = whole_body_tick(policy.controller, policy.progress.standing, policy.period)
+    plant, forecast, travels = experiment.plant(trial), policy.progress.forecast, policy.steps.travels
     plain = not (forecast.pushes or forecast.masses or forecast.axes) and policy.preview is not None
     patches = {item.contact.name: item.contact.patch for item in forecast.contacts} if plain else {}
     kept = _Kept(policy, list(patches))
     sensors = plant.sensors(experiment.noise(), experiment.tables.noise.delay, trial.seed)
-    plant.plant(experiment.start).run(kept, _APART * _KEPT * policy.period, sensors=sensors)
-    found = {"": (tick, _recorded(tick, kept.rows))}
+    length = max([_APART * _KEPT * policy.period, *(travel.end for travel in travels[:2])])
+    plant.plant(experiment.start).run(kept, min(length, experiment.duration), sensors=sensors)
+    found = {}
+    for program in policy.controller.programs:
+        if rows := kept.rows.get(id(program)):
+            tick = whole_body_tick(policy.controller, program, policy.period)
+            moving = f"_while_{'_'.join(program.moving)}_moves" if program.moving else ""
+            found["_".join(program.standing) + moving if found else ""] = tick, _recorded(tick, rows)
     if plain and policy.preview is not None:
         preview = preview_tick(policy.preview, patches, policy.periods.preview)
         found["preview"] = preview, _recorded(preview, kept.plans)

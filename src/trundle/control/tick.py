@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -78,10 +78,10 @@ class ControlTick:
     reset : casadi.Function
         x, if it is an argument, -> memory before the first tick.
     period : float, s
-    values : callable
-        (Time (s), measured state) -> the arguments of Python's controller at its last tick, in their order.
     outputs : tuple of NamedEntry
         Entries of u, where they are not those of the model.
+    accuracy : float
+        Largest difference from Python over 1 + |value|: where tasks leave inputs free, only the damping decides.
     """
 
     arguments: Mapping[str, Argument]
@@ -90,8 +90,8 @@ class ControlTick:
     end: ca.Function
     reset: ca.Function
     period: float
-    values: Callable[[float, FloatArray], tuple[FloatArray, ...]]
     outputs: tuple[NamedEntry, ...] = ()
+    accuracy: float = 1e-6
 
     def __str__(self) -> str:
         """Return how many quadratic programs of what size it solves how often."""
@@ -113,4 +113,8 @@ class Ticking(Protocol):
 
     def control_tick(self) -> ControlTick | str:
         """Return a tick; or why there is none."""
+        ...
+
+    def tick_arguments(self, time: float, state: FloatArray) -> tuple[FloatArray, ...]:
+        """Return the arguments of the last call, at `time` (s) with a measured `state`, in the tick's order."""
         ...

@@ -13,12 +13,14 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.scenarios.engine.test_export import compile_strictly, enumerated
+from trundle.control import InverseDynamicsPolicy
 from trundle.control.tick import RecordedTicks
 from trundle.numerics.compiled.compile import find_compiler
 from trundle.scenarios import load_scenario
 from trundle.scenarios.engine.building import build
 from trundle.scenarios.engine.export import export
 from trundle.scenarios.engine.export.ticks import record
+from trundle.simulate import simulate
 
 FORCES = ['controller.form="force"']
 compiled = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
@@ -40,7 +42,7 @@ class Tick:
         self._tick, self._reset = (library[f"{self.done.name}_{key}"] for key in ("tick", "reset"))
         work = build(scenario)
         policy = work.regulator()
-        self.ticks: RecordedTicks = record(work.tree, work.start, policy, policy.control_tick())
+        self.ticks: RecordedTicks = record(work.tree, work.start, policy)[1]
         self.x = self.ticks.arguments["x"]
         self.statuses = policy.statuses
 
@@ -48,10 +50,13 @@ class Tick:
         assert self._reset(x.ctypes.data_as(ctypes.c_void_p)) == 0
 
     def __call__(self, i: int, x: NDArray[np.float64] | None = None) -> tuple[int, NDArray[np.float64]]:
-        u = np.zeros(self.ticks.u.shape[1])
-        given = [*(column[i] for column in self.ticks.arguments.values()), u]
+        given = [column[i] for column in self.ticks.arguments.values()]
         given[0] = given[0] if x is None else x
-        return self._tick(*(array.ctypes.data_as(ctypes.c_void_p) for array in given)), u
+        return self.call(given)
+
+    def call(self, given: Sequence[NDArray[np.float64]]) -> tuple[int, NDArray[np.float64]]:
+        u = np.zeros(self.ticks.u.shape[1])
+        return self._tick(*(array.ctypes.data_as(ctypes.c_void_p) for array in (*given, u))), u
 
     def replayed(self) -> tuple[set[int], float]:
         """The statuses of all recorded ticks, and the largest difference from Python over 1 + |u|."""
@@ -89,17 +94,26 @@ def test_the_tick_of_a_rover_is_checked_timed_and_allocates_nothing(tmp_path: Pa
 
 
 @compiled
-def test_whole_body_control_takes_a_robots_terms_and_gives_its_torques(tmp_path: Path) -> None:
-    done = export("humanoid-stand", tmp_path)
+@pytest.mark.slow
+def test_whole_body_control_and_previews_of_a_walk(tmp_path: Path) -> None:
+    done = export("humanoid-walk", tmp_path)
     assert not done.model
-    assert done.controller == "quadratic programs of 47 x 81 every 0.002 s"
+    assert done.controller.startswith("quadratic programs of 47 x 81 every 0.002 s; left_foot_while_right_foot_moves, ")
+    assert done.controller.endswith("; preview, quadratic programs of 240 x 660 every 0.04 s")
     header = (tmp_path / f"{done.name}.h").read_text()
     assert f"{done.name.upper()}_J_COUNT = 420 }}; /* J, 12 x 35: contact rows */" in header
     joints = [comment for _, _, comment in enumerated(header, f"{done.name.upper()}_U")]
     assert len(joints) == 29
     assert joints[3] == "left_knee_joint, N m"
-    ran = checked_strictly(tmp_path, ("main.c", f"{done.name}_tick.c", f"{done.name}_functions.c"))
+    own = sorted(path.name for path in tmp_path.glob("trundle_*.c"))
+    assert len(own) == 5  # ticks on both feet, on each, of the preview; the functions
+    ran = checked_strictly(tmp_path, ("main.c", *own))
+    swinging = re.findall(r"largest difference: \w+_foot_while_\w+_foot_moves (\S+)", ran)
+    assert len(swinging) == 2
+    assert max(map(float, swinging)) <= 1e-6
     assert float(re.findall(r"largest difference: controller (\S+)", ran)[0]) <= 1e-6
+    assert float(re.findall(r"largest difference: preview (\S+)", ran)[0]) <= 1e-4
+    assert "25 ticks at 25 Hz: median" in ran
 
 
 @compiled
@@ -150,6 +164,37 @@ def test_levels_forms_and_relaxed_limits_are_those_of_python(
     assert off <= 1e-6
     labels = {status.label for status in tick.statuses}
     assert (CONFLICT in found, RELAXED in found) == ("conflicting-limits" in labels, "limits-relaxed" in labels)
+
+
+class InC:
+    """The exported tick in place of Python's controller, which only says reference and contacts."""
+
+    def __init__(self, tick: Tick, told: InverseDynamicsPolicy, start: NDArray[np.float64]) -> None:
+        self.period, self._tick, self._told, self._start = told.period, tick, told, start
+
+    def reset(self) -> None:
+        self._told.reset()
+        self._tick.reset(self._start)
+
+    def sense_contacts(self, time: float, touching: tuple[bool, ...]) -> None:
+        self._told.sense_contacts(time, touching)
+
+    def __call__(self, time: float, state: NDArray[np.float64]) -> NDArray[np.float64]:
+        status, u = self._tick.call(self._told.tick_arguments(time, np.array(state)))
+        assert status == SUCCESS
+        return u
+
+
+@compiled
+def test_a_leg_that_c_balances_moves_as_the_one_that_python_balances(tmp_path: Path) -> None:
+    tick, work = Tick("leg-balance", [], tmp_path), build(load_scenario("leg-balance"))
+    runs = [
+        simulate(work.tree, work.start, 2.0, policy=policy)
+        for policy in (work.regulator(), InC(tick, work.regulator(), work.start.x))
+    ]
+    known, found = (np.asarray(run["joint_position"]) for run in runs)
+    assert np.ptp(known) > 0.01
+    assert found == pytest.approx(known, abs=1e-8)
 
 
 @compiled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import casadi as ca
@@ -236,13 +236,7 @@ class InverseDynamics:
         """The compiled function (x, reference, last, touching, slipping) -> H, g, A', X', x0, T', t, weight, bounds."""
         return self._function
 
-    def control_tick(
-        self,
-        finder: ContactFinder | None,
-        hold: bool,
-        period: float,
-        values: Callable[[float, FloatArray], tuple[FloatArray, ...]],
-    ) -> ControlTick:
+    def control_tick(self, finder: ContactFinder | None, hold: bool, period: float) -> ControlTick:
         """Return a call as expressions, held or not where there are no new torques; see `ControlTick`.
 
         Entries of the reference are named by their symbols, and by their units where those begin with a task's name.
@@ -255,7 +249,7 @@ class InverseDynamics:
         shapes, begin = begin_measured(self.expressions, self.layout.n_u, finder, arguments)
         torques = Torques(self._driven.tolist(), self._inputs, hold)
         solving = make_tick(self.layout, self.damping, shapes, begin, torques, () if finder is None else finder.places)
-        return ControlTick(arguments, *solving, period, values)
+        return ControlTick(arguments, *solving, period)
 
     def assemble(
         self,

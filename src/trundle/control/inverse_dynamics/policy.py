@@ -143,12 +143,12 @@ class InverseDynamicsPolicy:
             return "its contact coordinates come from a function of your own"
         if self._fallback not in FALLBACKS.values():
             return "its fallback is a function of your own"
+        return self._controller.control_tick(finder, self._fallback is FALLBACKS["hold"], self._period)
 
-        def values(time: float, state: FloatArray) -> tuple[FloatArray, ...]:
-            touching = (self._touching,) if self._controller.contacts else ()
-            return state, np.asarray(self._reference(time), dtype=np.float64), *touching
-
-        return self._controller.control_tick(finder, self._fallback is FALLBACKS["hold"], self._period, values)
+    def tick_arguments(self, time: float, state: FloatArray) -> tuple[FloatArray, ...]:
+        """Return state, reference and, where the controller asks, which contacts touch, as the last call had them."""
+        touching = (self._touching,) if self._controller.contacts else ()
+        return state, np.asarray(self._reference(time), dtype=np.float64), *touching
 
     def sense_contacts(self, time: float, touching: tuple[bool, ...]) -> None:
         """Take note of which contacts touch; they are known from `contact_delay` later on, the first at once."""

@@ -253,7 +253,7 @@ _SHORTEST = 0.02
 """Changes so near to another, in shortest samples of the grid, are one."""
 _POINT = 3.0
 """Rows of a point's cone are scaled by this: with a walker's hand PIQP takes an eighth fewer steps."""
-_INSIDE = 1e-4
+INSIDE = 1e-4
 """A force that contacts cannot bear is moved this part of the weight into what they can: a cone's tip is no place."""
 
 
@@ -316,7 +316,7 @@ class _Known:
             return wanted
         if self._ends is None or self.forecast.axes:
             self._ends = self._reached(window)
-        (low, high), into = self._ends, _INSIDE * self.scales.weight
+        (low, high), into = self._ends, INSIDE * self.scales.weight
         return np.where(wanted < low, low + into, np.where(wanted > high, high - into, wanted))
 
     def _reached(self, window: Window) -> tuple[FloatArray, FloatArray]:

@@ -21,8 +21,8 @@ from trundle.control.whole_body.whole_body import WholeBodyController
 _TERMS = {"M": "inertia", "h": "bias: M nudot + h = S u + J'lam", "J": "contact rows", "b": "J nudot + b = 0"}
 
 
-def whole_body_tick(controller: WholeBodyController, standing: tuple[str, ...], period: float) -> ControlTick:
-    """Return a tick of the controller while these ends stand and no other is steered.
+def whole_body_tick(controller: WholeBodyController, program: TickProgram, period: float) -> ControlTick:
+    """Return a tick of the controller while the ends of a program stand and move; it may hold nothing.
 
     Its arguments are what `WholeBodyController` makes of a state and a target: the terms of the equations of motion
     (M, h, J, b), each task's rows A and target, and the limits of the joints and of distances; see `TickProgram`.
@@ -30,11 +30,10 @@ def whole_body_tick(controller: WholeBodyController, standing: tuple[str, ...], 
     Parameters
     ----------
     controller : WholeBodyController
-    standing : tuple of str
-        Names of ends.
+    program : TickProgram
+        See `WholeBodyController.program`.
     period : float, s
     """
-    program = controller.program(standing)
     arrays = _written(program)
     symbols = {name: ca.SX.sym(name, *np.atleast_2d(array.T).T.shape) for name, array in arrays.items()}
     given = {name: ca.MX.sym(name, *symbol.shape) for name, symbol in symbols.items()}
@@ -57,11 +56,12 @@ def whole_body_tick(controller: WholeBodyController, standing: tuple[str, ...], 
     solving = make_tick(layout, DAMPING, shapes, begin, torques)
     arguments = {name: Argument(symbol.shape, meaning=_meaning(name, program)) for name, symbol in symbols.items()}
     outputs = tuple(NamedEntry(joint, "N m") for joint in controller.humanoid.robot.joints)
+    return ControlTick(arguments, *solving, period, outputs)
 
-    def values(time: float, state: FloatArray) -> tuple[FloatArray, ...]:
-        return tuple(array.flatten(order="F") for array in arrays.values())
 
-    return ControlTick(arguments, *solving, period, values, outputs)
+def whole_body_values(program: TickProgram) -> tuple[FloatArray, ...]:
+    """Return the arguments of the program's last tick; matrices by columns."""
+    return tuple(array.flatten(order="F") for array in _written(program).values())
 
 
 def _linear(symbols: list[ca.SX], parts: list[ca.SX]) -> Callable[..., ca.MX]:

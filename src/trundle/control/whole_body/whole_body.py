@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 
@@ -231,10 +231,15 @@ class WholeBodyController:
     def _width(self, name: str) -> int:
         return 3 if self.patches[name].is_point else 6
 
+    @property
+    def programs(self) -> Collection[TickProgram]:
+        """Those that this thread's ticks have made."""
+        return self._programs().values()
+
     def program(
         self, standing: tuple[str, ...], moving: tuple[str, ...] = (), held: tuple[str, ...] = ()
     ) -> TickProgram:
-        """Return what ticks write into while these ends stand, move and hold; made once a thread."""
+        """Return what ticks write into while these ends stand, move and hold; made once a thread, see `programs`."""
         return self._programs().get((standing, moving, held)) or self._program(standing, moving, held)
 
     def _program(self, standing: tuple[str, ...], moving: tuple[str, ...], held: tuple[str, ...]) -> TickProgram:

@@ -70,8 +70,8 @@ class Regulated(Protocol):
 class Ticked(Protocol):
     """An experiment with more than one model whose controller can be exported."""
 
-    def recorded_tick(self) -> tuple[ControlTick, RecordedTicks]:
-        """Return the controller's tick, and ticks of a run."""
+    def recorded_ticks(self) -> Mapping[str, tuple[ControlTick, RecordedTicks]]:
+        """Return the controllers' ticks by their names, "" for the main one, each with ticks of a run."""
         ...
 
 

@@ -43,7 +43,7 @@ from trundle.systems.multicontact.trials import (
     Outcome,
     Trial,
     binding_limit,
-    recorded_tick,
+    recorded_ticks,
     run_trial,
     trajectory,
 )
@@ -174,9 +174,9 @@ class MulticontactExperiment(ABC):
         vars(free).update({name: getattr(self, name) for name in ("start", "steps", "gross", "rests", "path")})
         return free
 
-    def recorded_tick(self) -> tuple[ControlTick, RecordedTicks]:
-        """Return the tick of whole-body control while the ends of the start stand, with ticks of a run; for export."""
-        return recorded_tick(self)
+    def recorded_ticks(self) -> dict[str, tuple[ControlTick, RecordedTicks]]:
+        """Return ticks of whole-body control and of the preview, with those of a run; for export."""
+        return recorded_ticks(self)
 
     def waves(self, outcomes: Sequence[Outcome]) -> Iterator[Sequence[Trial]]:
         """Yield batches of trials; `outcomes` holds those of all before: after a fall none along that axis follows."""

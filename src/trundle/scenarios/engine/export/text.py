@@ -20,8 +20,6 @@ from trundle.scenarios.engine.export.feedback import Feedback
 
 LARGEST = 1e-12
 """Largest difference, divided by 1 + |value|, with which main.c still succeeds."""
-LARGEST_TICK = 1e-6
-"""That of inputs that come of quadratic programs: where tasks leave them free, only the damping decides."""
 LARGEST_STAGE = 1e-9
 """That of stages: derivatives of barriers differ by the order of sums."""
 _TEMPLATES = Path(__file__).with_name("templates")
@@ -52,14 +50,15 @@ class Contents:
     feedback : Feedback, optional
     samples : sequence of Sample
         Of the model and the feedback.
-    tick : (ControlTick, RecordedTicks), optional
+    ticks : mapping of str to (ControlTick, RecordedTicks)
+        By their names, "" of the only one.
     stages : mapping of str to RecordedStages
     """
 
     model: tuple[TreeModel, ca.Function] | None = None
     feedback: Feedback | None = None
     samples: Sequence[Sample] = ()
-    tick: tuple[ControlTick, RecordedTicks] | None = None
+    ticks: Mapping[str, tuple[ControlTick, RecordedTicks]] = field(default_factory=dict)
     stages: Mapping[str, RecordedStages] = field(default_factory=dict)
 
     def functions(self, name: str) -> dict[str, ca.Function]:
@@ -67,42 +66,58 @@ class Contents:
         found = {f"{name}_model": self.model[1]} if self.model else {}
         found |= {f"{name}_law": self.feedback.law} if self.feedback else {}
         found |= stages.functions(name, self.stages)
-        return found | (ticks.functions(name, self.tick[0]) if self.tick else {})
+        for title, (tick, _) in self._titled(name).items():
+            found |= ticks.functions(title, tick)
+        return found
+
+    def _titled(self, name: str) -> dict[str, tuple[ControlTick, RecordedTicks]]:
+        """Return the ticks by the prefix of their names in C."""
+        return {f"{name}_{key}" if key else name: tick for key, tick in self.ticks.items()}
 
     def texts(self, name: str, scenario: str) -> dict[str, str]:
         """Return the files by name: header, sources, a program that compares with the samples, and the CMake file.
 
         In the templates ``@key@`` is a value; what is between the lines ``@section{`` and ``@}`` is of a section: the
-        ``model``, ``control`` by a schedule of gains, the ``tick`` of a controller that solves quadratic programs, the
-        ``stages`` of optimal control problems.
+        ``model``, ``control`` by a schedule of gains, ``ticks`` that solve quadratic programs, ``stages`` of optimal
+        control problems.
         """
-        parts = {
-            "model": self.model,
-            "control": self.feedback,
-            "tick": self.tick,
-            "stages": self.stages,
-            "inputs": self.model or self.tick,
-        }
         files = {f"{name}.c": "source.c"} if self.model else {}
-        files |= {f"{name}_tick.c": "tick.c"} if self.tick else {}
         files |= {f"{name}_stages.c": "stages.c"} if self.stages else {}
         values: Values = {"name": name, "NAME": name.upper(), "scenario": scenario, "version": __version__}
-        values |= {"largest": LARGEST, "controller_largest": LARGEST_TICK if self.tick else LARGEST}
-        values |= {"stages_largest": LARGEST_STAGE}
-        values |= {"sources": " ".join([*files, f"{name}_functions.c"])}
+        values |= {"largest": LARGEST, "stages_largest": LARGEST_STAGE}
         values |= _model(name, *self.model, self.samples) if self.model else {}
         values |= _feedback(name, self.feedback, self.samples) if self.feedback else {}
-        values |= _tick(name, *self.tick) if self.tick else {}
         values |= stages.values(name, self.stages, _call, _array, _entries)
-
-        def filled(template: str) -> str:
-            text = (_TEMPLATES / template).read_text("utf-8")
-            section = re.compile(r"^@(\w+)\{\n(.*?)^@\}\n", re.DOTALL | re.MULTILINE)
-            text = section.sub(lambda found: found[2] if parts[found[1]] else "", text)
-            return re.sub(r"@(\w+)@", lambda found: str(values[found[1]]), text)
-
+        parts = {"model": self.model, "control": self.feedback, "ticks": self.ticks, "stages": self.stages}
+        written = ticks.sources() if self.ticks else {}
+        pieces: dict[str, list[str]] = {"tick_declarations": [], "tick_checks": [], "tick_calls": []}
+        for title, (tick, recorded) in self._titled(name).items():
+            own, of = _tick(title, tick, recorded), {"outputs": tick.outputs}
+            pieces["tick_declarations"].append(_filled("tick.h", own, of))
+            pieces["tick_checks"].append(_filled("tick_check.c", own, of))
+            what = title.removeprefix(name).strip("_") or "controller"
+            pieces["tick_calls"].append(_CALL.format(title=title, what=what, accuracy=tick.accuracy))
+            written[f"{title}_tick.c"] = _filled("tick.c", own | {"header": name}, of)
+        values |= {key: "".join(texts) for key, texts in pieces.items()}
+        sources = [*files, *(file for file in written if file.endswith(".c")), f"{name}_functions.c"]
+        values["sources"] = " ".join(sources)
         files |= {f"{name}.h": "header.h", "main.c": "main.c", "CMakeLists.txt": "CMakeLists.txt"}
-        return {file: filled(template) for file, template in files.items()} | (ticks.sources() if self.tick else {})
+        return {file: _filled(template, values, parts) for file, template in files.items()} | written
+
+
+_CALL = """    controller = {title}_compared();
+    printf("largest difference: {what} %.3g\\n", controller);
+    {title}_loop();
+    failed |= !(controller <= {accuracy:g});
+"""
+
+
+def _filled(template: str, values: Values, parts: Mapping[str, object]) -> str:
+    """Return a template with its values, and those of its sections whose part is there."""
+    text = (_TEMPLATES / template).read_text("utf-8")
+    section = re.compile(r"^@(\w+)\{\n(.*?)^@\}\n", re.DOTALL | re.MULTILINE)
+    text = section.sub(lambda found: found[2] if parts[found[1]] else "", text)
+    return re.sub(r"@(\w+)@", lambda found: str(values[found[1]]), text)
 
 
 def _model(name: str, tree: TreeModel, model: ca.Function, samples: Sequence[Sample]) -> Values:
@@ -133,13 +148,13 @@ def _feedback(name: str, feedback: Feedback, samples: Sequence[Sample]) -> Value
 
 
 def _tick(name: str, tick: ControlTick, recorded: RecordedTicks) -> Values:
-    values: Values = dict(ticks.values(name, tick, len(recorded.u), _call))
+    values: Values = {"name": name, "NAME": name.upper(), **ticks.values(name, tick, len(recorded.u), _call)}
     given = [_argument(name, key, argument) for key, argument in tick.arguments.items() if key != "x"]
     values["tick_enumerations"] = "\n".join(given)
     rows = {**recorded.arguments, "u": recorded.u}
-    values["known_ticks"] = "".join(_array(f"tick_{key}", column) for key, column in rows.items())
+    values["known_ticks"] = "".join(_array(f"{name}_known_{key}", column) for key, column in rows.items())
     if tick.outputs:
-        values |= {"nu": len(tick.outputs), "inputs": _entries(name, "U", tick.outputs)}
+        values |= {"nu": len(tick.outputs), "outputs": _entries(name, "U", tick.outputs)}
     return values
 
 

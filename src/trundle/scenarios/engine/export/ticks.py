@@ -9,13 +9,15 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.control.tick import ControlTick, ProgramStage, RecordedTicks
+from trundle.control.tick import ControlTick, ProgramStage, RecordedTicks, Ticking
 from trundle.models import RollingPair, RollingTree, Start
 from trundle.records import Policy, tell_contacts
 from trundle.simulate import simulate
 
 TICKS = 200
 """Recorded ticks, at most."""
+_STEP, _SLOW = 1e-3, 0.02
+"""Period of the loop, s, and that of a tick above which the loop has the tick's own."""
 _SOLVER = "dense_qp.h"
 _ABOUT = """, for the measured state x: of contact coordinates in it only a guess is needed, where
  * those of the last tick have been lost"""
@@ -24,8 +26,8 @@ _ABOUT = """, for the measured state x: of contact coordinates in it only a gues
 class _Recorded:
     """A policy that keeps what it was asked and what it answered."""
 
-    def __init__(self, policy: Policy, tick: ControlTick) -> None:
-        self._policy, self._tick = policy, tick
+    def __init__(self, policy: Policy, told: Callable[[float, FloatArray], tuple[FloatArray, ...]]) -> None:
+        self._policy, self._told = policy, told
         self.period = policy.period
         self.rows: list[tuple[FloatArray, ...]] = []
 
@@ -38,17 +40,22 @@ class _Recorded:
 
     def __call__(self, time: float, state: FloatArray) -> FloatArray:
         u = self._policy(time, state)
-        given = (np.array(value) for value in self._tick.values(time, state))
+        given = (np.array(value) for value in self._told(time, state))
         self.rows.append((*given, np.array(u)))
         return u
 
 
-def record(model: RollingPair | RollingTree, start: Start, policy: Policy, tick: ControlTick) -> RecordedTicks:
-    """Return the first `TICKS` ticks of a simulation from the start, or as many as there are until it ends."""
-    kept = _Recorded(policy, tick)
+def record(model: RollingPair | RollingTree, start: Start, policy: Policy) -> tuple[ControlTick, RecordedTicks] | str:
+    """Return a controller's tick with the first `TICKS` of a simulation from the start; or why there is no tick."""
+    if not isinstance(policy, Ticking):
+        return f"{type(policy).__name__} is no schedule of gains and has no tick"
+    tick = policy.control_tick()
+    if isinstance(tick, str):
+        return tick
+    kept = _Recorded(policy, policy.tick_arguments)
     simulate(model, start, TICKS * tick.period, policy=kept)
     *arguments, u = (np.array(column)[:TICKS] for column in zip(*kept.rows, strict=True))
-    return RecordedTicks(dict(zip(tick.arguments, arguments, strict=True)), u)
+    return tick, RecordedTicks(dict(zip(tick.arguments, arguments, strict=True)), u)
 
 
 def functions(name: str, tick: ControlTick) -> dict[str, ca.Function]:
@@ -74,18 +81,22 @@ def values(name: str, tick: ControlTick, count: int, call: Callable[..., str]) -
     ]
     counts = {key: f"{name.upper()}_{'NX' if key == 'x' else f'{key}_COUNT'.upper()}" for key in given}
     measured = "x" in given
+    step = _STEP if tick.period <= _SLOW else tick.period
     return {
         "tick_period": repr(tick.period),
         "tick_reset": f"const double x[{counts['x']}]" if measured else "void",
         "tick_seed": "x" if measured else "",
-        "tick_first": "tick_x[0]" if measured else "",
+        "tick_first": f"{name}_known_x[0]" if measured else "",
         "tick_about_reset": "; contact coordinates are looked for from those of x on" if measured else "",
         "tick_about_x": _ABOUT if measured else "",
         "tick_remember": "const double *x" if measured else "void",
         "tick_arguments": "".join(f"const double {key}[{limit}], " for key, limit in counts.items()),
         "tick_pointers": "".join(f"const double *{key}, " for key in given),
-        "tick_rows": "".join(f"tick_{key}[i], " for key in given),
+        "tick_rows": "".join(f"{name}_known_{key}[i], " for key in given),
         "ticks": count,
+        "loop_count": round(1.0 / step),
+        "loop_step": repr(step),
+        "loop_rate": f"{1e-3 / step:g} kHz" if step < 1e-2 else f"{1.0 / step:g} Hz",
         "tick_names": "".join(f"{key}, " for key in given),
         "tick_finite": " && ".join(f"are_numbers({key}, {counts[key]})" for key in given),
         "tick_memory": max(tick.begin.size1_in("memory"), 1),

@@ -12,7 +12,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.control import BalancingLQR, TrackingLQR
-from trundle.control.tick import ControlTick, RecordedTicks, Ticking
+from trundle.control.tick import ControlTick, RecordedTicks
 from trundle.errors import InputError, StorageError
 from trundle.models import RollingPair, RollingTree, Start
 from trundle.models.tree.model import TreeModel
@@ -81,8 +81,9 @@ def _written(scenario: Scenario, folder: OwnedFolder) -> Exported:
 def _contents(scenario: Scenario, work: Experiment) -> tuple[text.Contents, str]:
     """Return what is written, and what is said of the controller."""
     if isinstance(work, Ticked):
-        tick = work.recorded_tick()
-        return text.Contents(tick=tick), str(tick[0])
+        found = work.recorded_ticks()
+        said = (f"{name}, {tick}" if name else str(tick) for name, (tick, _) in found.items())
+        return text.Contents(ticks=found), "; ".join(said)
     if isinstance(work, Staged):
         stages = work.recorded_stages()
         said = (f"stages of '{name}', {one.problem.stages} of them" for name, one in stages.items())
@@ -90,7 +91,8 @@ def _contents(scenario: Scenario, work: Experiment) -> tuple[text.Contents, str]
     plant = _plant(scenario, work)
     tree, model, x = _model(*plant)
     feedback, tick, said = _controller(work, plant)
-    return text.Contents((tree, model), feedback, _samples(model, x, feedback, scenario.seed), tick), said
+    found = {} if tick is None else {"": tick}
+    return text.Contents((tree, model), feedback, _samples(model, x, feedback, scenario.seed), found), said
 
 
 def _controller(
@@ -103,13 +105,12 @@ def _controller(
         if isinstance(feedback, Feedback):
             return feedback, None, str(feedback)
         return None, None, f"not written: {feedback}"
-    if isinstance(policy, Ticking):
-        tick = policy.control_tick()
-        if isinstance(tick, ControlTick):
-            return None, (tick, ticks.record(*plant, policy, tick)), f"{type(policy).__name__}, {tick}"
+    if policy is None:
+        return None, None, "none"
+    tick = ticks.record(*plant, policy)
+    if isinstance(tick, str):
         return None, None, f"not written: {tick}"
-    none = "none" if policy is None else f"not written: {type(policy).__name__} is no schedule of gains and has no tick"
-    return None, None, none
+    return None, tick, f"{type(policy).__name__}, {tick[0]}"
 
 
 def _plant(scenario: Scenario, work: Experiment) -> tuple[RollingPair | RollingTree, Start]:

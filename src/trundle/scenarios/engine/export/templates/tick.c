@@ -1,6 +1,6 @@
 /* One tick of the controller: CasADi's functions around quadratic programs. Memory is static: nothing is allocated. */
-#include "@name@.h"
-#include "@name@_functions.h"
+#include "@header@.h"
+#include "@header@_functions.h"
 #include "dense_qp.h"
 #include <math.h>
 #include <string.h>

@@ -130,9 +130,20 @@ class _World:
             found.append(self.plant.RegisterCollisionGeometry(body, pose, shape, name, self._material(geom.name)))
         return found
 
+    def _friction(self, geom: str) -> float:
+        """Return a surface's coefficient: that of two is the harmonic mean 2 a b / (a + b) of theirs."""
+        told = [one.friction for one in self.scene.contacts if one.second == geom]
+        if told:
+            return max(told)
+        touching = next((one for one in self.scene.contacts if one.first == geom), None)
+        if touching is None or not touching.friction:
+            return 0.0
+        other = self._friction(touching.second)
+        return touching.friction * other / (2 * other - touching.friction)
+
     def _material(self, geom: str) -> ProximityProperties:
-        """Return point contact; the coefficient of two surfaces is their harmonic mean, the same on both."""
-        friction = max((one.friction for one in self.scene.touching(geom)), default=0.0)
+        """Return point contact."""
+        friction = self._friction(geom)
         properties, coulomb = ProximityProperties(), CoulombFriction(friction, friction)
         if self.stiffness is None:
             AddContactMaterial(friction=coulomb, properties=properties)

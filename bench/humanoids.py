@@ -2,7 +2,8 @@
 
 Rows: joints and mass of the robot, trials of `walk.toml` in the folder humanoids that held, the largest use of a
 torque, and the line with which the robot is refused, or with which a walk that fails names the limit that binds. The
-robots' files there have nothing but what is needed: description, soles, posture and joints that are locked.
+robots' files there have nothing but what is needed: description, soles, posture and joints that are locked. Alex, which
+has no legs, and Cassie, which is no URDF, are left out.
 """
 
 from __future__ import annotations

@@ -90,6 +90,8 @@ def test_a_scenario_takes_the_robots_sensors_where_it_says_nothing_else(tmp_path
     file.write_text(file.read_text() + "\n[sensors]\ngyro = 0.5\nforce = 3.0\n")
     scenario = load_scenario(path, [f'robot.name="{file.name}"', "noise.force=0.0"])
     assert WalkExperiment(scenario).noise() == SensorNoise(gyro=0.5, force=0.0)
+    (tmp_path / "again.toml").write_text(scenario.resolved_toml())
+    assert WalkExperiment(load_scenario(tmp_path / "again.toml")).noise() == SensorNoise(gyro=0.5, force=0.0)
 
 
 def test_rotors_left_out_are_in_proportion_to_the_torques(tmp_path: Path) -> None:

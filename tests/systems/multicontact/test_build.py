@@ -131,6 +131,15 @@ def test_a_walk_that_fails_names_the_joint_the_demand_and_the_limit(caplog: pyte
 
 
 @pytest.mark.slow
+def test_a_stand_that_no_joint_could_save_names_the_contact() -> None:
+    run = only("humanoid-stand", "pushes.fore_aft=[25.0]", 'pushes.axes=["fore-aft"]', "mass_factors=[1.0]")
+    message = run.metadata["message"]
+    assert message.startswith("trial with seed 0 and masses times 1: base leans")
+    said = r"no limit of a joint binds, it fails without any; its plans use 1\.00 of the pressure of (left|right)_foot"
+    assert re.search(said, message)
+
+
+@pytest.mark.slow
 def test_the_nominal_motion_itself_may_be_tracked() -> None:
     """The paper's open loop: what the preview made of its own model, and nothing made of what is measured."""
     run = only(

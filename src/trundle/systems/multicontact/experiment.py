@@ -376,8 +376,8 @@ class MulticontactExperiment(ABC):
 
     def noise(self) -> SensorNoise:
         """Return the noise of the sensors: what the scenario leaves out is the robot's own."""
-        table = self.tables.noise
-        given = {key: value for key, value in table.values(SensorNoise).items() if key in table.model_fields_set}
+        values = self.tables.noise.values(SensorNoise)
+        given = {key: value for key, value in values.items() if value is not None}
         return replace(self.controller.humanoid.sensors, **given)
 
 

@@ -176,7 +176,12 @@ class PlantTable(table_of(HumanoidPlant, ["friction", "step", "sole_part", "actu
     fallen_tilt: Positive = Field(default=1.05, description="rad, of the base: beyond, it has fallen")
 
 
-class NoiseTable(table_of(SensorNoise)):
+_NOISE = tuple(one.name for one in parameters_of(SensorNoise))
+
+
+class NoiseTable(
+    table_of(SensorNoise, narrower=dict.fromkeys(_NOISE, NonNegative), defaults=dict.fromkeys(_NOISE, None))
+):
     """Standard deviations of the sensors' noise, and their delay; what is left out is as the robot's file has it."""
 
     delay: SensorDelay = Field(default=0.002, description="s")

@@ -44,6 +44,8 @@ _AHEAD = np.linspace(0.0, 0.6, 13)
 """Prediction times, s, at which the angular momentum of plans is recorded."""
 _FAN = 0.2
 """Time between two recorded predictions, s."""
+_LATE = 0.5
+"""Time before the end, s, in which plans tell what a robot that falls lacks."""
 _STILL = 0.15
 """Speed of the base, m/s, below which a pushed robot has come to rest."""
 
@@ -155,14 +157,26 @@ def _recorded(tick: ControlTick, rows: Sequence[tuple[FloatArray, ...]]) -> Reco
 
 
 def binding_limit(experiment: MulticontactExperiment, trial: Trial) -> str:
-    """Return which limit of a joint makes a trial fail: the one that it uses most where it has none, and holds then."""
+    """Return which limit of a joint makes a trial fail: the one that it uses most where it has none, and holds then.
+
+    Where it fails then, too, the limit of a contact that plans used most before the end.
+    """
     robot, free = experiment.controller.humanoid.robot, experiment.unlimited().outcome(trial)
     if not free.result.survived:
-        return f"no limit of a joint binds: without any of them, too: {free.result.reason}"
+        return f"no limit of a joint binds, it fails without any; {_contact_limit(experiment, free.run)}"
     torques, state = free.run.records["joint_torque"], free.run.records["state"]
     part, rates = experiment.controller.gains.torque_part, state[:, robot.nq + 6 :]
     most = largest_demand(robot, angles=state[:, 7 : robot.nq], rates=rates, torques=torques, torque_part=part)
     return f"without limits of its joints it holds: {most if most.use > 1.0 else 'all of them are kept'}"
+
+
+def _contact_limit(experiment: MulticontactExperiment, run: PlantRun) -> str:
+    """Return which limit of a contact (friction, pressure, yaw) plans used most, on average, in the last `_LATE` s."""
+    late = run.records["planned"][run.time >= run.time[-1] - _LATE, 6:]
+    uses = late.reshape(len(late), 3, -1, 3)[:, 2].mean(axis=0)
+    end, kind = np.unravel_index(int(np.argmax(uses)), uses.shape)
+    name, limit = tuple(experiment.controller.humanoid.ends)[end], ("friction", "pressure", "yaw")[kind]
+    return f"its plans use {uses[end, kind]:.2f} of the {limit} of {name} in the last {_LATE:g} s"
 
 
 def _records(experiment: MulticontactExperiment, plant: HumanoidPlant, policy: HumanoidPolicy) -> Mapping[str, Sampled]:

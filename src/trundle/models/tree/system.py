@@ -200,6 +200,10 @@ class ContactSystem:
         key = atlas or self.first_atlas
         return made_once(self._models, key, lambda: self.build(key))
 
+    def keep_model(self, atlas: Atlas, model: TreeModel) -> None:
+        """Keep the model of an atlas that was built already."""
+        self._models[atlas] = model
+
     def expressions(self, atlas: Atlas) -> TreeModel:
         """Return the model on the charts `atlas` with the symbols of the free numbers."""
         free = self.free

@@ -83,23 +83,16 @@ def gradient(
     cost : callable
         Of the samples' times (N,), s, and states (N, n_x); returns the cost and its gradient (N, n_x) by these states.
     model, start, duration, parameters, initial, inputs, policy, output_step, relative_tolerance
-        See `sensitivities`.
-
-    Raises
-    ------
-    InputError, SimulationError
-        See `sensitivities`.
+        See `sensitivities`, also for what is raised.
 
     Examples
     --------
     >>> pair = tr.RollingPair(tr.RigidBody(tr.Circle(0.1), mass=0.5), tr.Ground(tr.Line(slope=-0.1)))
-    >>> def travel(times, states):  # x at the end, m
-    ...     by_states = np.zeros_like(states)
-    ...     by_states[-1, 0] = 1.0
-    ...     return states[-1, 0], by_states
+    >>> def travel(times, states):  # x at the end, m, and its gradient
+    ...     return states[-1, 0], np.eye(*states.shape)[::-1] * [1.0, *np.zeros(states.shape[1] - 1)]
     >>> found = tr.gradient(pair, pair.place(), 1.0, travel, parameters=["body.mass", "body.inertia"], initial=False)
     >>> found.derivatives.round(4).tolist()  # m/kg, m/(kg m2)
-    [0.2147, -42.9387]
+    [0.2158, -43.1683]
     """
     duration = checked_duration(duration)
     times = sample_times(duration, duration if output_step is None else output_step)

@@ -110,7 +110,7 @@ def sensitivities(
     >>> pair = tr.RollingPair(tr.RigidBody(tr.Circle(0.1), mass=0.5), tr.Ground(tr.Line(slope=-0.1)))
     >>> found = tr.sensitivities(pair, pair.place(), 1.0, parameters=["body.mass", "body.inertia"], initial=False)
     >>> found.of("body.position")[-1, 0].round(4).tolist()  # m/kg, m/(kg m2)
-    [0.2147, -42.9387]
+    [0.2158, -43.1683]
     """
     duration = checked_duration(duration)
     times = sample_times(duration, duration if output_step is None else output_step)

@@ -182,7 +182,7 @@ def _contact_pairs(system: ContactSystem, found: object) -> tuple[ContactPair, .
 
 def _built(system: ContactSystem, found: Found, pairs: Sequence[ContactPair], atlas: Atlas) -> TreeModel:
     """Return the equations of motion with other numbers on the charts `atlas`."""
-    gravity, resolve, bodies, contacts, *more = system.model(atlas).given
+    gravity, resolve, bodies, contacts, forces, origins, loops = system.model(atlas).given
     specs, joined = list(bodies), list(contacts)
     for place, value in found.values():
         for i in place.which if place.kind == "body" else ():
@@ -195,7 +195,7 @@ def _built(system: ContactSystem, found: Found, pairs: Sequence[ContactPair], at
         before = system.contact_pairs[i]
         if pair.shape_A is not before.shape_A or pair.shape_B is not before.shape_B or pair.center_A != before.center_A:
             joined[i] = _with_shapes(joined[i], pair, atlas[i])
-    return TreeModel(system.d, gravity, resolve, specs, joined, *more)
+    return TreeModel(system.d, gravity, resolve, specs, joined, forces, origins, loops)
 
 
 def _with_shapes(spec: ContactSpec, pair: ContactPair, charts: tuple[int, int]) -> ContactSpec:

@@ -154,13 +154,14 @@ class _Backward:
         inside = (samples > begin.t) & (samples <= done.t_end)
         chosen = self._chosen(leg)
         nodes = np.union1d(samples[inside], np.linspace(begin.t, done.t_end, max(_NODES, done.steps) + 1)[1:])
-        tolerances = {
-            "relative_tolerance": method.relative_tolerance,
-            "absolute_tolerance": method.relative_tolerance * 1e-2,
-        }
+        relative, absolute = method.relative_tolerance, method.relative_tolerance * 1e-2
         ignored = np.zeros(len(leg.phase.margins), dtype=bool)
         states = leg.phase.integrator.integrate(
-            begin.t, begin.x, done.t_end, leg.p, sample_times=nodes, watched=ignored, **tolerances
+            *(begin.t, begin.x, done.t_end, leg.p),
+            relative_tolerance=relative,
+            absolute_tolerance=absolute,
+            sample_times=nodes,
+            watched=ignored,
         ).states
         gathered = np.zeros(len(chosen))
         rows = {float(t): self.by_states[i] for i, t in enumerate(samples) if inside[i]}
@@ -169,7 +170,8 @@ class _Backward:
             if (row := rows.get(float(high))) is not None:
                 self.costate = self.costate + row
             y = np.concatenate([x, self.costate, gathered])
-            found = back.integrate(0.0, y, high - low, np.append(leg.p, high), **tolerances)
+            given = 0.0, y, high - low, np.append(leg.p, high)
+            found = back.integrate(*given, relative_tolerance=relative, absolute_tolerance=absolute)
             if found.status is not Status.SUCCESS:
                 raise SimulationError(f"the derivatives end at {high:.6g} s", found.status)
             self.costate, gathered = found.x_end[n : 2 * n], found.x_end[2 * n :]

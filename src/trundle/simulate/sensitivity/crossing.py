@@ -20,7 +20,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.law import Ending
 from trundle.contact.laws import LAWS, SEPARATED
-from trundle.errors import SimulationError
+from trundle.errors import InputError, SimulationError
 from trundle.models.numbers.changed import at_values
 from trundle.models.tree.approach import refined
 from trundle.models.tree.system import ContactSystem
@@ -95,12 +95,13 @@ class Crossings:
         """Return the gradient by t, x (n_x,) and p (n_p,) of the margin that ends a leg."""
         t, x, p, end = leg.done.t_end, leg.done.x_end, leg.p, leg.event
         n = len(x)
-        if end.coordinates is None:
+        charts = end.charts
+        if end.coordinates is None or charts is None:
             name = f"{self.system.contact_pairs[end.contact].contact}.{end.margin}"
             index = leg.phase.margins.index(name) if leg.done.event is None else leg.done.event
             slopes = np.asarray(self._margin(leg.phase, index)(t, x, p)).ravel()
             return float(slopes[0]), slopes[1 : n + 1], slopes[n + 1 :]
-        atlas = tuple(end.charts if i == end.contact else old for i, old in enumerate(leg.begin.mode.atlas))
+        atlas = tuple(charts if i == end.contact else old for i, old in enumerate(leg.begin.mode.atlas))
         where = self.system.model(atlas).layout[f"{self.system.contact_pairs[end.contact].contact}.coordinates"]
         at = np.array(x)
         at[where] = end.coordinates
@@ -111,15 +112,13 @@ class Crossings:
         return 0.0, by_state, by_p
 
     def _margin(self, phase: CompiledMode, index: int) -> ca.Function:
-        margins = phase.integrator.system.margins
+        system = phase.integrator.system
 
         def build() -> ca.Function:
-            t, x, p = (
-                ca.SX.sym("t"),
-                ca.SX.sym("x", phase.model.x.shape[0]),
-                ca.SX.sym("p", phase.integrator.system.parameter_count),
-            )
-            slope = ca.gradient(margins(t, x, p)[index], ca.vertcat(t, x, p))
+            if system.margins is None:
+                raise InputError("phase", phase.mode, "one with margins")
+            t, x, p = ca.SX.sym("t"), ca.SX.sym("x", system.size), ca.SX.sym("p", system.parameter_count)
+            slope = ca.gradient(system.margins(t, x, p)[index], ca.vertcat(t, x, p))
             return ca.Function("slope", [t, x, p], [ca.densify(slope)])
 
         return shared(self.system, ("slope", phase.mode, phase.held, phase.method.end_speed, index), build)

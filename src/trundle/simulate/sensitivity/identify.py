@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, final, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from trundle.checks import FloatArray, array, choice, number, positive
@@ -240,7 +241,7 @@ class _Problem:
         )
 
 
-def _covariance(r: FloatArray, J: FloatArray, measured: FloatArray, loss: str, scale: float) -> FloatArray:
+def _covariance(r: FloatArray, J: FloatArray, measured: NDArray[np.bool_], loss: str, scale: float) -> FloatArray:
     """Return the covariance of all unknowns (Huber 1981, sec. 7.6): of a linear loss s^2 (J'J)^-1."""
     spare = len(r) - J.shape[1]
     if spare <= 0:
@@ -249,7 +250,8 @@ def _covariance(r: FloatArray, J: FloatArray, measured: FloatArray, loss: str, s
     z = (seen / scale) ** 2
     _, weight, slope = _losses(z, loss)
     score, steep = float(np.sum((weight * seen) ** 2)), float(np.mean(weight + 2.0 * z * slope))
-    return np.asarray(np.linalg.pinv(J.T @ J, hermitian=True)) * score / spare / steep**2
+    inverse = np.linalg.pinv(J.T @ J, hermitian=True)
+    return np.asarray(inverse, dtype=np.float64) * (score / spare / steep**2)
 
 
 def _losses(z: FloatArray, loss: str) -> tuple[FloatArray, FloatArray, FloatArray]:

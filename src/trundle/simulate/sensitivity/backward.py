@@ -9,6 +9,7 @@ from typing import final
 import numpy as np
 
 from trundle.checks import FloatArray, array, number
+from trundle.contact.laws import LAWS
 from trundle.errors import InputError, SimulationError
 from trundle.models.numbers.changed import Model, freed, system_of
 from trundle.models.tree.system import Start
@@ -27,6 +28,8 @@ from trundle.status import Status
 StateCost = Callable[[FloatArray, FloatArray], tuple[float, FloatArray]]
 _NODES = 4
 """Parts of a leg, at least, that are integrated back each from its own state."""
+_HALVES = 0.5 ** np.arange(1.0, 31.0)
+"""Where a slip in space is near its begin or end its direction is unstable back in time: ever shorter parts."""
 
 
 @final
@@ -153,7 +156,11 @@ class _Backward:
         samples, method = self.trace.runner.samples, self.trace.runner.method
         inside = (samples > begin.t) & (samples <= done.t_end)
         chosen = self._chosen(leg)
-        nodes = np.union1d(samples[inside], np.linspace(begin.t, done.t_end, max(_NODES, done.steps) + 1)[1:])
+        parts = np.linspace(0.0, 1.0, max(_NODES, done.steps) + 1)[1:]
+        if self.trace.system.d == 3 and any(LAWS[law].slipping for law in begin.mode.laws):
+            parts = np.union1d(parts, np.concatenate([_HALVES, 1.0 - _HALVES]))
+        nodes = np.union1d(samples[inside], begin.t + parts * (done.t_end - begin.t))
+        nodes[-1] = done.t_end
         relative, absolute = method.relative_tolerance, method.relative_tolerance * 1e-2
         ignored = np.zeros(len(leg.phase.margins), dtype=bool)
         states = leg.phase.integrator.integrate(

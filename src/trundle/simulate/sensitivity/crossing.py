@@ -55,6 +55,8 @@ class Crossings:
     def start(self, along: Directions) -> FloatArray:
         """Return the change (n_x, m) of the state a run begins with: numbers move it with the constraints it is on."""
         begin, found = self.trace.legs[0].begin, along.start.copy()
+        if not any(LAWS[law].touching for law in begin.mode.laws) and not self.system.model().loops:
+            return found
         for j in np.flatnonzero(np.any(along.numbers != 0.0, axis=0)):
 
             def begun(step: float, j: int = int(j)) -> FloatArray:

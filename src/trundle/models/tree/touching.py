@@ -11,7 +11,6 @@ from scipy.linalg import null_space
 from trundle.checks import FloatArray
 from trundle.contact.laws import PURE_ROLLING, ROLLING, SEPARATED
 from trundle.models.tree.system import Atlas, ContactSystem
-from trundle.threads import made_once
 
 _POINT = 2e-9
 """Roundness up to which a rim lies flat: where its margin ends a mode, and round-off."""
@@ -47,7 +46,7 @@ def touch_function(system: ContactSystem, atlas: Atlas, contact: int) -> Callabl
         return ca.Function("touch", [model.x, *([] if free is None else [free.symbols])], outputs)
 
     key, center = ("touch", atlas, contact), np.array(system.contact_pairs[contact].center_A)[:, None]
-    function = system.kept(key, build) if free is None else made_once(free.phases, key, build)
+    function = system.shared(key, build)
 
     def touch(x: FloatArray) -> list[FloatArray]:
         found = [np.asarray(value) for value in (function(x) if free is None else function(x, free.values))]

@@ -17,7 +17,6 @@ from trundle.numerics.ode.ode import Integrator
 from trundle.numerics.ode.variational import adjoint
 from trundle.records import Trajectory
 from trundle.simulate.many.feedback import LinearFeedback
-from trundle.simulate.phases import shared
 from trundle.simulate.record.log import Leg
 from trundle.simulate.run import checked_duration, sample_times
 from trundle.simulate.sensitivity.crossing import Crossings
@@ -250,4 +249,4 @@ class _Backward:
         phase = leg.phase
         key = ("adjoint", phase.mode, phase.held, phase.method.end_speed, tuple(chosen))
         make = lambda: Integrator(adjoint(phase.integrator.system, chosen), phase.method.name)  # noqa: E731
-        return shared(self.trace.system, key, make)
+        return self.trace.system.shared(key, make)

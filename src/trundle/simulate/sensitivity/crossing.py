@@ -26,7 +26,7 @@ from trundle.models.tree.approach import refined
 from trundle.models.tree.system import ContactSystem
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events import Event, EventHandler, HybridState
-from trundle.simulate.phases import phase_of, shared
+from trundle.simulate.phases import phase_of
 from trundle.simulate.record.log import Leg
 from trundle.simulate.sensitivity.trace import Directions, Trace
 from trundle.status import Status
@@ -123,7 +123,7 @@ class Crossings:
             slope = ca.gradient(system.margins(t, x, p)[index], ca.vertcat(t, x, p))
             return ca.Function("slope", [t, x, p], [ca.densify(slope)])
 
-        return shared(self.system, ("slope", phase.mode, phase.held, phase.method.end_speed, index), build)
+        return self.system.shared(("slope", phase.mode, phase.held, phase.method.end_speed, index), build)
 
     def _gap(self, atlas: tuple[tuple[int, int], ...], contact: int) -> ca.Function:
         def build() -> ca.Function:
@@ -136,7 +136,7 @@ class Crossings:
             slope = ca.gradient(followed, ca.vertcat(model.x, numbers))
             return ca.Function("slope", [model.x, numbers], [ca.densify(slope)])
 
-        return shared(self.system, ("gap slope", atlas, contact), build)
+        return self.system.shared(("gap slope", atlas, contact), build)
 
     def after(
         self, leg: Leg, following: Leg, T: FloatArray, Q: FloatArray, time: FloatArray

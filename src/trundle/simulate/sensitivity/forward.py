@@ -16,7 +16,6 @@ from trundle.numerics.ode.ode import Integrator
 from trundle.numerics.ode.variational import variational
 from trundle.records import Trajectory
 from trundle.simulate.many.feedback import LinearFeedback
-from trundle.simulate.phases import shared
 from trundle.simulate.record.log import Leg
 from trundle.simulate.run import checked_duration, sample_times
 from trundle.simulate.sensitivity.crossing import Crossings
@@ -206,7 +205,7 @@ class _Forward:
         phase, count = leg.phase, self.S.shape[1]
         key = ("variational", phase.mode, phase.held, phase.method.end_speed, count, chosen)
         system = phase.integrator.system
-        return shared(self.trace.system, key, lambda: Integrator(variational(system, count, chosen), phase.method.name))
+        return self.trace.system.shared(key, lambda: Integrator(variational(system, count, chosen), phase.method.name))
 
 
 def policy_change(policy: LinearFeedback, time: float, x: FloatArray, S: FloatArray, table: FloatArray) -> FloatArray:

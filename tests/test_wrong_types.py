@@ -22,7 +22,7 @@ BAD: tuple[Any, ...] = (
 )
 LONG = {"plan", "run", "simulate", "ThrowCatch.plan"}
 """A wrong argument that they may take makes them work for long: of these a few are tried by name."""
-CALLED = {"Arc.numeric.build", "Preview.path", "Preview.window.path", "measure.general"}
+CALLED = {"Arc.numeric.build", "Preview.path", "Preview.window.path", "gradient.cost", "measure.general"}
 """Parameters that take any callable: of the class `int` as one, the error is that of calling it."""
 SHAPES = (
     *(

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import TypeVar
-
 from trundle import interrupts
 from trundle.models.tree.system import ContactSystem
 from trundle.simulate.compiled_mode import CompiledMode
 from trundle.simulate.mode import Method, Mode
-from trundle.threads import made_once
-
-Built = TypeVar("Built")
 
 
 def phase_of(system: ContactSystem, mode: Mode, held: bool, method: Method) -> CompiledMode:
@@ -23,10 +17,5 @@ def phase_of(system: ContactSystem, mode: Mode, held: bool, method: Method) -> C
     make = interrupts.opened()(lambda: CompiledMode(system, mode, held, method))
     if system.free is None:
         return system.kept(key, make)
-    first = shared(system, key, make)
+    first = system.shared(key, make)
     return system.kept(key, lambda: first.on(system))
-
-
-def shared(system: ContactSystem, key: Hashable, make: Callable[[], Built]) -> Built:
-    """Return ``make()``, made once for each `key` of all systems that differ in their free numbers alone."""
-    return system.kept(key, make) if system.free is None else made_once(system.free.phases, key, make)

@@ -55,7 +55,7 @@ class Runner:
     """One run: phases, inputs and the loop over events.
 
     ``until`` (of the modes before and after a transition) ends it early; ``kicks``, by time (s), which has to be a
-    sample, return the state to go on from; ``legs``, where it is a list, gathers what was integrated.
+    sample, return the state to go on from.
     """
 
     def __init__(
@@ -76,7 +76,6 @@ class Runner:
         self.stepping = Stepping(self)
         self.until: Callable[[Mode, Mode], bool] | None = None
         self.kicks: dict[float, Callable[[FloatArray], FloatArray]] = {}
-        self.legs: list[Leg] | None = None
         self._held: FloatArray | None = None
         self._tick: int | None = None
 
@@ -237,9 +236,7 @@ class Runner:
             # Forces that end a mode at once never acted.
             if not (end is not None and not lasted and self.log.segments):
                 self._keep(phase, done, p, ended=end is not None)
-            self.log.count(phase, done, lasted=end is None or lasted)
-            if self.legs is not None:
-                self.legs.append(Leg(phase, now, p, done, end))
+            self.log.count(Leg(phase, now, p, done, end))
             if done.status is not Status.SUCCESS:
                 return self._failed(now, done, phase)
             if watch.full and watch.overlaps(np.vstack([seen[1], done.x_end[None]])) is not None:

@@ -69,13 +69,13 @@ def with_parameters(model: Model, values: Mapping[str, float]) -> ContactSystem:
     >>> heavy = tr.with_parameters(pair, {"body.mass": 1.0})  # kg; of the same moment of inertia: it rolls faster
     >>> runs = [tr.simulate(one, pair.place(), duration=1.0) for one in (pair, heavy)]
     >>> [round(float(run["body_position"][-1, 0, 0]), 3) for run in runs]
-    [0.321, 0.386]
+    [0.334, 0.398]
     """
     return changed(system_of(model), {name: number(name, value) for name, value in values.items()})
 
 
-def changed(system: ContactSystem, values: Mapping[str, float]) -> ContactSystem:
-    """Return the system with other numbers."""
+def changed(system: ContactSystem, values: Mapping[str, float], free: Free | None = None) -> ContactSystem:
+    """Return the system with other numbers, of which some may be `free`."""
     known = places(system)
     found = {name: (known[choice("parameters", name, known)], value) for name, value in values.items()}
     for name, (place, value) in found.items():
@@ -90,7 +90,9 @@ def changed(system: ContactSystem, values: Mapping[str, float]) -> ContactSystem
     physics["mass"] = float(sum(body.mass for body in model.bodies))
     physics["gravity"] = tuple(float(g) for g in model.given[0])
     build = partial(_built, system, found, pairs)
-    return dataclasses.replace(system, build=build, contact_pairs=pairs, physics=physics, free=None)
+    other = dataclasses.replace(system, build=build, contact_pairs=pairs, physics=physics, free=free)
+    other.keep_model(system.first_atlas, model)
+    return other
 
 
 def _check(name: str, place: Place, value: float) -> None:
@@ -149,8 +151,9 @@ def at_values(system: ContactSystem, values: FloatArray) -> ContactSystem:
     if (free := system.free) is None:
         return system
     numbers = array("values", values, (len(free.names),))
-    other = changed(system, dict(zip(free.names, numbers.tolist(), strict=True)))
-    return dataclasses.replace(other, free=dataclasses.replace(free, values=numbers))
+    return changed(
+        system, dict(zip(free.names, numbers.tolist(), strict=True)), dataclasses.replace(free, values=numbers)
+    )
 
 
 Found = Mapping[str, tuple[Place, float | Symbol]]
@@ -179,7 +182,7 @@ def _contact_pairs(system: ContactSystem, found: object) -> tuple[ContactPair, .
 
 def _built(system: ContactSystem, found: Found, pairs: Sequence[ContactPair], atlas: Atlas) -> TreeModel:
     """Return the equations of motion with other numbers on the charts `atlas`."""
-    gravity, resolve, bodies, contacts, *more = system.build(atlas).given
+    gravity, resolve, bodies, contacts, forces, origins, loops = system.model(atlas).given
     specs, joined = list(bodies), list(contacts)
     for place, value in found.values():
         for i in place.which if place.kind == "body" else ():
@@ -192,7 +195,7 @@ def _built(system: ContactSystem, found: Found, pairs: Sequence[ContactPair], at
         before = system.contact_pairs[i]
         if pair.shape_A is not before.shape_A or pair.shape_B is not before.shape_B or pair.center_A != before.center_A:
             joined[i] = _with_shapes(joined[i], pair, atlas[i])
-    return TreeModel(system.d, gravity, resolve, specs, joined, *more)
+    return TreeModel(system.d, gravity, resolve, specs, joined, forces, origins, loops)
 
 
 def _with_shapes(spec: ContactSpec, pair: ContactPair, charts: tuple[int, int]) -> ContactSpec:

@@ -136,6 +136,7 @@ def with_number(owner: Owner, path: Path, value: float | Symbol) -> Owner:
         return other
     if isinstance(owner, tuple):
         return cast(Owner, (*owner[:key], with_number(owner[key], rest, value), *owner[key + 1 :]))
-    matrix = ca.SX(owner) if isinstance(value, Symbol) or isinstance(owner, ca.SX) else np.array(owner)
+    given = owner if isinstance(owner, ca.SX) else np.array(owner, dtype=np.float64)
+    matrix = ca.SX(given) if isinstance(value, Symbol) else given
     matrix[key, key] = value
     return cast(Owner, matrix)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 import casadi as ca
 import numpy as np
@@ -126,7 +126,7 @@ class Free:
     values: FloatArray
     build: Callable[[Atlas], TreeModel] = field(repr=False)
     models: dict[Atlas, TreeModel] = field(default_factory=dict, repr=False)
-    phases: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+    phases: dict[Hashable, object] = field(default_factory=dict, repr=False)
 
 
 LOCKED = 1e-4
@@ -200,6 +200,10 @@ class ContactSystem:
         key = atlas or self.first_atlas
         return made_once(self._models, key, lambda: self.build(key))
 
+    def keep_model(self, atlas: Atlas, model: TreeModel) -> None:
+        """Keep the model of an atlas that was built already."""
+        self._models[atlas] = model
+
     def expressions(self, atlas: Atlas) -> TreeModel:
         """Return the model on the charts `atlas` with the symbols of the free numbers."""
         free = self.free
@@ -226,6 +230,12 @@ class ContactSystem:
         object.__setattr__(other, "_models", self._models)
         object.__setattr__(other, "_kept", self._kept)
         return other
+
+    def shared(self, key: Hashable, build: Callable[[], Built]) -> Built:
+        """Return ``build()``, made once for each `key` of all systems that differ in their free numbers alone."""
+        if self.free is None:
+            return self.kept(key, build)
+        return cast(Built, made_once(self.free.phases, key, build))
 
     @property
     def first_atlas(self) -> Atlas:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import casadi as ca
 import numpy as np
@@ -21,12 +21,13 @@ _SOON = 0.05
 _RANK = 1e-10
 
 
-def touch_function(system: ContactSystem, atlas: Atlas, contact: int) -> ca.Function:
+def touch_function(system: ContactSystem, atlas: Atlas, contact: int) -> Callable[[FloatArray], list[FloatArray]]:
     """X -> (J, vrel, n, spin row, spin rate, M, x_A, x_B, n in B) of one contact, world axes."""
+    free = system.free
 
     def build() -> ca.Function:
         """Build the function of one atlas."""
-        model = system.model(atlas)
+        model = system.expressions(atlas)
         joined = model.constraints[contact]
         W = model.to_world
         law = PURE_ROLLING if model.d == 3 else ROLLING
@@ -35,17 +36,24 @@ def touch_function(system: ContactSystem, atlas: Atlas, contact: int) -> ca.Func
         k = terms.kin[contact]
         d = model.d
         tA, tB = joined.contact.touch(joined.A, joined.B, joined.s)
-        center = ca.SX(ca.DM(system.contact_pairs[contact].center_A))
         J = terms.J[terms.split[contact], :]
         spin_row = J[d:, :] if d == 3 else ca.SX(1, model.nv)
         spin_rate = ca.dot(k.n, k.wrel) if d == 3 else ca.SX(1, 1)
         outputs = [
             W @ J[:d, :], W @ k.vrel, W @ k.n, spin_row, spin_rate, terms.M,
-            joined.A.R.T @ tA.r - center, joined.B.R.T @ tB.r, joined.B.R.T @ tB.n,
+            joined.A.R.T @ tA.r, joined.B.R.T @ tB.r, joined.B.R.T @ tB.n,
         ]  # fmt: skip
-        return ca.Function("touch", [model.x], outputs)
+        return ca.Function("touch", [model.x, *([] if free is None else [free.symbols])], outputs)
 
-    return system.kept(("touch", atlas, contact), build)
+    key, center = ("touch", atlas, contact), np.array(system.contact_pairs[contact].center_A)[:, None]
+    function = system.shared(key, build)
+
+    def touch(x: FloatArray) -> list[FloatArray]:
+        found = [np.asarray(value) for value in (function(x) if free is None else function(x, free.values))]
+        found[6] = found[6] - center
+        return found
+
+    return touch
 
 
 def contact_points(

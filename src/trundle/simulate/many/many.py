@@ -60,7 +60,8 @@ def simulate_many(
     """Simulate one model from many starts, under many policies and with many parameters, on all cores or on a cluster.
 
     Runs that stay in one mode are integrated in C, a thread a core; a run that changes its mode, and every run where
-    there is no compiler, is one of `simulate`. Numbers are those of `simulate`, bit by bit, wherever they are computed.
+    there is no compiler, is one of `simulate`. Numbers are those of `simulate`, bit by bit, wherever they are computed;
+    with `parameters` those of the model `with_parameters`, to round-off.
 
     Parameters
     ----------
@@ -70,9 +71,7 @@ def simulate_many(
     duration, output_step : float, s
         Of a run; between recorded samples: only start and end are recorded unless it is given.
     policies : LinearFeedback, or one a run, of one period; optional
-    parameters : mapping of str to (runs,), optional
-        Numbers of the model by the names of `parameters_of`, one a run: compiled code is shared. A run is that of
-        ``simulate(with_parameters(model, ...))``, to round-off.
+    parameters : mapping of names of `parameters_of` to (runs,), optional
     relative_tolerance, step, method, stabilization : see `simulate`
     workers, scheduler : int, str
         Threads (default: the number of cores), or address of a Dask scheduler whose workers take shares of the runs.
@@ -81,12 +80,8 @@ def simulate_many(
     Returns
     -------
     Runs
-        A status and the states of each; ``runs[i]`` is the whole `Trajectory`.
-
-    Raises
-    ------
-    InputError
-        If an argument is out of range, or a start is not one of the model.
+        A status and the states of each; ``runs[i]`` is the whole `Trajectory`. An argument out of range, or a start of
+        another model, raises `InputError`.
 
     Examples
     --------
@@ -97,14 +92,12 @@ def simulate_many(
     (100, np.True_, (100, 2, 3))
     """
     system = freed(system_of(model), list(parameters or {}))
-    numbers = [array(f"parameters[{name!r}]", value, (len(starts),)) for name, value in (parameters or {}).items()]
-    for least_or_most in (np.min, np.max) if numbers and len(starts) else ():
-        at_values(system, least_or_most(numbers, axis=1))  # refuses what is out of range
+    numbers = _numbers(system, parameters or {}, len(starts))
     duration = checked_duration(duration)
     chosen = chosen_method(duration, relative_tolerance, step, method, stabilization)
     times = sample_times(duration, duration if output_step is None else output_step)
     each = _policies(policies, len(starts), system)
-    job = _Job(system, chosen, times, each, np.array(numbers).T if numbers else None, _threads(workers))
+    job = _Job(system, chosen, times, each, numbers, _threads(workers))
     with connected(scheduler) as cluster:
         return Runs(system, times, job.outcomes(_starts(starts), progress, cluster))
 
@@ -288,6 +281,16 @@ def _starts(starts: Sequence[Start]) -> list[Start]:
 
 def _own(log: Log) -> Log:
     return log
+
+
+def _numbers(system: ContactSystem, given: Mapping[str, ArrayLike], runs: int) -> FloatArray | None:
+    """Return the free numbers (runs, n), checked."""
+    columns = [array(f"parameters[{name!r}]", value, (runs,)) for name, value in given.items()]
+    if not columns:
+        return None
+    for least_or_most in (np.min, np.max) if runs else ():
+        at_values(system, least_or_most(columns, axis=1))  # refuses what is out of range
+    return np.array(columns).T
 
 
 def _policies(

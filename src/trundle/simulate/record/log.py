@@ -67,7 +67,8 @@ class Leg:
 class Log:
     """What a run gathers.
 
-    ``policy``: what its input came from; ``accurate``: the integrator's steps are small enough to judge the energy by.
+    ``policy``: what its input came from; ``accurate``: the integrator's steps are small enough to judge the energy by;
+    ``legs``, where it is a list: what was integrated.
     """
 
     accurate: bool = False
@@ -78,12 +79,16 @@ class Log:
     steps: int = 0
     rejected: int = 0
     evaluations: int = 0
+    legs: list[Leg] | None = None
 
-    def count(self, phase: CompiledMode, done: Integration, lasted: bool) -> None:
+    def count(self, leg: Leg) -> None:
         """Add the statistics of one integration; margins that end a mode at its first instant say nothing.
 
         That of the event is zero there, but for the precision of the instant.
         """
+        phase, done, lasted = leg.phase, leg.done, leg.end is None or leg.done.t_end > leg.begin.t
+        if self.legs is not None:
+            self.legs.append(leg)
         self.steps += done.steps
         self.rejected += done.rejected
         self.evaluations += done.evaluations

@@ -9,6 +9,7 @@ from typing import final
 import numpy as np
 
 from trundle.checks import FloatArray, array, number
+from trundle.contact.laws import LAWS
 from trundle.errors import InputError, SimulationError
 from trundle.models.numbers.changed import Model, freed, system_of
 from trundle.models.tree.system import Start
@@ -16,7 +17,6 @@ from trundle.numerics.ode.ode import Integrator
 from trundle.numerics.ode.variational import adjoint
 from trundle.records import Trajectory
 from trundle.simulate.many.feedback import LinearFeedback
-from trundle.simulate.phases import shared
 from trundle.simulate.record.log import Leg
 from trundle.simulate.run import checked_duration, sample_times
 from trundle.simulate.sensitivity.crossing import Crossings
@@ -27,6 +27,8 @@ from trundle.status import Status
 StateCost = Callable[[FloatArray, FloatArray], tuple[float, FloatArray]]
 _NODES = 4
 """Parts of a leg, at least, that are integrated back each from its own state."""
+_HALVES = 0.5 ** np.arange(1.0, 31.0)
+"""Where a slip in space is near its begin or end its direction is unstable back in time: ever shorter parts."""
 
 
 @final
@@ -83,23 +85,16 @@ def gradient(
     cost : callable
         Of the samples' times (N,), s, and states (N, n_x); returns the cost and its gradient (N, n_x) by these states.
     model, start, duration, parameters, initial, inputs, policy, output_step, relative_tolerance
-        See `sensitivities`.
-
-    Raises
-    ------
-    InputError, SimulationError
-        See `sensitivities`.
+        See `sensitivities`, also for what is raised.
 
     Examples
     --------
     >>> pair = tr.RollingPair(tr.RigidBody(tr.Circle(0.1), mass=0.5), tr.Ground(tr.Line(slope=-0.1)))
-    >>> def travel(times, states):  # x at the end, m
-    ...     by_states = np.zeros_like(states)
-    ...     by_states[-1, 0] = 1.0
-    ...     return states[-1, 0], by_states
+    >>> def travel(times, states):  # x at the end, m, and its gradient
+    ...     return states[-1, 0], np.eye(*states.shape)[::-1] * [1.0, *np.zeros(states.shape[1] - 1)]
     >>> found = tr.gradient(pair, pair.place(), 1.0, travel, parameters=["body.mass", "body.inertia"], initial=False)
     >>> found.derivatives.round(4).tolist()  # m/kg, m/(kg m2)
-    [0.2147, -42.9387]
+    [0.2158, -43.1683]
     """
     duration = checked_duration(duration)
     times = sample_times(duration, duration if output_step is None else output_step)
@@ -160,14 +155,19 @@ class _Backward:
         samples, method = self.trace.runner.samples, self.trace.runner.method
         inside = (samples > begin.t) & (samples <= done.t_end)
         chosen = self._chosen(leg)
-        nodes = np.union1d(samples[inside], np.linspace(begin.t, done.t_end, max(_NODES, done.steps) + 1)[1:])
-        tolerances = {
-            "relative_tolerance": method.relative_tolerance,
-            "absolute_tolerance": method.relative_tolerance * 1e-2,
-        }
+        parts = np.linspace(0.0, 1.0, max(_NODES, done.steps) + 1)[1:]
+        if self.trace.system.d == 3 and any(LAWS[law].slipping for law in begin.mode.laws):
+            parts = np.union1d(parts, np.concatenate([_HALVES, 1.0 - _HALVES]))
+        nodes = np.union1d(samples[inside], begin.t + parts * (done.t_end - begin.t))
+        nodes[-1] = done.t_end
+        relative, absolute = method.relative_tolerance, method.relative_tolerance * 1e-2
         ignored = np.zeros(len(leg.phase.margins), dtype=bool)
         states = leg.phase.integrator.integrate(
-            begin.t, begin.x, done.t_end, leg.p, sample_times=nodes, watched=ignored, **tolerances
+            *(begin.t, begin.x, done.t_end, leg.p),
+            relative_tolerance=relative,
+            absolute_tolerance=absolute,
+            sample_times=nodes,
+            watched=ignored,
         ).states
         gathered = np.zeros(len(chosen))
         rows = {float(t): self.by_states[i] for i, t in enumerate(samples) if inside[i]}
@@ -176,7 +176,8 @@ class _Backward:
             if (row := rows.get(float(high))) is not None:
                 self.costate = self.costate + row
             y = np.concatenate([x, self.costate, gathered])
-            found = back.integrate(0.0, y, high - low, np.append(leg.p, high), **tolerances)
+            given = 0.0, y, high - low, np.append(leg.p, high)
+            found = back.integrate(*given, relative_tolerance=relative, absolute_tolerance=absolute)
             if found.status is not Status.SUCCESS:
                 raise SimulationError(f"the derivatives end at {high:.6g} s", found.status)
             self.costate, gathered = found.x_end[n : 2 * n], found.x_end[2 * n :]
@@ -248,4 +249,4 @@ class _Backward:
         phase = leg.phase
         key = ("adjoint", phase.mode, phase.held, phase.method.end_speed, tuple(chosen))
         make = lambda: Integrator(adjoint(phase.integrator.system, chosen), phase.method.name)  # noqa: E731
-        return shared(self.trace.system, key, make)
+        return self.trace.system.shared(key, make)

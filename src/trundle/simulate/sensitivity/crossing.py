@@ -20,13 +20,13 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.law import Ending
 from trundle.contact.laws import LAWS, SEPARATED
-from trundle.errors import SimulationError
+from trundle.errors import InputError, SimulationError
 from trundle.models.numbers.changed import at_values
 from trundle.models.tree.approach import refined
 from trundle.models.tree.system import ContactSystem
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events import Event, EventHandler, HybridState
-from trundle.simulate.phases import phase_of, shared
+from trundle.simulate.phases import phase_of
 from trundle.simulate.record.log import Leg
 from trundle.simulate.sensitivity.trace import Directions, Trace
 from trundle.status import Status
@@ -55,6 +55,8 @@ class Crossings:
     def start(self, along: Directions) -> FloatArray:
         """Return the change (n_x, m) of the state a run begins with: numbers move it with the constraints it is on."""
         begin, found = self.trace.legs[0].begin, along.start.copy()
+        if not any(LAWS[law].touching for law in begin.mode.laws) and not self.system.model().loops:
+            return found
         for j in np.flatnonzero(np.any(along.numbers != 0.0, axis=0)):
 
             def begun(step: float, j: int = int(j)) -> FloatArray:
@@ -95,12 +97,13 @@ class Crossings:
         """Return the gradient by t, x (n_x,) and p (n_p,) of the margin that ends a leg."""
         t, x, p, end = leg.done.t_end, leg.done.x_end, leg.p, leg.event
         n = len(x)
-        if end.coordinates is None:
+        charts = end.charts
+        if end.coordinates is None or charts is None:
             name = f"{self.system.contact_pairs[end.contact].contact}.{end.margin}"
             index = leg.phase.margins.index(name) if leg.done.event is None else leg.done.event
             slopes = np.asarray(self._margin(leg.phase, index)(t, x, p)).ravel()
             return float(slopes[0]), slopes[1 : n + 1], slopes[n + 1 :]
-        atlas = tuple(end.charts if i == end.contact else old for i, old in enumerate(leg.begin.mode.atlas))
+        atlas = tuple(charts if i == end.contact else old for i, old in enumerate(leg.begin.mode.atlas))
         where = self.system.model(atlas).layout[f"{self.system.contact_pairs[end.contact].contact}.coordinates"]
         at = np.array(x)
         at[where] = end.coordinates
@@ -111,18 +114,16 @@ class Crossings:
         return 0.0, by_state, by_p
 
     def _margin(self, phase: CompiledMode, index: int) -> ca.Function:
-        margins = phase.integrator.system.margins
+        system = phase.integrator.system
 
         def build() -> ca.Function:
-            t, x, p = (
-                ca.SX.sym("t"),
-                ca.SX.sym("x", phase.model.x.shape[0]),
-                ca.SX.sym("p", phase.integrator.system.parameter_count),
-            )
-            slope = ca.gradient(margins(t, x, p)[index], ca.vertcat(t, x, p))
+            if system.margins is None:
+                raise InputError("phase", phase.mode, "one with margins")
+            t, x, p = ca.SX.sym("t"), ca.SX.sym("x", system.size), ca.SX.sym("p", system.parameter_count)
+            slope = ca.gradient(system.margins(t, x, p)[index], ca.vertcat(t, x, p))
             return ca.Function("slope", [t, x, p], [ca.densify(slope)])
 
-        return shared(self.system, ("slope", phase.mode, phase.held, phase.method.end_speed, index), build)
+        return self.system.shared(("slope", phase.mode, phase.held, phase.method.end_speed, index), build)
 
     def _gap(self, atlas: tuple[tuple[int, int], ...], contact: int) -> ca.Function:
         def build() -> ca.Function:
@@ -135,7 +136,7 @@ class Crossings:
             slope = ca.gradient(followed, ca.vertcat(model.x, numbers))
             return ca.Function("slope", [model.x, numbers], [ca.densify(slope)])
 
-        return shared(self.system, ("gap slope", atlas, contact), build)
+        return self.system.shared(("gap slope", atlas, contact), build)
 
     def after(
         self, leg: Leg, following: Leg, T: FloatArray, Q: FloatArray, time: FloatArray

@@ -16,7 +16,6 @@ from trundle.numerics.ode.ode import Integrator
 from trundle.numerics.ode.variational import variational
 from trundle.records import Trajectory
 from trundle.simulate.many.feedback import LinearFeedback
-from trundle.simulate.phases import shared
 from trundle.simulate.record.log import Leg
 from trundle.simulate.run import checked_duration, sample_times
 from trundle.simulate.sensitivity.crossing import Crossings
@@ -110,7 +109,7 @@ def sensitivities(
     >>> pair = tr.RollingPair(tr.RigidBody(tr.Circle(0.1), mass=0.5), tr.Ground(tr.Line(slope=-0.1)))
     >>> found = tr.sensitivities(pair, pair.place(), 1.0, parameters=["body.mass", "body.inertia"], initial=False)
     >>> found.of("body.position")[-1, 0].round(4).tolist()  # m/kg, m/(kg m2)
-    [0.2147, -42.9387]
+    [0.2158, -43.1683]
     """
     duration = checked_duration(duration)
     times = sample_times(duration, duration if output_step is None else output_step)
@@ -206,7 +205,7 @@ class _Forward:
         phase, count = leg.phase, self.S.shape[1]
         key = ("variational", phase.mode, phase.held, phase.method.end_speed, count, chosen)
         system = phase.integrator.system
-        return shared(self.trace.system, key, lambda: Integrator(variational(system, count, chosen), phase.method.name))
+        return self.trace.system.shared(key, lambda: Integrator(variational(system, count, chosen), phase.method.name))
 
 
 def policy_change(policy: LinearFeedback, time: float, x: FloatArray, S: FloatArray, table: FloatArray) -> FloatArray:

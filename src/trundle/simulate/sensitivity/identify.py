@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, final
+from typing import Literal, final, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from trundle.checks import FloatArray, array, choice, number, positive
@@ -89,33 +90,25 @@ def identify(
 ) -> Identification:
     """Return the parameters with which simulations fit measured motions best, and their covariance.
 
-    Least squares on simulated states, r = (x(t_i; q) - y_i)/sigma, with the derivatives of `sensitivities`, by
-    `scipy.optimize.least_squares` (trust region). The covariance is s^2 (J'J)^-1 with s^2 = r'r/(N - n), so that
-    deviations matter relative to each other alone; of a robust loss it is Huber's.
+    Least squares, r = (x(t_i; q) - y_i)/sigma, with the derivatives of `sensitivities` (scipy's `least_squares`). The
+    covariance is s^2 (J'J)^-1, s^2 = r'r/(N - n): deviations matter relative to each other; of a robust loss Huber's.
 
     Parameters
     ----------
-    model : RollingPair, RollingTree (what `Robot.finish` returns) or ContactSystem
     data : Measured, or several
     parameters : names of `tr.parameters_of(model)`, or a mapping of these to first guesses
-    initial : names of coordinates, see `LinearModel.states`
-        What of each start is found, too.
+    initial : names of coordinates of the starts that are found, too, see `LinearModel.states`
     bounds : mapping of parameter to (low, high), optional
     loss : "linear", "soft_l1", "huber", "cauchy" or "arctan"
-        Robust ones count outliers less.
-    outlier : float
-        Residual (in deviations) from which on they do.
+        Robust ones count residuals beyond `outlier` (deviations) less.
     window : float, s, optional
-        Multiple shooting for long data: they are cut in windows of this length that begin with states of their own,
-        found too, and end where the next begins. Each is short enough for a first guess that is far off.
-    relative_tolerance : float
+        Multiple shooting: long data are cut in windows that begin with states of their own, found too, and end where
+        the next begins, each short enough for a first guess that is far off.
 
     Raises
     ------
-    InputError
-        If an argument is out of range, or there is no such parameter, coordinate or state.
-    SimulationError
-        If the motion of the first guess ends before the data.
+    InputError, SimulationError
+        If an argument is out of range or a name not known; if the motion of the first guess ends before the data.
 
     Examples
     --------
@@ -130,35 +123,18 @@ def identify(
     several = [data] if isinstance(data, Measured) else list(data)
     if not several or not all(isinstance(one, Measured) for one in several):
         raise InputError("data", data, "a Measured, or several")
+    choice("loss", loss, get_args(Loss))
     if isinstance(parameters, Mapping):
         model = with_parameters(model, parameters)
     system = freed(system_of(model), list(parameters))
     if system.free is None:
         raise InputError("parameters", list(parameters), "at least one name")
-    choice("loss", loss, ("linear", "soft_l1", "huber", "cauchy", "arctan"))
-    scale = positive("outlier", outlier)
     pieces = [piece_of(system, one, initial) for one in several]
     if window is not None:
         cut = (windows_of(system, piece, window, relative_tolerance) for piece in pieces)
         pieces = [part for parts in cut for part in parts]
     problem = _Problem(system, pieces, relative_tolerance)
-    low, high = _limits(system.free.names, bounds or {}, problem.first)
-    first = problem.residuals(problem.first)
-    if not np.all(np.isfinite(first)):
-        raise SimulationError("the motion of the first guess ends before the data", Status.NOT_CONVERGED)
-    solved = least_squares(
-        problem.residuals,
-        np.clip(problem.first, low, high),
-        problem.jacobian,
-        bounds=(low, high),
-        x_scale=problem.sizes,
-        loss=lambda z: problem.loss(z, loss),
-        f_scale=scale,
-        xtol=1e-10,
-        ftol=1e-12,
-        gtol=1e-12,
-    )
-    return problem.found(np.asarray(solved.x), loss, scale, bool(solved.success), int(solved.nfev))
+    return problem.solved(_limits(system.free.names, bounds or {}, problem.first), loss, positive("outlier", outlier))
 
 
 _JOINED = 1e4
@@ -178,6 +154,24 @@ class _Problem:
         counts = [(len(piece.rows), int(np.sum(~np.isnan(piece.values)))) for piece in pieces]
         self.measured = np.repeat([False, True] * len(pieces), [n for pair in counts for n in pair])
         self._at: tuple[bytes, ContactSystem] = (values.tobytes(), system)
+
+    def solved(self, limits: tuple[FloatArray, FloatArray], loss: Loss, scale: float) -> Identification:
+        """Return what fits best within limits."""
+        if not np.all(np.isfinite(self.residuals(self.first))):
+            raise SimulationError("the motion of the first guess ends before the data", Status.NOT_CONVERGED)
+        solved = least_squares(
+            self.residuals,
+            self.first,
+            self.jacobian,
+            bounds=limits,
+            x_scale=self.sizes,
+            loss=lambda z: self.loss(z, loss),
+            f_scale=scale,
+            xtol=1e-10,
+            ftol=1e-12,
+            gtol=1e-12,
+        )
+        return self.found(np.asarray(solved.x), loss, scale, bool(solved.success), int(solved.nfev))
 
     def system_at(self, unknowns: FloatArray) -> ContactSystem:
         """Return the system with the parameters of these unknowns."""
@@ -247,7 +241,7 @@ class _Problem:
         )
 
 
-def _covariance(r: FloatArray, J: FloatArray, measured: FloatArray, loss: str, scale: float) -> FloatArray:
+def _covariance(r: FloatArray, J: FloatArray, measured: NDArray[np.bool_], loss: str, scale: float) -> FloatArray:
     """Return the covariance of all unknowns (Huber 1981, sec. 7.6): of a linear loss s^2 (J'J)^-1."""
     spare = len(r) - J.shape[1]
     if spare <= 0:
@@ -256,7 +250,8 @@ def _covariance(r: FloatArray, J: FloatArray, measured: FloatArray, loss: str, s
     z = (seen / scale) ** 2
     _, weight, slope = _losses(z, loss)
     score, steep = float(np.sum((weight * seen) ** 2)), float(np.mean(weight + 2.0 * z * slope))
-    return np.asarray(np.linalg.pinv(J.T @ J, hermitian=True)) * score / spare / steep**2
+    inverse = np.linalg.pinv(J.T @ J, hermitian=True)
+    return np.asarray(inverse, dtype=np.float64) * (score / spare / steep**2)
 
 
 def _losses(z: FloatArray, loss: str) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -59,16 +59,16 @@ def traced(runner: Runner, start: Start) -> Trace:
         If the run fails, or goes on in time steps where events end.
     """
     instance("start", start, Start, "a Start, what model.place(...) returns")
-    runner.legs = []
+    runner.log.legs = []
     run = recorded(runner, first_of(runner.system, start), float(runner.samples[-1]))
     stepped = [one["time"] for one in runner.log.transitions if one["to"] == STEPPING]
     if stepped:
         raise SimulationError(
             f"at {stepped[0]:.6g} s the run goes on in time steps, which have no derivative", Status.SECOND_CONTACT
         )
-    if not runner.legs:
+    if not runner.log.legs:
         raise SimulationError("the run ended at its start", run.status)
-    return Trace(runner, run, tuple(runner.legs))
+    return Trace(runner, run, tuple(runner.log.legs))
 
 
 @dataclass(frozen=True, eq=False)

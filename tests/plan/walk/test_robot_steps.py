@@ -7,7 +7,7 @@ import pytest
 
 import trundle as tr
 from trundle.contact.patch import FlatPatch
-from trundle.control.regulators.walk_replay import replay_walk
+from trundle.control.regulators.walk_replay import replay_in_mujoco, replay_walk
 from trundle.errors import InputError
 from trundle.models.robots.legged import LeggedRobot
 from trundle.models.urdf.examples import load_example_robot
@@ -27,6 +27,13 @@ BALLS = {
 SOLES = {
     "talos_reduced": (0.2, 0.12, 0.0, 0.0, {"left": "left_sole_link", "right": "right_sole_link"}),
     "romeo_small": (0.2, 0.09, 0.02, 0.0, {"left": "l_sole", "right": "r_sole"}),
+    "g1_29dof_rev_1_0": (
+        0.208,
+        0.075,
+        0.038,
+        -0.0354,
+        {s: f"{s}_ankle_roll_link" for s in ("left", "right")},
+    ),
     "icub_reduced": (0.15, 0.07, 0.0, 0.0, {"left": "l_sole", "right": "r_sole"}),
 }
 
@@ -121,3 +128,15 @@ def test_the_simulator_walks_six_steps_of_the_plan(name: str) -> None:
     assert found.steps == 6
     assert found.gains.multipliers[1] < 0.9  # of 1: the place along the way
     assert found.largest[1:6].max() < 0.2 * walk.standing.length + 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["solo12", "a1", "anymal_b_simple/anymal", "talos_reduced", "romeo_small", "g1_29dof_rev_1_0"]
+)
+def test_mujoco_walks_six_steps_of_the_plan(name: str) -> None:
+    pytest.importorskip("mujoco")
+    walk = plan_steps(robot(name), RobotGait(pattern="trot"))
+    found = replay_in_mujoco(walk.steps.robot, on_contacts(walk), 6, friction=walk.steps.gait.friction)
+    assert (found.steps, found.run.status) == (6, Status.SUCCESS)
+    assert found.largest[1:6].max() < 0.05  # m, rad

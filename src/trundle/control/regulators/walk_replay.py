@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from trundle.checks import FloatArray, integer, positive
 from trundle.contact.laws import ROLLING, SEPARATED
@@ -19,6 +20,10 @@ from trundle.models.tree.system import Start
 from trundle.models.urdf.robot import robot_from_urdf
 from trundle.records import Trajectory
 from trundle.simulate import simulate
+
+if TYPE_CHECKING:
+    from trundle.models.robots.legged import LeggedRobot
+    from trundle.simulate.mujoco.plant import PlantRun
 
 PERIOD = 4e-3
 TOLERANCE = 1e-6
@@ -211,15 +216,64 @@ def replay_walk(
     """
     count = integer("steps", steps, minimum=1)
     gains = walk_gains(robot, walk, weights)
-    first = _landings(walk)[0]
-    k = int(np.searchsorted(walk.times, (2 * first[0] + first[1]) / 3))
+    k, duration = _span(walk, count)
     policy = WalkTracking(robot, walk, gains, float(walk.times[k]), period)
     laws = tuple(ROLLING.name if stands else SEPARATED.name for stands in walk.standing[k])
     start = Start(np.concatenate([walk.q[k], walk.nu[k]]), robot.system.first_atlas, laws)
-    cycles = count / len({time for _, time, _ in _landings(walk)})
-    duration = (cycles + 0.25) * float(walk.times[-1] - walk.times[0])
     run = simulate(
         robot, start, duration, policy=policy, method="dopri5", relative_tolerance=tolerance, output_step=0.01
     )
     largest = np.max(np.abs([deviation for _, deviation in policy.deviations]), axis=0)
     return WalkReplay(run, min(policy.steps, count), largest, gains)
+
+
+def _span(walk: WalkReference, count: int) -> tuple[int, float]:
+    """Return the node within the first swing at which a replay begins, and how long (s) `count` steps take from it."""
+    landings = _landings(walk)
+    lift, landing, _ = landings[0]
+    cycles = count / len({time for _, time, _ in landings})
+    k = int(np.searchsorted(walk.times, (2 * lift + landing) / 3))
+    return k, (cycles + 0.25) * float(walk.times[-1] - walk.times[0])
+
+
+@dataclass(frozen=True, eq=False)
+class WalkTrial:
+    """A walk in MuJoCo: how it ended, the steps walked, at most those asked for, and the largest |x - x_plan| (2 n,)."""
+
+    run: PlantRun
+    steps: int
+    largest: FloatArray
+
+
+def replay_in_mujoco(
+    robot: LeggedRobot,
+    walk: WalkReference,
+    steps: int = 6,
+    *,
+    gravity: ArrayLike = (0.0, 0.0, -9.81),
+    friction: float = 1.0,
+    weights: WalkWeights | None = None,
+    period: float = 1e-3,
+) -> WalkTrial:
+    """Return `steps` steps of a planned walk in MuJoCo, from the middle of its first swing; see `replay_walk`.
+
+    The policy is that of `replay_walk`; torques are cut off at the joints' limits.
+
+    Parameters
+    ----------
+    robot : LeggedRobot
+    walk : WalkReference
+        With a column of ``standing`` for every contact, as `trundle.plan.walk.robot_steps.on_contacts` makes it.
+    gravity : (3,) m/s2
+    friction : float
+    """
+    from trundle.simulate.mujoco.legged import legged_plant, state_of
+    from trundle.simulate.mujoco.sensors import Sensors
+
+    count, tree = integer("steps", steps, minimum=1), robot.on_ground(gravity, friction)
+    k, duration = _span(walk, count)
+    policy = WalkTracking(tree, walk, walk_gains(tree, walk, weights), float(walk.times[k]), period)
+    plant = legged_plant(robot, walk.q[k], walk.nu[k], gravity=gravity, friction=friction)
+    run = plant.run(policy, duration, sensors=Sensors(state_of), record={"state": state_of})
+    largest = np.max(np.abs([deviation for _, deviation in policy.deviations]), axis=0)
+    return WalkTrial(run, min(policy.steps, count), largest)

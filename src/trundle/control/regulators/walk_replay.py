@@ -130,13 +130,13 @@ class WalkTracking:
         return u - K @ deviation
 
     def _side(self, contact: int) -> int:
-        return self._walk.order[contact] if self._cycle % 2 and self._walk.mirror is not None else contact
+        return _order(self._walk)[contact] if self._cycle % 2 and self._walk.mirror is not None else contact
 
     def _count(self, gaps: FloatArray, deviation: FloatArray) -> None:
         """Count a landing when its double support is over."""
         k = self._walk.at(self._now)[3]
         if self._pending is not None and not np.all(_feet(self._walk)[k]):
-            stood = next(contacts for contacts in self._walk.feet if self._pending in contacts)
+            stood = next(contacts for contacts in _groups(self._walk) if self._pending in contacts)
             good = float(np.min(gaps[stood])) < _STANDS and bool(np.all(np.abs(deviation[:6]) < _UPRIGHT))
             self.steps += int(good)
             self._pending = None
@@ -148,7 +148,7 @@ def _landings(walk: WalkReference) -> list[tuple[float, float, int]]:
     Of a foot with several contacts it is the one that lands first.
     """
     found, standing = [], _feet(walk)
-    for foot, contacts in enumerate(walk.feet):
+    for foot, contacts in enumerate(_groups(walk)):
         for k in range(1, len(standing)):
             if standing[k, foot] and not standing[k - 1, foot]:
                 swing = k - 1
@@ -158,10 +158,22 @@ def _landings(walk: WalkReference) -> list[tuple[float, float, int]]:
     return sorted(found, key=lambda one: one[1])
 
 
+def _groups(walk: WalkReference) -> list[list[int]]:
+    """Return the numbers of the contacts of each foot, the one that lands first in front."""
+    count = np.shape(walk.standing)[1]
+    left = list(range(count // 2))
+    return getattr(walk, "feet", [left, [count - 1 - i for i in left]])
+
+
+def _order(walk: WalkReference) -> list[int]:
+    """Return the number of the contact whose mirror image each one is."""
+    return getattr(walk, "order", list(range(np.shape(walk.standing)[1]))[::-1])
+
+
 def _feet(walk: WalkReference) -> NDArray[np.bool_]:
     """Return whether each foot stands (N, feet), on any of its contacts."""
     standing = np.asarray(walk.standing, dtype=bool)
-    return np.stack([np.any(standing[:, contacts], axis=1) for contacts in walk.feet], axis=1)
+    return np.stack([np.any(standing[:, contacts], axis=1) for contacts in _groups(walk)], axis=1)
 
 
 @dataclass(frozen=True)
@@ -238,7 +250,7 @@ def _span(walk: WalkReference, count: int) -> tuple[int, float]:
 
 @dataclass(frozen=True, eq=False)
 class WalkTrial:
-    """A walk in MuJoCo: how it ended, the steps walked, at most those asked for, and the largest |x - x_plan| (2 n,)."""
+    """A walk in MuJoCo: how it ended, the steps walked (at most those asked for), the largest |x - x_plan| (2 n,)."""
 
     run: PlantRun
     steps: int

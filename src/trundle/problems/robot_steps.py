@@ -102,7 +102,7 @@ class RobotSteps(Stepping[RobotGait]):
         """No stiffness and no damping (2, n - 6)."""
         return np.zeros((2, len(self.joints)))
 
-    @property
+    @cached_property
     def mirror(self) -> FloatArray:
         """The mirror image of q and of nu (n, n)."""
         return self.robot.mirror

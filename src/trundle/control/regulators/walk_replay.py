@@ -29,7 +29,7 @@ PERIOD = 4e-3
 TOLERANCE = 1e-6
 _TOUCHES = 1e-7
 _LATE_SWING = 0.75
-_STANDS = 1e-6
+_STANDS, _SOFT = 1e-6, 1e-3
 _UPRIGHT = np.array([np.inf, 0.2, 0.1, 0.3, 0.3, 0.3])
 """Deviations of the base (m, rad) up to which it counts as walking."""
 
@@ -65,6 +65,8 @@ class WalkTracking:
     begin : float, s
         The plan's time at the start.
     period : float, s
+    within : float, m
+        Gap up to which a foot counts as standing: more where contacts are soft.
 
     Attributes
     ----------
@@ -75,10 +77,16 @@ class WalkTracking:
     """
 
     def __init__(
-        self, robot: RollingTree, walk: WalkReference, gains: WalkGains, begin: float = 0.0, period: float = PERIOD
+        self,
+        robot: RollingTree,
+        walk: WalkReference,
+        gains: WalkGains,
+        begin: float = 0.0,
+        period: float = PERIOD,
+        within: float = _STANDS,
     ) -> None:
         self._walk, self._gains, self._begin = walk, gains, begin
-        self._period = positive("period", period, "s")
+        self._period, self._within = positive("period", period, "s"), positive("within", within, "m")
         model = robot.system.model()
         gaps = [k.gap[2] for k in model.terms([ROLLING] * len(model.constraints)).kin]
         self._gaps = ca.Function("gaps", [model.x], [ca.vertcat(*gaps)], {"cse": True})
@@ -137,7 +145,7 @@ class WalkTracking:
         k = self._walk.at(self._now)[3]
         if self._pending is not None and not np.all(_feet(self._walk)[k]):
             stood = next(contacts for contacts in _groups(self._walk) if self._pending in contacts)
-            good = float(np.min(gaps[stood])) < _STANDS and bool(np.all(np.abs(deviation[:6]) < _UPRIGHT))
+            good = float(np.min(gaps[stood])) < self._within and bool(np.all(np.abs(deviation[:6]) < _UPRIGHT))
             self.steps += int(good)
             self._pending = None
 
@@ -284,7 +292,7 @@ def replay_in_mujoco(
 
     count, tree = integer("steps", steps, minimum=1), robot.on_ground(gravity, friction)
     k, duration = _span(walk, count)
-    policy = WalkTracking(tree, walk, walk_gains(tree, walk, weights), float(walk.times[k]), period)
+    policy = WalkTracking(tree, walk, walk_gains(tree, walk, weights), float(walk.times[k]), period, _SOFT)
     plant = legged_plant(robot, walk.q[k], walk.nu[k], gravity=gravity, friction=friction)
     run = plant.run(policy, duration, sensors=Sensors(state_of), record={"state": state_of})
     largest = np.max(np.abs([deviation for _, deviation in policy.deviations]), axis=0)

@@ -12,7 +12,7 @@ from trundle.checks import FloatArray, array
 from trundle.contact.patch import FlatPatch
 from trundle.errors import InputError
 from trundle.geometry.shapes.surfaces import Ellipsoid, Point, Sphere
-from trundle.models.robots.legged import LeggedRobot
+from trundle.models.robots.legged import LeggedRobot, axis_of
 from trundle.models.tree.joints import Prismatic
 from trundle.models.urdf.tree import Place
 from trundle.numerics.rotations import quaternion_of
@@ -84,7 +84,7 @@ def _specification(robot: LeggedRobot, gravity: FloatArray, friction: float, ste
                 here.add_joint(name=f"base{k}", type=kind, axis=axis)
             continue
         kind = types.mjJNT_SLIDE if isinstance(body.motion, Prismatic) else types.mjJNT_HINGE
-        here.add_joint(name=body.joint, type=kind, axis=place.R.T @ np.array(body.motion.axis))
+        here.add_joint(name=body.joint, type=kind, axis=place.R.T @ axis_of(body))
         add_motor(spec, body.joint, body.joint)
     for name in robot.feet:
         number, place = robot.place(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -52,3 +53,15 @@ def test_bad_files_are_refused_by_key(tmp_path: Path, change: tuple[str, str], k
     (tmp_path / "bad.toml").write_text(text.replace("schema = 1\n", 'schema = 1\ntask = "walk"\n'))
     with pytest.raises(InputError, match=key):
         tr.run(tmp_path / "bad.toml", tmp_path / "run", plots=False)
+
+
+@pytest.mark.slow
+def test_a_robot_too_weak_is_told_which_joint_what_it_is_asked_and_its_limit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    urdf = tmp_path / "weak.urdf"
+    urdf.write_text((EXAMPLES / "data" / "strider.urdf").read_text().replace('effort="60"', 'effort="2"'))
+    arguments = ("--feet", "left_foot,right_foot", "--out", tmp_path / "run", "--steps", "0", "--no-plots")
+    code, out, _ = trundle(capsys, "walk", urdf, *arguments)
+    assert code == 1
+    assert re.search(r"joint (left|right)_(hip|knee)\w*: torque \d+\.\d+ N m is asked, the limit is 2 N m", out)

@@ -62,6 +62,7 @@ class LeggedRobot:
 
     Examples
     --------
+    >>> import trundle as tr
     >>> avatar = tr.build_avatar()
     >>> feet = {s: tr.Foot(avatar.foot.sole, f"{s}_foot", avatar.foot.center) for s in ("left", "right")}
     >>> from trundle.models.urdf.checks import check_urdf

@@ -132,7 +132,8 @@ def test_the_simulator_walks_six_steps_of_the_plan(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["solo12", "a1", "anymal_b_simple/anymal", "talos_reduced", "romeo_small", "g1_29dof_rev_1_0"]
+    "name",
+    ["solo12", "a1", "anymal_b_simple/anymal", "talos_reduced", "romeo_small", "g1_29dof_rev_1_0", "icub_reduced"],
 )
 def test_mujoco_walks_six_steps_of_the_plan(name: str) -> None:
     pytest.importorskip("mujoco")

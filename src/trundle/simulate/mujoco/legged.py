@@ -14,6 +14,7 @@ from trundle.errors import InputError
 from trundle.geometry.shapes.surfaces import Ellipsoid, Point, Sphere
 from trundle.models.robots.legged import LeggedRobot, axis_of
 from trundle.models.tree.joints import Prismatic
+from trundle.models.urdf.description import LinkInertia
 from trundle.models.urdf.tree import Place
 from trundle.numerics.rotations import quaternion_of
 from trundle.simulate.mujoco.mjcf import GeomContact, add_geom, add_motor, load_mujoco, new_spec, set_inertia
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     import mujoco
 
 _BALL = 2e-3
+_THIN = 1e-6
+"""m2"""
 _AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 _LOWEST, _TILT = 0.6, math.radians(45.0)
 """Part of the height at the start, and the lean, at which a robot has fallen."""
@@ -77,7 +80,7 @@ def _specification(robot: LeggedRobot, gravity: FloatArray, friction: float, ste
         here = parent.add_body(name=body.name, pos=place.p, quat=quaternion_of(place.R))
         made.append(here)
         if body.inertia is not None:
-            set_inertia(here, body.inertia.mass, body.inertia.com, body.inertia.tensor)
+            set_inertia(here, body.inertia.mass, body.inertia.com, _thick(body.inertia))
         if i == 0:  # the joints of one body act one after the other
             for k, axis in enumerate((*_AXES, *_AXES[::-1])):
                 kind = types.mjJNT_SLIDE if k < len(_AXES) else types.mjJNT_HINGE
@@ -90,6 +93,12 @@ def _specification(robot: LeggedRobot, gravity: FloatArray, friction: float, ste
         number, place = robot.place(name)
         _add_foot(made[number], robot, name, place, foot)
     return spec
+
+
+def _thick(inertia: LinkInertia) -> FloatArray:
+    """Return an inertia (3, 3) with A + B > C, as MuJoCo wants it: a point or a flat body gets a thickness of 1 mm."""
+    a, b, c = np.linalg.eigvalsh(inertia.tensor)
+    return inertia.tensor if a + b > c * (1 + 1e-9) else inertia.tensor + _THIN * inertia.mass * np.eye(3)
 
 
 def _add_foot(body: mujoco.MjsBody, robot: LeggedRobot, name: str, place: Place, surface: GeomContact) -> None:

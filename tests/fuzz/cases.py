@@ -528,7 +528,7 @@ BY_KIND: dict[str, dict[str, Any]] = {
             "shoulder_roll": [0.05, 0.3], "shoulder_yaw": [-0.2, 0.2], "elbow": [-0.9, -0.15],
         },
         "plan.intervals": [16, 6], "plan.max_iterations": 400, "plan.perturbation": 0, "plan.steps": 4,
-        "replay.steps": 0, "replay.period": 0.004, "simulation.gravity": 9.81,
+        "replay.steps": 0, "replay.period": 0.004, "replay.mujoco": 0, "simulation.gravity": 9.81,
         "robot.posture": {}, "robot.free": [], "feet.position": [0, 0, 0], "feet.rpy": [0, 0, 0],
         "feet.law": "rolling", "feet.shape.exponents": 2, "feet.shape.rounding": 0,
         "gait.pattern": "walk", "gait.periodicity": "mirrored", "gait.clearance": 0.02, "gait.clearance_ends": 0.125,

@@ -102,7 +102,7 @@ class RobotSteps(Stepping[RobotGait]):
         """No stiffness and no damping (2, n - 6)."""
         return np.zeros((2, len(self.joints)))
 
-    @property
+    @cached_property
     def mirror(self) -> FloatArray:
         """The mirror image of q and of nu (n, n)."""
         return self.robot.mirror
@@ -110,7 +110,8 @@ class RobotSteps(Stepping[RobotGait]):
     @property
     def settings(self) -> dict[str, object]:
         """The gait, and which foot is whose image, JSON-able."""
-        return {"gait": asdict(self.gait), "contacts": list(self.soles), "image": self.robot.partners}
+        feet = {"contacts": list(self.soles), "feet": [[i] for i in range(len(self.soles))]}
+        return {"gait": asdict(self.gait), **feet, "image": self.robot.partners}
 
     def nodal(self, number: int) -> list[Condition]:
         """Return the distance across that feet keep from their mirror images."""

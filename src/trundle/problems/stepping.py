@@ -13,7 +13,8 @@ from scipy.linalg import block_diag
 
 from trundle.checks import FloatArray
 from trundle.contact.motion import Motion
-from trundle.models.tree.multibody import Multibody
+from trundle.errors import InputError
+from trundle.models.tree.tree import TreeModel
 from trundle.problems.gait import Gait
 from trundle.problems.phase import Condition, Phase
 from trundle.problems.problem import OptimalControlProblem, PhaseLinkage, continuous
@@ -60,7 +61,7 @@ class Stepping(ABC, Generic[G]):
 
     gait: G
     gravity: FloatArray
-    model: Multibody
+    model: TreeModel
     weight: float
     joints: tuple[str, ...]
     soles: dict[str, Sole]
@@ -74,27 +75,27 @@ class Stepping(ABC, Generic[G]):
     def motion(self, contact: str) -> Motion:
         """Return the motion of the frame in which the sole of a contact is given."""
 
-    @property
+    @cached_property
     @abstractmethod
     def references(self) -> FloatArray:
         """Reference torque of each joint (n - 6,), N m: a cost of 1 each."""
 
-    @property
+    @cached_property
     @abstractmethod
     def efforts(self) -> FloatArray:
         """Largest torque of each joint (n - 6,), N m."""
 
-    @property
+    @cached_property
     @abstractmethod
     def bounds(self) -> tuple[FloatArray, FloatArray]:
         """Least and largest states."""
 
-    @property
+    @cached_property
     @abstractmethod
     def mirror(self) -> FloatArray:
         """The mirror image in the plane y = 0, of q and of nu: (n, n)."""
 
-    @property
+    @cached_property
     @abstractmethod
     def springs(self) -> FloatArray:
         """Stiffness and damping (2, n - 6) of the joints, N m/rad and N m s/rad; part of the dynamics."""
@@ -151,6 +152,19 @@ class Stepping(ABC, Generic[G]):
     def n(self) -> int:
         """Number of coordinates."""
         return self.model.nu.shape[0]
+
+    @property
+    def speed(self) -> float:
+        """Mean speed, m/s."""
+        return self.gait.speed or 0.0
+
+    @property
+    def durations(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Least and largest duration, s, of a swing and of the time on all feet."""
+        single, double = self.gait.single, self.gait.double
+        if single is None or double is None:
+            raise InputError("gait", self.gait, "a gait that says how long swings last")
+        return single, double
 
     @property
     def sole(self) -> Sole:
@@ -216,7 +230,7 @@ class Stepping(ABC, Generic[G]):
     @cached_property
     def rate(self) -> ca.SX:
         """Rates of x."""
-        forward = ca.vertcat(self.gait.speed, ca.DM.zeros(self.n - 1, 1))
+        forward = ca.vertcat(self.speed, ca.DM.zeros(self.n - 1, 1))
         up = ca.vertcat(0, 0, 1, ca.DM.zeros(self.n - 3, 1))
         velocity = self.nu - forward + up * self.inputs["lift"]
         for (side, mode), stance in self.stances.items():
@@ -236,7 +250,7 @@ class Stepping(ABC, Generic[G]):
             residual=self.residual,
             running=self.running,
             clock=self.clock,
-            duration=self.gait.single,
+            duration=self.durations[0],
             x_bounds=self.bounds,
         )
         phases = [self._phase(every, i) for i in range(len(self.supports))]
@@ -288,7 +302,7 @@ class Stepping(ABC, Generic[G]):
 
     def _duration(self, support: Support) -> tuple[float, float]:
         """Return the bounds (s) of a phase: single support in several phases may spend it all in one of them."""
-        single, double = self.gait.single, self.gait.double
+        single, double = self.durations
         if support.swing is None:
             return double
         return single if support.swing == (0.0, 1.0) else (min(single[0], double[0]), single[1])

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
 import trundle as tr
 from trundle.contact.patch import FlatPatch
-from trundle.control.regulators.walk_replay import replay_walk
+from trundle.control.regulators.walk_replay import replay_in_mujoco, replay_walk
 from trundle.errors import InputError
-from trundle.models.robots.legged import LeggedRobot
+from trundle.models.robots.legged import LeggedRobot, axis_of
+from trundle.models.tree.joints import Prismatic
 from trundle.models.urdf.examples import load_example_robot
 from trundle.plan.walk.robot_steps import RobotWalk, on_contacts, plan_steps, record_robot
 from trundle.plan.walk.waypoints import FootPoses, stand
@@ -27,6 +30,13 @@ BALLS = {
 SOLES = {
     "talos_reduced": (0.2, 0.12, 0.0, 0.0, {"left": "left_sole_link", "right": "right_sole_link"}),
     "romeo_small": (0.2, 0.09, 0.02, 0.0, {"left": "l_sole", "right": "r_sole"}),
+    "g1_29dof_rev_1_0": (
+        0.208,
+        0.075,
+        0.038,
+        -0.0354,
+        {s: f"{s}_ankle_roll_link" for s in ("left", "right")},
+    ),
     "icub_reduced": (0.15, 0.07, 0.0, 0.0, {"left": "l_sole", "right": "r_sole"}),
 }
 
@@ -42,24 +52,22 @@ def robot(name: str) -> LeggedRobot:
 
 def inverse_dynamics(walk: RobotWalk) -> float:
     """Return the largest residual of the planned motion over the weight, by Pinocchio on the locked description."""
-    import pinocchio as pin
-
+    pin = import_module("pinocchio")
     steps, plan = walk.steps, walk.plan
-    tree = steps.robot.on_ground().tree  # the same numbers, another formulation: Pinocchio's recursive Newton-Euler
     model = pin.Model()
-    joints = {"Prismatic": pin.JointModelPrismaticUnaligned, "Revolute": pin.JointModelRevoluteUnaligned}
-    numbers: dict[int, int] = {0: 0}
-    for i, spec in enumerate(tree.specs):
-        if i == 0 or not spec.jointed:
-            continue
-        place = pin.SE3(np.array(spec.orientation or np.eye(3)), np.array(spec.at))
-        axis = place.rotation.T @ np.array(spec.joint.axis)
-        joint = joints[type(spec.joint).__name__](*axis)
-        numbers[i] = model.addJoint(numbers[spec.parent], joint, place, spec.name)
-        if spec.mass:
-            inertia = spec.inertia * np.eye(3) if np.ndim(spec.inertia) == 0 else np.array(spec.inertia)
-            body = pin.Inertia(spec.mass, np.array(spec.com), inertia + 1e-9 * np.eye(3))  # some are those of rods
-            model.appendBodyToJoint(numbers[i], body, pin.SE3.Identity())
+    for i, body in enumerate(steps.robot.tree.bodies):
+        joint = pin.JointModelComposite(pin.JointModelTranslation())
+        if i == 0:
+            joint.addJoint(pin.JointModelSphericalZYX())
+        else:
+            kind = pin.JointModelPrismaticUnaligned if isinstance(body.motion, Prismatic) else None
+            joint = (kind or pin.JointModelRevoluteUnaligned)(*body.place.R.T @ axis_of(body))
+        place = pin.SE3(body.place.R, body.place.p)
+        number = model.addJoint(body.parent + 1, joint, place, body.joint or "base")
+        if body.inertia is not None:
+            tensor = body.inertia.tensor + 1e-9 * np.eye(3)  # some are those of rods
+            inertia = pin.Inertia(body.inertia.mass, body.inertia.com, tensor)
+            model.appendBodyToJoint(number, inertia, pin.SE3.Identity())
     model.gravity.linear = plan.gravity
     data, worst = model.createData(), 0.0
     for k in range(len(plan.torque)):
@@ -81,9 +89,9 @@ def test_a_robot_stands_with_level_feet_below_its_hips(name: str) -> None:
     assert np.allclose(legged.mirror @ legged.mirror, np.eye(len(found.q)))
 
 
-@pytest.mark.parametrize(("name", "gait"), [("bolt", {}), ("solo12", {"pattern": "trot", "slope": 0.1})])
-def test_balls_walk_and_trot_from_the_built_in_guess(name: str, gait: dict[str, float]) -> None:
-    walk = plan_steps(robot(name), RobotGait(**gait))
+@pytest.mark.parametrize(("name", "gait"), [("bolt", RobotGait()), ("solo12", RobotGait(pattern="trot", slope=0.1))])
+def test_balls_walk_and_trot_from_the_built_in_guess(name: str, gait: RobotGait) -> None:
+    walk = plan_steps(robot(name), gait)
     plan, limits = walk.plan, walk.steps.robot.tree.limits
     assert plan.status is Status.SUCCESS
     assert inverse_dynamics(walk) < 1e-6
@@ -121,3 +129,16 @@ def test_the_simulator_walks_six_steps_of_the_plan(name: str) -> None:
     assert found.steps == 6
     assert found.gains.multipliers[1] < 0.9  # of 1: the place along the way
     assert found.largest[1:6].max() < 0.2 * walk.standing.length + 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    ["solo12", "a1", "anymal_b_simple/anymal", "talos_reduced", "romeo_small", "g1_29dof_rev_1_0", "icub_reduced"],
+)
+def test_mujoco_walks_six_steps_of_the_plan(name: str) -> None:
+    pytest.importorskip("mujoco")
+    walk = plan_steps(robot(name), RobotGait(pattern="trot"))
+    found = replay_in_mujoco(walk.steps.robot, on_contacts(walk), 6, friction=walk.steps.gait.friction)
+    assert (found.steps, found.run.status) == (6, Status.SUCCESS)
+    assert found.largest[1:6].max() < 0.05  # m, rad

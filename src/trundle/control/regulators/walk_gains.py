@@ -29,7 +29,9 @@ class WalkReference(Protocol):
 
     q (base x, y, z, yaw, pitch, roll, then joints) and nu at the N + 1 times; torques (N, n_u) and which
     contacts bear (N, C) in the intervals, two, or four of feet with toes; the mirror (n, n) that makes the next step,
-    or None of a full cycle. An interval of no length lies between the rates before and after an impact.
+    or None of a full cycle. Of other feet ``feet`` are the numbers of the contacts of each, the one that lands first in
+    front, and ``order`` that of the contact whose mirror image each one is. An interval of no length lies between the
+    rates before and after an impact.
     """
 
     @property
@@ -54,17 +56,7 @@ class WalkReference(Protocol):
 
     @property
     def standing(self) -> FloatArray:
-        """Whether each contact bears (N, C)."""
-        ...
-
-    @property
-    def feet(self) -> list[list[int]]:
-        """Numbers of the contacts of each foot, the one that lands first in front."""
-        ...
-
-    @property
-    def order(self) -> list[int]:
-        """Number of the contact whose mirror image each one is."""
+        """Whether each contact bears (N, C); the left foot's first, mirrored the right one's."""
         ...
 
     @property

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from trundle.checks import FloatArray, integer, positive
 from trundle.contact.laws import ROLLING, SEPARATED
@@ -20,11 +21,15 @@ from trundle.models.urdf.robot import robot_from_urdf
 from trundle.records import Trajectory
 from trundle.simulate import simulate
 
+if TYPE_CHECKING:
+    from trundle.models.robots.legged import LeggedRobot
+    from trundle.simulate.mujoco.plant import PlantRun
+
 PERIOD = 4e-3
 TOLERANCE = 1e-6
 _TOUCHES = 1e-7
 _LATE_SWING = 0.75
-_STANDS = 1e-6
+_STANDS, _SOFT = 1e-6, 1e-3
 _UPRIGHT = np.array([np.inf, 0.2, 0.1, 0.3, 0.3, 0.3])
 """Deviations of the base (m, rad) up to which it counts as walking."""
 
@@ -60,6 +65,8 @@ class WalkTracking:
     begin : float, s
         The plan's time at the start.
     period : float, s
+    within : float, m
+        Gap up to which a foot counts as standing: more where contacts are soft.
 
     Attributes
     ----------
@@ -70,10 +77,16 @@ class WalkTracking:
     """
 
     def __init__(
-        self, robot: RollingTree, walk: WalkReference, gains: WalkGains, begin: float = 0.0, period: float = PERIOD
+        self,
+        robot: RollingTree,
+        walk: WalkReference,
+        gains: WalkGains,
+        begin: float = 0.0,
+        period: float = PERIOD,
+        within: float = _STANDS,
     ) -> None:
         self._walk, self._gains, self._begin = walk, gains, begin
-        self._period = positive("period", period, "s")
+        self._period, self._within = positive("period", period, "s"), positive("within", within, "m")
         model = robot.system.model()
         gaps = [k.gap[2] for k in model.terms([ROLLING] * len(model.constraints)).kin]
         self._gaps = ca.Function("gaps", [model.x], [ca.vertcat(*gaps)], {"cse": True})
@@ -125,14 +138,14 @@ class WalkTracking:
         return u - K @ deviation
 
     def _side(self, contact: int) -> int:
-        return self._walk.order[contact] if self._cycle % 2 and self._walk.mirror is not None else contact
+        return _order(self._walk)[contact] if self._cycle % 2 and self._walk.mirror is not None else contact
 
     def _count(self, gaps: FloatArray, deviation: FloatArray) -> None:
         """Count a landing when its double support is over."""
         k = self._walk.at(self._now)[3]
         if self._pending is not None and not np.all(_feet(self._walk)[k]):
-            stood = next(contacts for contacts in self._walk.feet if self._pending in contacts)
-            good = float(np.min(gaps[stood])) < _STANDS and bool(np.all(np.abs(deviation[:6]) < _UPRIGHT))
+            stood = next(contacts for contacts in _groups(self._walk) if self._pending in contacts)
+            good = float(np.min(gaps[stood])) < self._within and bool(np.all(np.abs(deviation[:6]) < _UPRIGHT))
             self.steps += int(good)
             self._pending = None
 
@@ -143,7 +156,7 @@ def _landings(walk: WalkReference) -> list[tuple[float, float, int]]:
     Of a foot with several contacts it is the one that lands first.
     """
     found, standing = [], _feet(walk)
-    for foot, contacts in enumerate(walk.feet):
+    for foot, contacts in enumerate(_groups(walk)):
         for k in range(1, len(standing)):
             if standing[k, foot] and not standing[k - 1, foot]:
                 swing = k - 1
@@ -153,10 +166,22 @@ def _landings(walk: WalkReference) -> list[tuple[float, float, int]]:
     return sorted(found, key=lambda one: one[1])
 
 
+def _groups(walk: WalkReference) -> list[list[int]]:
+    """Return the numbers of the contacts of each foot, the one that lands first in front."""
+    count = np.shape(walk.standing)[1]
+    left = list(range(count // 2))
+    return getattr(walk, "feet", [left, [count - 1 - i for i in left]])
+
+
+def _order(walk: WalkReference) -> list[int]:
+    """Return the number of the contact whose mirror image each one is."""
+    return getattr(walk, "order", list(range(np.shape(walk.standing)[1]))[::-1])
+
+
 def _feet(walk: WalkReference) -> NDArray[np.bool_]:
     """Return whether each foot stands (N, feet), on any of its contacts."""
     standing = np.asarray(walk.standing, dtype=bool)
-    return np.stack([np.any(standing[:, contacts], axis=1) for contacts in walk.feet], axis=1)
+    return np.stack([np.any(standing[:, contacts], axis=1) for contacts in _groups(walk)], axis=1)
 
 
 @dataclass(frozen=True)
@@ -211,15 +236,64 @@ def replay_walk(
     """
     count = integer("steps", steps, minimum=1)
     gains = walk_gains(robot, walk, weights)
-    first = _landings(walk)[0]
-    k = int(np.searchsorted(walk.times, (2 * first[0] + first[1]) / 3))
+    k, duration = _span(walk, count)
     policy = WalkTracking(robot, walk, gains, float(walk.times[k]), period)
     laws = tuple(ROLLING.name if stands else SEPARATED.name for stands in walk.standing[k])
     start = Start(np.concatenate([walk.q[k], walk.nu[k]]), robot.system.first_atlas, laws)
-    cycles = count / len({time for _, time, _ in _landings(walk)})
-    duration = (cycles + 0.25) * float(walk.times[-1] - walk.times[0])
     run = simulate(
         robot, start, duration, policy=policy, method="dopri5", relative_tolerance=tolerance, output_step=0.01
     )
     largest = np.max(np.abs([deviation for _, deviation in policy.deviations]), axis=0)
     return WalkReplay(run, min(policy.steps, count), largest, gains)
+
+
+def _span(walk: WalkReference, count: int) -> tuple[int, float]:
+    """Return the node within the first swing at which a replay begins, and how long (s) `count` steps take from it."""
+    landings = _landings(walk)
+    lift, landing, _ = landings[0]
+    cycles = count / len({time for _, time, _ in landings})
+    k = int(np.searchsorted(walk.times, (2 * lift + landing) / 3))
+    return k, (cycles + 0.25) * float(walk.times[-1] - walk.times[0])
+
+
+@dataclass(frozen=True, eq=False)
+class WalkTrial:
+    """A walk in MuJoCo: how it ended, the steps walked (at most those asked for), the largest |x - x_plan| (2 n,)."""
+
+    run: PlantRun
+    steps: int
+    largest: FloatArray
+
+
+def replay_in_mujoco(
+    robot: LeggedRobot,
+    walk: WalkReference,
+    steps: int = 6,
+    *,
+    gravity: ArrayLike = (0.0, 0.0, -9.81),
+    friction: float = 1.0,
+    weights: WalkWeights | None = None,
+    period: float = 1e-3,
+) -> WalkTrial:
+    """Return `steps` steps of a planned walk in MuJoCo, from the middle of its first swing; see `replay_walk`.
+
+    The policy is that of `replay_walk`; torques are cut off at the joints' limits.
+
+    Parameters
+    ----------
+    robot : LeggedRobot
+    walk : WalkReference
+        With a column of ``standing`` for every contact, as `trundle.plan.walk.robot_steps.on_contacts` makes it.
+    gravity : (3,) m/s2
+    friction : float
+    """
+    from trundle.simulate.mujoco.legged import legged_plant, state_of
+    from trundle.simulate.mujoco.sensors import Sensors
+
+    count, tree = integer("steps", steps, minimum=1), robot.on_ground(gravity, friction)
+    k, duration = _span(walk, count)
+    policy = WalkTracking(tree, walk, walk_gains(tree, walk, weights), float(walk.times[k]), period, _SOFT)
+    plant = legged_plant(robot, walk.q[k], walk.nu[k], gravity=gravity, friction=friction)
+    run = plant.run(policy, duration, sensors=Sensors(state_of), record={"state": state_of})
+    largest = np.max(np.abs([deviation for _, deviation in policy.deviations]), axis=0)
+    return WalkTrial(run, min(policy.steps, count), largest)

@@ -20,7 +20,7 @@ from trundle.geometry.shapes.surfaces import Plane
 from trundle.models.feet import Foot
 from trundle.models.rolling_tree import RollingTree
 from trundle.models.tree.joints import Prismatic, Revolute
-from trundle.models.tree.multibody import Multibody
+from trundle.models.tree.tree import TreeModel
 from trundle.models.urdf.checks import CheckedUrdf
 from trundle.models.urdf.lock import joint_ranges, lock_joints
 from trundle.models.urdf.robot import robot_from_urdf
@@ -62,6 +62,7 @@ class LeggedRobot:
 
     Examples
     --------
+    >>> import trundle as tr
     >>> avatar = tr.build_avatar()
     >>> feet = {s: tr.Foot(avatar.foot.sole, f"{s}_foot", avatar.foot.center) for s in ("left", "right")}
     >>> from trundle.models.urdf.checks import check_urdf
@@ -146,7 +147,7 @@ class LeggedRobot:
         """Return the places of all bodies, from the base on, in the base's frame, at these positions (n,)."""
         found = [Place(np.eye(3), np.zeros(3))]
         for body, angle in zip(self.tree.bodies[1:], angles, strict=True):
-            outer, axis = found[body.parent], np.array(body.motion.axis) if _moves(body) else np.zeros(3)
+            outer, axis = found[body.parent], axis_of(body)
             if isinstance(body.motion, Prismatic):
                 found.append(outer.then(Place(body.place.R, body.place.p + angle * axis)))
             else:
@@ -159,7 +160,7 @@ class LeggedRobot:
         body, held = self.tree.links[self.feet[name].frame or name]
         return body, held.then(self.feet[name].place)
 
-    def motion(self, model: Multibody, name: str) -> Motion:
+    def motion(self, model: TreeModel, name: str) -> Motion:
         """Return the motion of a foot's own axes in a model of `tree`."""
         body, place = self.place(name)
         at = model.motions[self.tree.bodies[body].name.replace(".", "_")].at(ca.SX(ca.DM(place.p)))
@@ -216,7 +217,7 @@ class LeggedRobot:
 
     def _axis(self, places: list[Place], i: int) -> FloatArray:
         body = self.tree.bodies[i]
-        return places[body.parent].R @ np.array(body.motion.axis) if _moves(body) else np.zeros(3)
+        return places[body.parent].R @ axis_of(body)
 
     @cached_property
     def partners(self) -> dict[str, str]:
@@ -278,8 +279,9 @@ class LeggedRobot:
         return best
 
 
-def _moves(body: MovingBody) -> bool:
-    return isinstance(body.motion, Revolute | Prismatic)
+def axis_of(body: MovingBody) -> FloatArray:
+    """Return the axis (3,) of the joint that a body hangs on, in its parent's axes; zero of a base."""
+    return np.array(body.motion.axis) if isinstance(body.motion, Revolute | Prismatic) else np.zeros(3)
 
 
 def _turned(tree: UrdfTree, yaw: float) -> UrdfTree:
@@ -293,8 +295,9 @@ def _turned(tree: UrdfTree, yaw: float) -> UrdfTree:
             inertia = None if body.inertia is None else body.inertia.placed(frame.R, frame.p)
             bodies.append(replace(body, inertia=inertia))
         elif body.parent == 0:
-            x, y, z = (float(a) for a in frame.R @ np.array(body.motion.axis))
-            bodies.append(replace(body, motion=type(body.motion)((x, y, z)), place=frame.then(body.place)))
+            x, y, z = (float(a) for a in frame.R @ axis_of(body))
+            kind = Prismatic if isinstance(body.motion, Prismatic) else Revolute
+            bodies.append(replace(body, motion=kind((x, y, z)), place=frame.then(body.place)))
         else:
             bodies.append(body)
     links = {name: (i, frame.then(place) if i == 0 else place) for name, (i, place) in tree.links.items()}

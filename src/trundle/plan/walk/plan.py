@@ -106,7 +106,7 @@ class WalkPlan:
         """Numbers of the contacts of each foot, the one that lands first in front."""
         count = self.standing.shape[1]
         left = list(range(count // 2))
-        return [[i] for i in range(count)] if "contacts" in self.settings else [left, [count - 1 - i for i in left]]
+        return self.settings.get("feet", [left, [count - 1 - i for i in left]])
 
     @property
     def duration(self) -> float:

@@ -170,7 +170,7 @@ def _kinematics(walking: AnySteps, coms: Mapping[str, ArrayLike], base: str) -> 
         motion = walking.motion(contact)
         probe = sole.probe(motion)
         feet += [probe.p, probe.v, ca.mmin(sole.clearance(motion)), motion.p[0]]
-    middles = [model.motions[name].at(ca.SX(ca.DM(com))) for name, com in coms.items()]
+    middles = [model.motions[name].at(ca.SX(ca.DM(np.asarray(com)))) for name, com in coms.items()]
     turns = [ca.vec(model.motions[name].R.T) for name in coms]
     return ca.Function(
         "kinematics",

@@ -155,5 +155,6 @@ def on_contacts(walk: RobotWalk) -> WalkPlan:
         images |= dict(zip(corners, others[::-1], strict=True))
         owner += [feet.index(foot)] * len(corners)
     spread = {name: getattr(plan, name)[:, owner] for name in ("force", "moment", "point", "standing")}
-    settings = {**plan.settings, "contacts": list(images), "image": images}
+    groups = [[k for k, of in enumerate(owner) if of == i] for i in range(len(feet))]
+    settings = {**plan.settings, "contacts": list(images), "image": images, "feet": groups}
     return replace(plan, **spread, settings=settings)

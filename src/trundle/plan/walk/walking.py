@@ -225,7 +225,7 @@ def _unpacked(walking: AnySteps, made: Transcription, solution: ProgramSolution,
         lasting = np.arange(len(arc.u))
         held = np.insert(lasting, 0, 0) if walking.lands(number) else lasting
         times, x = begin + arc.times, arc.x.copy()
-        x[:, 0] += walking.gait.speed * times
+        x[:, 0] += walking.speed * times
         for name, values in (("times", times), ("q", x[:, :n]), ("nu", x[:, n : 2 * n])):
             parts[name].append(values[: None if ends else -1])
         parts["acceleration"].append(arc.u[held][:, places["acceleration"]])

@@ -15,7 +15,6 @@ from trundle.models.robots.legged import LeggedRobot
 from trundle.models.urdf.robot import robot_from_urdf
 from trundle.plan.transcription.transcription import NodeTrajectory
 from trundle.plan.walk.walking import meshes
-from trundle.problems.robot_gait import RobotGait
 from trundle.problems.robot_steps import RobotSteps, sole_of
 from trundle.threads import cached_property
 
@@ -152,7 +151,9 @@ def _bend(robot: LeggedRobot) -> FloatArray:
 def waypoints(steps: RobotSteps, poses: FootPoses, standing: Stand) -> list[NodeTrajectory]:
     """Return poses at the nodes: the base glides, feet stand where the base passes in the middle, and swing between."""
     gait = steps.gait
-    spans = [(low + share * (high - low)) for (low, high), share in ((gait.single, _SINGLE), (gait.double, _DOUBLE))]
+    spans = [
+        (low + share * (high - low)) for (low, high), share in zip(steps.durations, (_SINGLE, _DOUBLE), strict=True)
+    ]
     lengths = [spans[support.swing is None] for support in steps.supports]
     ends = np.concatenate([[0.0], np.cumsum(lengths)])
     cycle = ends[-1] * (2.0 if gait.periodicity == "mirrored" else 1.0)
@@ -168,23 +169,23 @@ def waypoints(steps: RobotSteps, poses: FootPoses, standing: Stand) -> list[Node
         times = ends[k] + mesh * lengths[k]
         rows = []
         for t in times:
-            feet = [_foot(gait, swings[foot], cycle, p, t) for foot, p in zip(steps.soles, places, strict=False)]
-            base[0] = standing.q[0] + gait.speed * t
+            feet = [_foot(steps, swings[foot], cycle, p, t) for foot, p in zip(steps.soles, places, strict=False)]
+            base[0] = standing.q[0] + steps.speed * t
             q = poses.near(np.concatenate([base[:1], q[1:]]), np.array(feet), base, np.ones(6), standing.length)
             rows.append(q)
         arcs.append((times, np.array(rows)))
     return _arcs(steps, arcs)
 
 
-def _foot(gait: RobotGait, swing: tuple[float, float], cycle: float, place: FloatArray, time: float) -> FloatArray:
+def _foot(steps: RobotSteps, swing: tuple[float, float], cycle: float, place: FloatArray, time: float) -> FloatArray:
     """Return where a foot (3,) is: it stands at `place` seen from the base in the middle of its stance."""
     begin, end = swing
     middle = (end + begin + cycle) / 2
     turns = np.floor((time - begin) / cycle)
     share = (time - begin - turns * cycle) / (end - begin)
-    landed = place[0] + gait.speed * (middle + turns * cycle)
-    moved = 0.0 if share >= 1.0 else gait.speed * cycle * (1.0 + np.cos(np.pi * share)) / 2
-    lift = 0.0 if share >= 1.0 else 1.2 * gait.clearance * np.sin(np.pi * share) ** 2
+    landed = place[0] + steps.speed * (middle + turns * cycle)
+    moved = 0.0 if share >= 1.0 else steps.speed * cycle * (1.0 + np.cos(np.pi * share)) / 2
+    lift = 0.0 if share >= 1.0 else 1.2 * steps.gait.clearance * np.sin(np.pi * share) ** 2
     return np.array([landed - moved, place[1], lift])
 
 
@@ -194,7 +195,7 @@ def _arcs(steps: RobotSteps, poses: list[tuple[FloatArray, FloatArray]]) -> list
     for support, (times, x) in zip(steps.supports, poses, strict=True):
         nu = np.gradient(x, times, axis=0)
         q = x.copy()
-        q[:, 0] -= steps.gait.speed * times
+        q[:, 0] -= steps.speed * times
         u = np.zeros((len(times) - 1, steps.problem.phases[0].nu))
         for foot, mode in support.stances.items():
             where, points = places[f"force-{foot}-{mode}"], len(steps.stances[foot, mode].points)

@@ -144,6 +144,9 @@ class WalkReplayTable(Table):
     period: Annotated[float, Field(ge=1e-4, le=0.05), Allowed("a time from 1e-4 to 0.05 (s)")] = Field(
         default=0.004, description="s, between two calls of the policy"
     )
+    mujoco: Annotated[int, Field(ge=0, le=1000), Allowed("an integer from 0 to 1000")] = Field(
+        default=0, description="number of steps of a robot from a URDF in MuJoCo, with the same policy at 1 kHz"
+    )
 
 
 _OF_AVATAR = ("avatar", "foot", "right_foot", "walk", "phases", "cost", "limits")
@@ -174,6 +177,8 @@ class WalkingWalk(ScenarioTable):
                 raise fault(key, "must be left out with [robot]" if self.robot else "must be left out without [robot]")
         if self.robot is not None and self.plan.warm_from is not None:
             raise fault("plan.warm_from", "must be left out with [robot]")
+        if self.robot is None and self.replay.mujoco:
+            raise fault("replay.mujoco", "must be left out without [robot]")
         if self.robot is not None and len(self.feet) < 2:
             raise fault("feet", "must be 2 to 16 tables [feet.NAME]")
         allowed = ("rolling",) if self.avatar.sole == "rolling" else ("flat", "toe", "heel", "toe-point")

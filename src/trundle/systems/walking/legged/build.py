@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import radians
 from typing import TYPE_CHECKING
 
@@ -85,4 +85,18 @@ class PlannedSteps:
                 progress=(lambda it: share(min(1.0, it.number / 100))) if share else None,
             )
         self.found["plan"] = walk
-        return record_robot(walk, table.steps)
+        run = record_robot(walk, table.steps)
+        count = self.scenario.read(WalkingWalk).replay.mujoco
+        if not count or walk.plan.status is not Status.SUCCESS:
+            return run
+        told = {"steps": run.metadata["steps"] | {"mujoco": self._in_mujoco(walk, count)}}
+        return replace(run, metadata=dict(run.metadata) | told)
+
+    def _in_mujoco(self, walk: RobotWalk, count: int) -> dict[str, object]:
+        """Return how a replay in MuJoCo went: steps walked, and why it ended before its time."""
+        from trundle.control.regulators.walk_replay import replay_in_mujoco
+        from trundle.plan.walk.robot_steps import on_contacts
+
+        gravity, friction = walk.steps.gravity, walk.steps.gait.friction
+        found = replay_in_mujoco(self.robot, on_contacts(walk), count, gravity=gravity, friction=friction)
+        return {"steps": found.steps, "asked": count, "reason": found.run.reason}

@@ -33,6 +33,7 @@ def walk(
     from trundle.models.urdf.checks import load_urdf
     from trundle.models.urdf.examples import load_example_robot
     from trundle.models.urdf.soles import missing_limits, suggest_feet
+    from trundle.records.whole import write_bytes
     from trundle.scenarios import load_scenario
     from trundle.scenarios import run as run_scenario
 
@@ -55,7 +56,7 @@ def walk(
     tables = {"robot": source, "gait": gait, "replay": {"steps": steps, "period": 0.002}}
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"{file.stem.replace('/', '_')}_walks.toml"
-        path.write_text(_written(tables, suggested), encoding="utf-8")
+        write_bytes(path, _written(tables, suggested).encode())
         loaded = load_scenario(str(path), (), None, [file.resolve().parent])
         result = run_scenario(loaded, out, plots=not no_plots)
     for name, entry in result.summary["metrics"].items():

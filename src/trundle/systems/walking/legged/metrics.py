@@ -26,6 +26,8 @@ def planned(run: Trajectory, parts: Mapping[str, Trajectory]) -> dict[str, float
         "step_length": float(steps["length"]),
         **{key: float(steps["statistics"][key]) for key in ("iterations", "cost", "kkt_residual")},
     }
+    if "mujoco" in steps:
+        values["mujoco_steps"] = float(steps["mujoco"]["steps"])
     replay = parts.get("replay")
     return values | ({} if replay is None else {"replay_steps": float(replay.metadata["replay"]["steps"])})
 
@@ -35,6 +37,7 @@ STEPS = MetricGroup(
         "torque_use": Quantity("1", "largest torque of a joint over its limit"),
         "all_feet": Quantity("%", "of the time on all feet"),
         "replay_steps": Quantity("steps", "plan tracked in the simulator with touch-downs"),
+        "mujoco_steps": Quantity("steps", "plan tracked in MuJoCo"),
     },
     planned,
     always=True,

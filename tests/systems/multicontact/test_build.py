@@ -20,9 +20,8 @@ from trundle.scenarios import build, catalogue, load_scenario
 from trundle.systems.multicontact import metrics as metrics_multicontact
 from trundle.systems.multicontact.record import results
 from trundle.systems.multicontact.stances import stance_records
-from trundle.systems.multicontact.stand import StandExperiment
 from trundle.systems.multicontact.trials import _sole_shift
-from trundle.systems.multicontact.walk import WalkExperiment
+from trundle.systems.multicontact.walk import StandExperiment, WalkExperiment
 
 pytest.importorskip("pinocchio")
 pytest.importorskip("mujoco")

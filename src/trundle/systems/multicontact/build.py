@@ -9,9 +9,8 @@ from trundle.systems.multicontact.carry import CarryExperiment
 from trundle.systems.multicontact.experiment import MulticontactExperiment
 from trundle.systems.multicontact.obstacles import check_start
 from trundle.systems.multicontact.stances import check_stances
-from trundle.systems.multicontact.stand import StandExperiment
 from trundle.systems.multicontact.trials import Trial
-from trundle.systems.multicontact.walk import WalkExperiment
+from trundle.systems.multicontact.walk import StandExperiment, WalkExperiment
 
 _LONGEST = 3600.0
 """Most time of a trial, s."""

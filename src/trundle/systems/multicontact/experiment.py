@@ -39,14 +39,8 @@ from trundle.simulate.mujoco.humanoid import HumanoidPlant
 from trundle.simulate.mujoco.pushes import ForcePulse
 from trundle.systems.multicontact.layout import terrain_of
 from trundle.systems.multicontact.obstacles import read_avoidance_pairs, read_obstacles, read_rows
-from trundle.systems.multicontact.trials import (
-    Outcome,
-    Trial,
-    binding_limit,
-    recorded_ticks,
-    run_trial,
-    trajectory,
-)
+from trundle.systems.multicontact.ticks import recorded_ticks
+from trundle.systems.multicontact.trials import Outcome, Trial, binding_limit, run_trial, trajectory
 from trundle.threads import cached_property
 
 if TYPE_CHECKING:

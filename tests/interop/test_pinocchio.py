@@ -300,7 +300,7 @@ def test_without_pinocchio_the_error_says_what_to_install(monkeypatch: pytest.Mo
 
 def test_interop_is_found_by_attribute() -> None:
     assert tr.interop.pinocchio.RollingFeet is RollingFeet
-    assert dir(tr.interop) == ["crocoddyl", "pinocchio"]
+    assert dir(tr.interop) == ["comparison", "crocoddyl", "mujoco", "pinocchio"]
     with pytest.raises(AttributeError, match="has no attribute 'pinochio'"):
         _ = tr.interop.pinochio
 

@@ -80,12 +80,10 @@ class TreeModel(Multibody):
         origins: Mapping[str, Sequence[float]] = MappingProxyType({}),
         loops: Sequence[LoopSpec] = (),
     ) -> None:
-        self.d = d
-        self.k = angular_size(d)
+        self.d, self.k = d, angular_size(d)
         self.given = gravity, resolve, tuple(bodies), tuple(contacts), forces, origins, loops
         self.specs, self.pins = tuple(bodies), tuple(loops)
-        self._contact_specs = tuple(contacts)
-        self._resolve = resolve
+        self._contact_specs, self._resolve = tuple(contacts), resolve
         self.layout: dict[str, slice] = {}
         self.input_layout: dict[str, slice] = {}
         self.columns: dict[str, int] = {}

@@ -1,7 +1,8 @@
 """Multicontact: humanoids that stand, walk and carry under preview and whole-body control (paper 3).
 
 `layout` and `stances` lay out what a robot stands on, `build` and `carry` make the experiments, `trials` runs them in
-MuJoCo; `record` holds the variables, `ticks` what exports write, `metrics`, `figures` and `stage` judge and show the runs.
+MuJoCo; `record` holds the variables, `ticks` what exports write; `metrics`, `figures` and `stage` judge and show the
+runs.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ FEET = {f"{side}_foot": Foot(SOLE, position=AVATAR.foot.center) for side in ("le
 
 
 def joint_names(model: TreeModel) -> list[str]:
-    return [spec.joint_name or spec.name for spec in model._specs if spec.jointed]
+    return [spec.joint_name or spec.name for spec in model.specs if spec.jointed]
 
 
 def state_of(articulated: Articulated) -> tuple[np.ndarray, np.ndarray]:

@@ -118,7 +118,10 @@ def test_failed_simulation_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_parts_have_their_own_status_and_do_not_change_the_main_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ball: Trajectory
 ) -> None:
-    path = written(tmp_path, changed(JUGGLING, parts={"slow": {"hand": {"velocity": [0.1, 0, 0]}}, "b": {}}))
+    path = written(
+        tmp_path,
+        changed(JUGGLING, parts={"slow": {"hand": {"velocity": [0.1, 0, 0]}}, "b": {"contact": {"friction": 0.9}}}),
+    )
     simulated(monkeypatch, ball, dataclasses.replace(ball, status=Status.SLIPPED, feasible=False), ball)
     result = run(path, tmp_path / "out", plots=False)
     assert result.exit_code == 0
@@ -130,7 +133,14 @@ def test_parts_have_their_own_status_and_do_not_change_the_main_one(
 
 def test_interrupted_part_keeps_the_main_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ball: Trajectory) -> None:
     simulated(monkeypatch, ball, KeyboardInterrupt())
-    result = run(written(tmp_path, changed(JUGGLING, parts={"a": {}, "b": {}})), tmp_path / "out", plots=False)
+    result = run(
+        written(
+            tmp_path,
+            changed(JUGGLING, parts={"a": {"contact": {"friction": 0.9}}, "b": {"contact": {"friction": 0.9}}}),
+        ),
+        tmp_path / "out",
+        plots=False,
+    )
     assert result.exit_code == 130
     assert result.summary["status"] == "success"
     assert result.summary["parts"]["a"]["status"] == "interrupted"
@@ -139,7 +149,9 @@ def test_interrupted_part_keeps_the_main_run(tmp_path: Path, monkeypatch: pytest
 
 def test_second_run_replaces_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ball: Trajectory) -> None:
     simulated(monkeypatch, ball, ball, ball)
-    run(written(tmp_path, changed(JUGGLING, parts={"a": {}})), tmp_path / "out", plots=False)
+    run(
+        written(tmp_path, changed(JUGGLING, parts={"a": {"contact": {"friction": 0.9}}})), tmp_path / "out", plots=False
+    )
     assert (tmp_path / "out" / "trajectory-a.nc").exists()
     run(written(tmp_path, JUGGLING), tmp_path / "out", plots=False)
     assert not (tmp_path / "out" / "trajectory-a.nc").exists()

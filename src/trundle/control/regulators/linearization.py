@@ -50,7 +50,7 @@ class Linearization:
         rows = np.concatenate([Ep @ P, N], axis=1)
         if not all(np.all(np.isfinite(M)) for M in (rows, J, Ju)) or np.any(np.linalg.cond(rows) > 1e12):
             raise InputError("states", "singular coordinates", "states away from a chart's pole and from conformity")
-        X = np.linalg.inv(rows)[:, :, :n]
+        X = np.asarray(np.linalg.inv(rows)[:, :, :n], dtype=np.float64)
         return (Ep @ J + H @ P) @ X, Ep @ Ju, X
 
     @property

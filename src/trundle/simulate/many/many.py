@@ -159,7 +159,7 @@ class _Job:
         cuts = range(0, len(starts), size)
         each = [self.policies[i : i + size] if len(self.policies) > 1 else self.policies for i in cuts]
         own = [None if self.numbers is None else self.numbers[i : i + size] for i in cuts]
-        shares = [(starts[i : i + size], *more) for i, *more in zip(cuts, each, own, strict=True)]
+        shares = [(starts[i : i + size], policies, rows) for i, policies, rows in zip(cuts, each, own, strict=True)]
         runner = Runner(self.system, self.method, self.policy(0), self.times, None)
         found: dict[int, Sequence[Outcome]] = {}
         free, system = self.system.free, replace(self.system, free=None)  # symbols do not travel, names do

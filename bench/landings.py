@@ -30,7 +30,7 @@ HEAD = (
 
 def stored(run: Trajectory, robot: RollingTree) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the energy (n,) of bodies and springs, J, and the power (n,) that dampers and friction take, W."""
-    specs = {spec.name: spec for spec in robot.tree.specs}
+    specs = {spec.joint_name or spec.name: spec for spec in robot.tree.specs}
     energy, power = np.array(run["energy"]), np.zeros(len(run))
     for j, spec in enumerate(specs[str(name)] for name in run["joint"]):
         energy += 0.5 * spec.stiffness * (run["joint_position"][:, j] - spec.rest) ** 2

@@ -112,8 +112,8 @@ def replayed(name: str, plan: WalkPlan) -> None:
     found = replay_walk(walking_robot(avatar, plan.gravity, 0.8), plan, 12)
     print(f"{name}: {found.steps} of 12 steps, {found.run.status.label}, largest of the base", end=" ")
     print(np.round(found.largest[1:6], 3), f"m, rad; CPU {time.process_time() - began:.0f} s")
-    limits = {joint.child: joint for joint in avatar.robot.joints}  # the record names a joint after what hangs on it
-    driven = [i for i, child in enumerate(found.run["joint"]) if str(child) in limits]
+    limits = {joint.name: joint for joint in avatar.robot.joints}
+    driven = [i for i, name in enumerate(found.run["joint"]) if str(name) in limits]
     joints = [limits[str(found.run["joint"][i])] for i in driven]
     used = np.abs(found.run["torque"][:, driven]) / [joint.torque for joint in joints]
     angles = found.run["joint_position"][:, driven]

@@ -113,6 +113,7 @@ def freed(system: ContactSystem, names: Sequence[str]) -> ContactSystem:
         raise InputError("parameters", list(names), "names, each once")
 
     def build() -> ContactSystem:
+        """Return the system with symbols in place of the numbers, compared with one made of other numbers."""
         symbols = {name: Symbol(name, known[name].value) for name in chosen}
         found = {name: (known[name], symbol) for name, symbol in symbols.items()}
         values = np.array([known[name].value for name in chosen])

@@ -117,6 +117,7 @@ class Crossings:
         system = phase.integrator.system
 
         def build() -> ca.Function:
+            """Return (t, x, p) -> the gradient of the margin."""
             if system.margins is None:
                 raise InputError("phase", phase.mode, "one with margins")
             t, x, p = ca.SX.sym("t"), ca.SX.sym("x", system.size), ca.SX.sym("p", system.parameter_count)
@@ -127,6 +128,7 @@ class Crossings:
 
     def _gap(self, atlas: tuple[tuple[int, int], ...], contact: int) -> ca.Function:
         def build() -> ca.Function:
+            """Return (x, numbers) -> the gradient of the gap, whose coordinates follow the surfaces."""
             model = self.system.expressions(atlas)
             numbers = ca.SX(0, 1) if self.system.free is None else self.system.free.symbols
             gap = model.terms([SEPARATED] * len(model.constraints)).kin[contact].distance

@@ -1,10 +1,10 @@
-"""Inverse kinematics of a humanoid: ends at their places, by Pink (differential, within joint limits)."""
+"""Inverse kinematics by Pink (differential, within joint limits): a humanoid's ends at their places."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -20,6 +20,17 @@ Place = tuple[FloatArray, FloatArray | None]
 
 _DONE = 1e-6
 """Displacement (rad, m) of a step with which the iteration ends."""
+
+
+class PinModel(Protocol):
+    """What is used of a model of Pinocchio."""
+
+    nq: int
+    njoints: int
+    lowerPositionLimit: FloatArray
+    upperPositionLimit: FloatArray
+    createData: Callable[[], object]
+    getFrameId: Callable[[str], int]
 
 
 def inverse_kinematics(
@@ -57,7 +68,7 @@ def inverse_kinematics(
     MissingExtraError
         If Pink is not installed.
     """
-    pink, tasks, pin = (_module(name) for name in ("pink", "pink.tasks", "pinocchio"))
+    pin = pinned("pinocchio")
     model, robot, moving = _model(humanoid, ends, limited), humanoid.robot, slice(None)
     q, posture = np.array(start), np.append(start[:7], humanoid.joint_posture)
     q[7:] = np.clip(q[7:], robot.lower, robot.upper)
@@ -67,24 +78,48 @@ def inverse_kinematics(
         own = sorted(joints)
         model = pin.buildReducedModel(model, [i for i in range(1, model.njoints) if i - 2 not in own], q)
         moving = np.array([7 + i for i in own], dtype=int)
-    configuration = pink.Configuration(model, model.createData(), q[moving])
-    wanted = _tasks(ends, center_of_mass)
-    for weight in postures:
-        rest = tasks.PostureTask(cost=weight)
-        rest.set_target(posture[moving])
-        for _ in range(iterations):
-            velocity = pink.solve_ik(configuration, [*wanted, rest], 1.0, solver="daqp", safety_break=False)
-            configuration.integrate_inplace(velocity, 1.0)
-            if float(np.abs(velocity).max()) < _DONE:
-                break
-    q[moving] = configuration.q
+    q[moving] = settled(model, q[moving], _tasks(ends, center_of_mass), posture[moving], postures, iterations)
     q[3:7] = q[[6, 3, 4, 5]]
     return q
 
 
-def _model(humanoid: Humanoid, ends: Iterable[str], limited: bool) -> Any:
+def settled(
+    model: PinModel,
+    start: FloatArray,
+    wanted: Sequence[object],
+    posture: FloatArray,
+    postures: Sequence[float],
+    iterations: int,
+    follow: Callable[[FloatArray], None] | None = None,
+) -> FloatArray:
+    """Return a configuration (nq,) near `start` of a model of Pinocchio that does `wanted`, tasks of Pink, at best.
+
+    Parameters
+    ----------
+    posture : (nq,)
+        That of the joints; the entries of a first joint ``root_joint`` do not matter.
+    postures, iterations : as of `inverse_kinematics`
+    follow : callable, optional
+        Called with the configuration before each step, to move the targets.
+    """
+    pink, tasks = (pinned(name) for name in ("pink", "pink.tasks"))
+    configuration = pink.Configuration(model, model.createData(), start)
+    for weight in postures:
+        rest = tasks.PostureTask(cost=weight)
+        rest.set_target(posture)
+        for _ in range(iterations):
+            if follow is not None:
+                follow(configuration.q)
+            velocity = pink.solve_ik(configuration, [*wanted, rest], 1.0, solver="daqp", safety_break=False)
+            configuration.integrate_inplace(velocity, 1.0)
+            if float(np.abs(velocity).max()) < _DONE:
+                break
+    return np.array(configuration.q)
+
+
+def _model(humanoid: Humanoid, ends: Iterable[str], limited: bool) -> PinModel:
     """Return the model of Pinocchio with a frame at each end, its joints `limited` or not."""
-    pin = _module("pinocchio")
+    pin = pinned("pinocchio")
     model = pin.buildModelFromXML(humanoid.urdf.text, pin.JointModelFreeFlyer())
     if model.nq != humanoid.robot.nq:
         raise InputError("humanoid", humanoid.name, "a robot whose joints do not turn without end")
@@ -100,7 +135,7 @@ def _model(humanoid: Humanoid, ends: Iterable[str], limited: bool) -> Any:
 
 def _tasks(ends: Mapping[str, Place], center_of_mass: FloatArray | None) -> list[object]:
     """Return the tasks of Pink for the frames of the ends and the centre of mass."""
-    tasks, pin = _module("pink.tasks"), _module("pinocchio")
+    tasks, pin = pinned("pink.tasks"), pinned("pinocchio")
     wanted: list[object] = []
     for name, (position, axes) in ends.items():
         task = tasks.FrameTask(f"end: {name}", 1.0, 0.0 if axes is None else 1.0, lm_damping=1e-6)
@@ -113,7 +148,8 @@ def _tasks(ends: Mapping[str, Place], center_of_mass: FloatArray | None) -> list
     return wanted
 
 
-def _module(name: str) -> ModuleType:
+def pinned(name: str) -> ModuleType:
+    """Return Pink's or Pinocchio's module `name`; raises `MissingExtraError` where it is not installed."""
     try:
         return import_module(name)
     except ImportError:

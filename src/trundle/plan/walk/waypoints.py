@@ -6,20 +6,25 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-from scipy.optimize import least_squares
+from scipy.spatial.transform import Rotation
 
 from trundle.checks import FloatArray
+from trundle.contact.patch import FlatPatch
 from trundle.errors import InputError
 from trundle.geometry.shapes.surfaces import Point, Sphere
-from trundle.models.robots.legged import LeggedRobot
-from trundle.models.urdf.robot import robot_from_urdf
+from trundle.models.robots.legged import LeggedRobot, axis_of
+from trundle.models.tree.joints import Prismatic
+from trundle.models.urdf.tree import Place
+from trundle.plan.stances.inverse_kinematics import PinModel, pinned, settled
 from trundle.plan.transcription.transcription import NodeTrajectory
 from trundle.plan.walk.walking import meshes
 from trundle.problems.robot_steps import RobotSteps, sole_of
+from trundle.problems.soles import RollingSole
 from trundle.threads import cached_property
 
 _FOOT, _TILT, _BASE, _JOINT = 1e2, 30.0, 10.0, 0.1
 """Weights of feet and base (over the length of the legs), of tilts and of joints (rad)."""
+_SEAT, _ITERATIONS, _DAMPED = "seat", 100, 0.1
 _BENT = 0.93
 """Height of the hips over the length of the legs."""
 _BEND = 0.3
@@ -45,40 +50,71 @@ class Stand:
 
 
 class FootPoses:
-    """Poses of a robot by where its feet are: bounded least squares (final).
+    """Poses of a robot by where its feet are, by Pink (final).
 
     Parameters
     ----------
     robot : LeggedRobot
+
+    Raises
+    ------
+    MissingExtraError
+        If Pink or Pinocchio is not installed.
     """
 
     def __init__(self, robot: LeggedRobot) -> None:
         self.robot = robot
-        model = robot_from_urdf(robot.tree, base="joints").model()
-        self.n = model.nu.shape[0]
-        q, points, tilts = model.x[: self.n], [], []
-        for name, foot in robot.feet.items():
-            motion = robot.motion(model, name)
-            points.append(sole_of(name, foot.shape).probe(motion).p)
-            if not isinstance(foot.shape, Sphere | Point):
-                tilts += [motion.R[0, 2], motion.R[1, 2], motion.R[1, 0]]
-        com = ca.SX(3, 1)
-        for body in model.bodies:
-            com += body.mass * body.motion.at(ca.SX(ca.DM(body.com))).p / robot.mass
-        out = ca.vertcat(*points, com, *tilts)
-        self._of = ca.Function("poses", [q], [out, ca.jacobian(out, q)], {"cse": True})
+        self._pin, self._tasks = pinned("pinocchio"), pinned("pink.tasks")
+        self._model = self._made()
+        self._data = self._model.createData()
 
-    @cached_property
-    def _limits(self) -> tuple[FloatArray, FloatArray]:
-        limits = [self.robot.tree.limits[name] for name in self.robot.tree.joints]
-        low = np.array([-np.inf] * 6 + [limit.lower for limit in limits])
-        high = np.array([np.inf] * 6 + [limit.upper for limit in limits])
-        return low, np.maximum(high, low + 1e-6)
+    def _made(self) -> PinModel:
+        """Return the model of Pinocchio whose configuration is q, with a frame at every foot and at the base."""
+        pin, tree = self._pin, self.robot.tree
+        model, far = pin.Model(), np.full(6, np.inf)
+        root = pin.JointModelComposite(pin.JointModelTranslation())
+        root.addJoint(pin.JointModelSphericalZYX())
+        model.addJoint(0, root, pin.SE3.Identity(), "root_joint", far, far, -far, far)
+        for i, body in enumerate(tree.bodies):
+            if i > 0:
+                slides, limit = isinstance(body.motion, Prismatic), tree.limits[body.joint]
+                kind = pin.JointModelPrismaticUnaligned if slides else pin.JointModelRevoluteUnaligned
+                place = pin.SE3(body.place.R, body.place.p)
+                bounds = (np.array([x]) for x in (np.inf, np.inf, limit.lower, max(limit.upper, limit.lower + 1e-6)))
+                model.addJoint(body.parent + 1, kind(body.place.R.T @ axis_of(body)), place, body.joint, *bounds)
+            if body.inertia is not None:
+                inertia = pin.Inertia(body.inertia.mass, body.inertia.com, np.eye(3))  # the masses count alone
+                model.appendBodyToJoint(i + 1, inertia, pin.SE3.Identity())
+        places = {_SEAT: (0, Place(np.eye(3), np.zeros(3)))}
+        places |= {name: self.robot.place(name) for name in self.robot.feet}
+        for name, (number, place) in places.items():
+            model.addFrame(pin.Frame(name, number + 1, pin.SE3(place.R, place.p), pin.FrameType.OP_FRAME))
+        return model
 
     def points(self, q: FloatArray) -> FloatArray:
         """Return the lowest points of the feet, (feet, 3) m, and below them the centre of mass."""
-        count = len(self.robot.feet)
-        return np.asarray(self._of(q)[0]).ravel()[: 3 * count + 3].reshape(-1, 3)
+        self._pin.framesForwardKinematics(self._model, self._data, q)
+        places = [self._data.oMf[self._model.getFrameId(name)] for name in self.robot.feet]
+        down = [self._lowest(name, at.rotation) for name, at in zip(self.robot.feet, places, strict=True)]
+        points = [at.translation + lowest for at, lowest in zip(places, down, strict=True)]
+        return np.array([*points, self._pin.centerOfMass(self._model, self._data, q)])
+
+    def _lowest(self, name: str, R: FloatArray) -> FloatArray:
+        """Return the lowest point (3,) m of a foot whose axes are R, from its origin, world."""
+        shape = self.robot.feet[name].shape
+        if isinstance(shape, FlatPatch):
+            return R @ np.append(shape.vertices.mean(axis=0), 0.0)
+        return R @ self._under[name](-R[2]).full().ravel()
+
+    @cached_property
+    def _under(self) -> dict[str, ca.Function]:
+        """The point (3,) of each round foot that is farthest along a direction (3,), in its axes."""
+        n, found = ca.SX.sym("n", 3), {}
+        for name, foot in self.robot.feet.items():
+            sole = sole_of(name, foot.shape)
+            if isinstance(sole, RollingSole):
+                found[name] = ca.Function("under", [n], [sole.shape.point_and_radii(n)[0]])
+        return found
 
     def near(self, q: FloatArray, points: FloatArray, base: FloatArray, weights: FloatArray, unit: float) -> FloatArray:
         """Return the pose (n,) whose feet are at `points` (feet, 3), level, near the pose q.
@@ -86,28 +122,26 @@ class FootPoses:
         `base` are wanted positions (6,) of the base and `weights` (6,) theirs; of NaN the centre of mass, along x, is
         over the middle of the points.
         """
-        count, low, high = points.size, *self._limits
+        tasks, pin, feet = self._tasks, self._pin, []
+        for name, foot in self.robot.feet.items():
+            turns = not isinstance(foot.shape, Sphere | Point)
+            feet.append(tasks.FrameTask(name, _FOOT / unit, _TILT if turns else 0.0, _DAMPED))
+
+        def follow(at: FloatArray) -> None:
+            """Move the targets to where the lowest points of the feet, as they are turned, are at the points."""
+            pin.framesForwardKinematics(self._model, self._data, at)
+            for task, name, point in zip(feet, self.robot.feet, points, strict=True):
+                R = self._data.oMf[self._model.getFrameId(name)].rotation
+                task.set_target(pin.SE3(np.eye(3) if task.cost[-1] else R, point - self._lowest(name, R)))
+
         over = bool(np.isnan(base[0]))
-        wanted = np.where(np.isnan(base), 0.0, base)
-        scale = np.concatenate([[1.0 / unit] * 3, [1.0] * 3]) * _BASE * np.where(np.isnan(base), 0.0, weights)
-        joints = _JOINT * np.eye(self.n)[6:]
-        seat = np.diag(scale) @ np.eye(6, self.n)
-
-        def off(at: FloatArray) -> FloatArray:
-            out = np.asarray(self._of(at)[0]).ravel()
-            middle = (out[count] - points[:, 0].mean()) * _BASE / unit if over else 0.0
-            feet = (out[:count] - points.ravel()) * _FOOT / unit
-            return np.concatenate(
-                [feet, _TILT * out[count + 3 :], [middle], scale * (at[:6] - wanted), _JOINT * (at - q)[6:]]
-            )
-
-        def slope(at: FloatArray) -> FloatArray:
-            J = np.asarray(self._of(at)[1])
-            middle = J[count] * (_BASE / unit if over else 0.0)
-            return np.vstack([J[:count] * _FOOT / unit, _TILT * J[count + 3 :], middle[None], seat, joints])
-
-        inside = np.clip(q, low + 1e-6, np.maximum(high - 1e-6, low + 1e-6))
-        return least_squares(off, inside, slope, bounds=(low, high), xtol=1e-8, ftol=1e-8, max_nfev=200).x
+        keep, wanted = _BASE * np.where(np.isnan(base), 0.0, weights), np.where(np.isnan(base), 0.0, base)
+        seat = tasks.FrameTask(_SEAT, list(keep[:3] / unit), list(keep[:2:-1]), _DAMPED)
+        seat.set_target(pin.SE3(Rotation.from_euler("ZYX", wanted[3:]).as_matrix(), wanted[:3]))
+        middle = tasks.ComTask([_BASE / unit if over else 0.0, 0.0, 0.0])
+        middle.set_target(points.mean(axis=0))
+        inside = np.clip(q, self._model.lowerPositionLimit, self._model.upperPositionLimit)
+        return settled(self._model, inside, [*feet, seat, middle], q, [_JOINT], _ITERATIONS, follow)
 
 
 def stand(robot: LeggedRobot, poses: FootPoses) -> Stand:

@@ -155,6 +155,18 @@ def kinematics(
     )
 
 
+def nearest_coordinates(contact: Contact, A: Motion, B: Motion, steps: int = 4) -> ca.SX:
+    """Return the coordinates (size,) of the point of B that is nearest to A, by Newton steps from A's origin.
+
+    Of contacts whose coordinates are those of a point or a direction of B: of a convex body on a level set or on
+    another one.
+    """
+    s = contact.restore(B.R.T @ (A.p - B.p)) if contact.size else ca.SX(0, 1)
+    for _ in range(steps if contact.size else 0):
+        s = contact.restore(s + kinematics(contact, A, B, s, slipping=True, distant=True).shift)
+    return s
+
+
 def _over_body(turning: ca.SX, K_B: ca.SX | None, slip: ca.SX | None, feedback: ca.SX | None) -> ca.SX:
     """Return the right-hand side (d-1,) of how the contact point moves over A.
 

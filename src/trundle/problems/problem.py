@@ -73,11 +73,14 @@ class OptimalControlProblem(HoldsExpressions):
         Default: the state is continuous from each phase to the next.
     mean : bool
         Whether running costs are divided by the sum of all durations: an integral alone drives durations down.
+    total : (low, high) s
+        Of that sum, where `mean`.
     """
 
     phases: Sequence[Phase]
     links: Sequence[PhaseLinkage] | None = None
     mean: bool = False
+    total: tuple[float, float] = (0.0, np.inf)
 
     def __post_init__(self) -> None:
         phases = tuple(self.phases)

@@ -14,6 +14,7 @@ from trundle.problems.gait import Angles, End, Height, Intervals, Load, Periodic
 
 Pattern = Literal["walk", "trot", "pace"]
 Lean = Annotated[float, Numbers("an angle from -0.7 to 0.7 (rad)", minimum=-0.7, maximum=0.7, unit="rad")]
+Steps = Annotated[int, Numbers("an integer from 1 to 50", minimum=1, maximum=50)]
 _GRAVITY = 9.81
 _FROUDE, _SINGLE, _DOUBLE = 0.15, (0.8, 1.3), (0.5, 1.0)
 """Of people who stroll: speed over sqrt(g l), durations over sqrt(l/g), l the length of the legs."""
@@ -52,6 +53,8 @@ class RobotGait:
     torque : float
         Torque over weight times length of the legs that costs 1, where the motor's limit is not below it.
     intervals : (swing, on all feet)
+    steps : int
+        On ground of another shape than a plane: steps from standing to standing.
     """
 
     speed: Speed | None = parameter(None, "m/s, mean along the ground; left out: that of a stroll on such legs")
@@ -75,6 +78,8 @@ class RobotGait:
     spread: NonNegative = parameter(0.8, "least distance across of two feet, over that when it stands")
     torque: Positive = parameter(0.1, "over weight and length of the legs: a torque that costs 1")
     intervals: Intervals = parameter((16, 6), "of a swing and of the time on all feet")
+
+    steps: Steps = parameter(6, "from standing to standing, where there is [ground]")
 
     def __post_init__(self) -> None:
         check_parameters(self)

@@ -10,17 +10,21 @@ from typing import final
 import casadi as ca
 
 from trundle.checks import FloatArray
+from trundle.contact.contact import Contact, nearest_coordinates
 from trundle.contact.motion import Motion
 from trundle.errors import InputError
 from trundle.geometry.boundary import SupportLike
 from trundle.models.robots.avatar import AvatarFoot
+from trundle.numerics.space import dot, lever
 
+_THREE = [[0.25] * 4, [-1.0, -1.0, 1.0, 1.0], [1.0, -1.0, 1.0, -1.0]]
+"""The mean of four corners' gaps, and what they differ by ahead and across."""
 UP = ca.SX(ca.DM([0.0, 0.0, 1.0]))
 
 
 @dataclass(frozen=True)
 class FootStance:
-    """One way of standing, written with the symbols of a foot's `Motion` in the world; the ground is z = 0.
+    """One way of standing, written with the symbols of a foot's `Motion` in the world; on z = 0 or a surface.
 
     Attributes
     ----------
@@ -32,12 +36,15 @@ class FootStance:
         Where the ground pushes, world.
     velocities : tuple of (3,) m/s
         Of the foot's material points there: what the forces are conjugate to.
+    frames : tuple of (3, 3), optional
+        Axes in which forces and velocities are, the normal the last; those of the world unless given.
     """
 
     rows: ca.SX
     gaps: ca.SX
     points: tuple[ca.SX, ...]
     velocities: tuple[ca.SX, ...]
+    frames: tuple[ca.SX, ...] = ()
 
     @property
     def size(self) -> int:
@@ -58,7 +65,8 @@ class FootStance:
     def wrench(self, force: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
         """Return force (3,), moment (3,) about the middle of the points, and that middle (3,), world."""
         middle = sum(self.points, ca.SX(3, 1)) / len(self.points)
-        pushes = [force[3 * i : 3 * i + 3] for i in range(len(self.points))]
+        frames = self.frames or (ca.SX.eye(3),) * len(self.points)
+        pushes = [frame @ force[3 * i : 3 * i + 3] for i, frame in enumerate(frames)]
         moment = sum((ca.cross(p - middle, f) for p, f in zip(self.points, pushes, strict=True)), ca.SX(3, 1))
         return sum(pushes, ca.SX(3, 1)), moment, middle
 
@@ -84,6 +92,10 @@ class Sole(ABC):
     @abstractmethod
     def probe(self, motion: Motion) -> Motion:
         """Return the frame at the lowest point of a smooth sole, at the middle of a flat one."""
+
+    def normal(self, motion: Motion) -> ca.SX:
+        """Return the normal (3,) of the ground there."""
+        return UP
 
 
 @final
@@ -186,6 +198,57 @@ class FlatSole(Sole):
     def probe(self, motion: Motion) -> Motion:
         """Return the frame at the middle of the face."""
         return motion.at(ca.SX(ca.DM(self.corners.mean(axis=0))))
+
+
+@final
+@dataclass(frozen=True)
+class GroundSole(Sole):
+    """A foot on smooth ground: a convex body that rolls, or the four corners of a flat sole that stand.
+
+    Parameters
+    ----------
+    contacts : tuple of Contact
+        With the ground, in the foot's frame: one, or those of heel left and right, toe left and right.
+    ground : Motion
+        Of the ground's frame.
+    modes : ("rolling",) or ("flat",)
+    """
+
+    contacts: tuple[Contact, ...]
+    ground: Motion
+    modes: tuple[str, ...]
+
+    def _touches(self, motion: Motion) -> list[tuple[ca.SX, ca.SX, ca.SX]]:
+        """Return lever arm (3,), frame (3, 3) and gap of each contact at its nearest point."""
+        found, ground = [], self.ground
+        for contact in self.contacts:
+            A, B = contact.touch(motion, ground, nearest_coordinates(contact, motion, ground))
+            found.append((A.r, ca.horzcat(B.T, B.n), dot(B.n, motion.p + A.r - ground.p - B.r)))
+        return found
+
+    def stance(self, motion: Motion, mode: str) -> FootStance:
+        """Return the rows of rolling (3), or of the face (6), whose four gaps are three where it does not bend."""
+        _known(mode, self.modes)
+        touches = self._touches(motion)
+        gaps = ca.vertcat(*(gap for _, _, gap in touches))
+        velocities = tuple(frame.T @ (motion.v + lever(r) @ motion.w) for r, frame, _ in touches)
+        rows = velocities[0] if mode == "rolling" else ca.vertcat(motion.v, motion.w)
+        mixed = gaps if mode == "rolling" else ca.SX(ca.DM(_THREE)) @ gaps
+        frames = tuple(frame for _, frame, _ in touches)
+        return FootStance(rows, mixed, tuple(motion.p + r for r, _, _ in touches), velocities, frames)
+
+    def clearance(self, motion: Motion) -> ca.SX:
+        """Return the gaps, one or four."""
+        return ca.vertcat(*(gap for _, _, gap in self._touches(motion)))
+
+    def probe(self, motion: Motion) -> Motion:
+        """Return the frame at the nearest point, or at the middle of the face."""
+        arms = [r for r, _, _ in self._touches(motion)]
+        return motion.at(motion.R.T @ sum(arms, ca.SX(3, 1)) / len(arms))
+
+    def normal(self, motion: Motion) -> ca.SX:
+        """Return the normal at the first contact."""
+        return self._touches(motion)[0][1][:, 2]
 
 
 def _known(mode: str, modes: tuple[str, ...]) -> None:

@@ -138,6 +138,11 @@ class Stepping(ABC, Generic[G]):
         """Return what else holds at the nodes of phase `number`."""
         return []
 
+    @property
+    def total(self) -> tuple[float, float]:
+        """Least and largest duration of all phases, s."""
+        return 0.0, np.inf
+
     def signals(self, number: int) -> FloatArray | None:
         """Return the rows of what else `clock` has in phase `number`."""
         return None
@@ -255,8 +260,8 @@ class Stepping(ABC, Generic[G]):
         )
         phases = [self._phase(every, i) for i in range(len(self.supports))]
         links = [self.link(i, a, b) for i, (a, b) in enumerate(pairwise(phases))]
-        links.append(self._cycle(len(phases) - 1))
-        return OptimalControlProblem(phases, links, mean=True)
+        links.append(self.cycle(len(phases) - 1))
+        return OptimalControlProblem(phases, links, mean=True, total=self.total)
 
     def _phase(self, every: Phase, number: int) -> Phase:
         support, gait = self.supports[number], self.gait
@@ -361,7 +366,8 @@ class Stepping(ABC, Generic[G]):
             lower[where][2::3], upper[where][2::3] = 0.0, self.gait.load
         return lower, upper
 
-    def _cycle(self, last: int) -> PhaseLinkage:
+    def cycle(self, last: int) -> PhaseLinkage:
+        """Return what ties the end to the start."""
         size = self.x.numel()
         x_end, x_start = ca.SX.sym("x_end", size), ca.SX.sym("x_start", size)
         one = self.mirror if self.gait.periodicity == "mirrored" else np.eye(self.n)

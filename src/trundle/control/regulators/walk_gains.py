@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from math import ceil
 from typing import Protocol
@@ -12,9 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, positive
+from trundle.contact.contact import nearest_coordinates
+from trundle.contact.law import Law
 from trundle.contact.laws import ROLLING, SEPARATED
 from trundle.errors import InputError
 from trundle.models.rolling_tree import RollingTree
+from trundle.models.tree.model import TreeModel
 from trundle.numerics.ode.step import rk4_step
 from trundle.numerics.riccati import periodic
 
@@ -154,9 +157,9 @@ def walk_gains(
     model = robot.system.model()
     n = model.nv
     contacts = np.shape(walk.standing)[1]
-    if model.x.shape[0] != 2 * n or len(model.constraints) != contacts:
-        allowed = f'a robot with base="joints" and {contacts} contacts without coordinates'
-        raise InputError("robot", len(model.constraints), allowed)
+    if len(on_ground(model)[1]) != 2 * n or len(robot.parts) != contacts:
+        allowed = f'a robot with base="joints" and {contacts} contacts'
+        raise InputError("robot", len(robot.parts), allowed)
     array("walk.q", walk.q, (len(walk.times), n))
     sizes = _references(walk) if references is None else array("references", references, (n - 6,), above=0.0)
     chosen = WalkWeights() if weights is None else weights
@@ -220,19 +223,40 @@ def _spectrum(M: FloatArray) -> FloatArray:
     return np.sort(np.abs(np.linalg.eigvals(M)))[::-1]
 
 
+def on_ground(model: TreeModel) -> tuple[ca.Function, list[int]]:
+    """Return (q, nu) -> x, contact coordinates those of the nearest points, and the entries of x that q and nu are."""
+    size = model.x.numel()
+    held = {i for c in model.constraints for i in range(size)[model.layout[f"{c.name}.coordinates"]]}
+    own = [i for i in range(size) if i not in held]
+    s = ca.vertcat(*(nearest_coordinates(c.contact, c.A, c.B) for c in model.constraints))
+    return ca.Function("on_ground", [model.x[own]], [model.replaced(s, model.nu)], {"cse": True}), own
+
+
+def laws_by(standing: Iterable[object], model: TreeModel) -> list[Law]:
+    """Return the law of every contact: those that stand roll; second contacts of shapes that touch twice do not."""
+    laws: list[Law] = [ROLLING if stands else SEPARATED for stands in standing]
+    return laws + [SEPARATED] * (len(model.constraints) - len(laws))
+
+
 class _Maps:
-    """Steps of a robot's dynamics by its standing feet."""
+    """Steps of a robot's dynamics by its standing feet, in x = (q, nu)."""
 
     def __init__(self, robot: RollingTree) -> None:
         self._model = robot.system.model()
+        self._whole, self._own = on_ground(self._model)
         self._functions: dict[tuple[bool, ...], tuple[ca.Function, ca.Function]] = {}
 
     def _of(self, standing: FloatArray) -> tuple[ca.Function, ca.Function]:
         key = tuple(bool(stands) for stands in standing)
         if key not in self._functions:
-            model, laws = self._model, [ROLLING if stands else SEPARATED for stands in key]
-            rate = ca.Function("rate", [model.x, model.u], [model.dynamics(laws).xdot], {"cse": True})
-            onto = ca.Function("onto", [model.x, model.u], [model.projected(laws)], {"cse": True})
+            model = self._model
+            laws = laws_by(key, model)
+            x, outputs = ca.SX.sym("x", len(self._own)), [model.dynamics(laws).xdot, model.projected(laws)]
+            both = ca.Function("both", [model.x, model.u], outputs)(self._whole(x), model.u)
+            rate, onto = (
+                ca.Function(name, [x, model.u], [value[self._own]], {"cse": True})
+                for name, value in zip(("rate", "onto"), both, strict=True)
+            )
             self._functions[key] = rate, onto
         return self._functions[key]
 

@@ -10,14 +10,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trundle.checks import FloatArray, integer, positive
-from trundle.contact.laws import ROLLING, SEPARATED
-from trundle.control.regulators.walk_gains import WalkGains, WalkReference, WalkWeights, image, walk_gains
+from trundle.contact.laws import ROLLING
+from trundle.control.regulators.walk_gains import (
+    WalkGains,
+    WalkReference,
+    WalkWeights,
+    image,
+    laws_by,
+    on_ground,
+    walk_gains,
+)
 from trundle.geometry.shapes.surfaces import Plane
 from trundle.models.feet import Foot
 from trundle.models.robots.avatar import Avatar
 from trundle.models.rolling_tree import RollingTree
 from trundle.models.tree.system import Start
 from trundle.models.urdf.robot import robot_from_urdf
+from trundle.numerics.space import dot
 from trundle.records import Trajectory
 from trundle.simulate import simulate
 
@@ -28,7 +37,7 @@ if TYPE_CHECKING:
 PERIOD = 4e-3
 TOLERANCE = 1e-6
 _TOUCHES = 1e-7
-_LATE_SWING = 0.75
+_LATE_SWING, _STILL = 0.75, 0.2
 _STANDS, _SOFT = 1e-6, 1e-3
 _UPRIGHT = np.array([np.inf, 0.2, 0.1, 0.3, 0.3, 0.3])
 """Deviations of the base (m, rad) up to which it counts as walking."""
@@ -88,8 +97,12 @@ class WalkTracking:
         self._walk, self._gains, self._begin = walk, gains, begin
         self._period, self._within = positive("period", period, "s"), positive("within", within, "m")
         model = robot.system.model()
-        gaps = [k.gap[2] for k in model.terms([ROLLING] * len(model.constraints)).kin]
-        self._gaps = ca.Function("gaps", [model.x], [ca.vertcat(*gaps)], {"cse": True})
+        whole, self._own = on_ground(model)
+        touches = model.terms([ROLLING] * len(model.constraints)).kin[: len(robot.parts)]
+        gaps = [dot(k.n, k.gap) for k in touches]
+        x = ca.SX.sym("x", len(self._own))
+        between = ca.Function("between", [model.x], [ca.vertcat(*gaps)])
+        self._gaps = ca.Function("gaps", [x], [between(whole(x))], {"cse": True})
         self._S = image(walk, 2 * model.nv)
         self._landings = _landings(walk)
         self.reset()
@@ -116,8 +129,8 @@ class WalkTracking:
         return x, u, K
 
     def __call__(self, time: float, state: FloatArray) -> FloatArray:
-        """Return the torques for the measured `state` (2 n,)."""
-        before = self._now
+        """Return the torques for the measured `state` (q, nu) (2 n,), with contact coordinates in it, too, or not."""
+        before, state = self._now, state[self._own] if len(state) > len(self._own) else state
         self._now += time - self._last
         self._last = time
         gaps = np.asarray(self._gaps(state)).ravel()
@@ -128,7 +141,9 @@ class WalkTracking:
             if before < landing <= self._now:
                 self._pending = side
         end = self._walk.times[-1]
-        if self._now >= end:
+        if self._now >= end and _once(self._walk):
+            self._now = float(end)
+        elif self._now >= end:
             self._now -= end - self._walk.times[0]
             self._cycle += 1
         x, u, K = self.reference()
@@ -143,7 +158,8 @@ class WalkTracking:
     def _count(self, gaps: FloatArray, deviation: FloatArray) -> None:
         """Count a landing when its double support is over."""
         k = self._walk.at(self._now)[3]
-        if self._pending is not None and not np.all(_feet(self._walk)[k]):
+        over = not np.all(_feet(self._walk)[k]) or (_once(self._walk) and self._now >= self._walk.times[-1])
+        if self._pending is not None and over:
             stood = next(contacts for contacts in _groups(self._walk) if self._pending in contacts)
             good = float(np.min(gaps[stood])) < self._within and bool(np.all(np.abs(deviation[:6]) < _UPRIGHT))
             self.steps += int(good)
@@ -171,6 +187,11 @@ def _groups(walk: WalkReference) -> list[list[int]]:
     count = np.shape(walk.standing)[1]
     left = list(range(count // 2))
     return getattr(walk, "feet", [left, [count - 1 - i for i in left]])
+
+
+def _once(walk: WalkReference) -> bool:
+    """Return whether a walk goes from standing to standing, not on and on."""
+    return bool(getattr(walk, "once", False))
 
 
 def _order(walk: WalkReference) -> list[int]:
@@ -216,6 +237,7 @@ def replay_walk(
 ) -> WalkReplay:
     """Return `steps` steps of a planned walk in the simulator, from the middle of its first swing.
 
+    Of a plan from standing to standing all steps, from its start.
     Feet leave, land (plastic impacts), roll and slide there as forces and gaps have it; the plan only steers.
 
     Parameters
@@ -238,8 +260,9 @@ def replay_walk(
     gains = walk_gains(robot, walk, weights)
     k, duration = _span(walk, count)
     policy = WalkTracking(robot, walk, gains, float(walk.times[k]), period)
-    laws = tuple(ROLLING.name if stands else SEPARATED.name for stands in walk.standing[k])
-    start = Start(np.concatenate([walk.q[k], walk.nu[k]]), robot.system.first_atlas, laws)
+    model = robot.system.model()
+    laws, whole = tuple(law.name for law in laws_by(walk.standing[k], model)), on_ground(model)[0]
+    start = Start(np.asarray(whole(np.concatenate([walk.q[k], walk.nu[k]]))).ravel(), robot.system.first_atlas, laws)
     run = simulate(
         robot, start, duration, policy=policy, method="dopri5", relative_tolerance=tolerance, output_step=0.01
     )
@@ -249,6 +272,8 @@ def replay_walk(
 
 def _span(walk: WalkReference, count: int) -> tuple[int, float]:
     """Return the node within the first swing at which a replay begins, and how long (s) `count` steps take from it."""
+    if _once(walk):
+        return 0, float(walk.times[-1] - walk.times[0]) + _STILL
     landings = _landings(walk)
     lift, landing, _ = landings[0]
     cycles = count / len({time for _, time, _ in landings})

@@ -18,6 +18,7 @@ from trundle.contact.patch import FlatPatch
 from trundle.errors import InputError
 from trundle.geometry.shapes.surfaces import Plane
 from trundle.models.feet import Foot
+from trundle.models.rigid_body import Hand
 from trundle.models.rolling_tree import RollingTree
 from trundle.models.tree.joints import Prismatic, Revolute
 from trundle.models.tree.tree import TreeModel
@@ -192,15 +193,18 @@ class LeggedRobot:
             found[name] = places[(across or path)[-1]].p
         return found
 
-    def on_ground(self, gravity: ArrayLike = (0.0, 0.0, -9.81), friction: float = 1.0) -> RollingTree:
-        """Return the robot on a plane, on which its feet may slip, leave and land, as `simulate` takes it.
+    def on_ground(
+        self, gravity: ArrayLike = (0.0, 0.0, -9.81), friction: float = 1.0, ground: Hand | None = None
+    ) -> RollingTree:
+        """Return the robot on the plane z = 0 or other ground; feet may slip, leave and land, as `simulate` takes it.
 
-        Its base hangs on six joints: x = (q, nu) with q = (x, y, z, yaw, pitch, roll, joints).
+        Its base hangs on six joints: x = (q, nu) with q = (x, y, z, yaw, pitch, roll, joints), and between them, where
+        the ground is curved, the coordinates of contacts.
         """
         return robot_from_urdf(
             self.tree,
             self.feet,
-            Plane(),
+            Plane() if ground is None else ground,
             gravity=array("gravity", gravity, (3,), unit="m/s2").tolist(),
             friction=friction,
             base="joints",

@@ -294,6 +294,8 @@ class Transcription:
                 low[places.duration], high[places.duration] = phase.duration
         for link, jump in zip(self.problem.links or (), self._jumps, strict=True):
             low[jump], high[jump] = link.bounds()
+        if self._total >= 0:
+            low[self._total], high[self._total] = self.problem.total
         return low, high
 
 

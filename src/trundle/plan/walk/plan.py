@@ -109,6 +109,11 @@ class WalkPlan:
         return self.settings.get("feet", [left, [count - 1 - i for i in left]])
 
     @property
+    def once(self) -> bool:
+        """Whether it goes from standing to standing, not on and on."""
+        return bool(self.settings.get("once", False))
+
+    @property
     def duration(self) -> float:
         """Time from the first to the last node, s."""
         return float(self.times[-1] - self.times[0])

@@ -8,18 +8,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from trundle.models.rigid_body import Hand
 from trundle.models.robots.legged import LeggedRobot
+from trundle.models.rolling_tree import RollingTree
 from trundle.numerics.nlp.nlp import Iterate
 from trundle.plan.walk.plan import WalkPlan
 from trundle.plan.walk.record import record_steps
 from trundle.plan.walk.walking import optimal_steps
 from trundle.plan.walk.waypoints import FootPoses, Stand, stand, waypoints
+from trundle.problems.ground import SmoothGround
 from trundle.problems.robot_gait import RobotGait
 from trundle.problems.robot_steps import LIMITS, RobotSteps
 from trundle.records import Trajectory
 from trundle.simulate.record.scene import tree_scene
 from trundle.simulate.record.tree import recorded_bodies
 from trundle.status import Status
+from trundle.threads import cached_property
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +42,19 @@ class RobotWalk:
     standing: Stand
     plan: WalkPlan
 
+    @cached_property
+    def robot(self) -> RollingTree:
+        """The robot on the ground, as `simulate` takes it."""
+        steps = self.steps
+        ground = None if steps.ground is None else steps.ground.hand
+        return steps.robot.on_ground(steps.gravity, steps.gait.friction, ground)
+
 
 def plan_steps(
     robot: LeggedRobot,
     gait: RobotGait | None = None,
     *,
+    ground: Hand | None = None,
     max_iterations: int = 400,
     perturbation: float = 0.0,
     seed: int = 0,
@@ -57,6 +69,9 @@ def plan_steps(
     ----------
     robot : LeggedRobot
     gait : RobotGait, optional
+    ground : Hand, optional
+        What it walks on, at rest, facing upwards near z = 0: ``gait.steps`` steps from standing to standing; the plane
+        z = 0 and a cycle of steps unless given.
     max_iterations, perturbation, seed, progress : as of `trundle.plan.walk.walking.plan_walk`
 
     Raises
@@ -65,12 +80,12 @@ def plan_steps(
         If the feet do not reach the ground, swings are not those of these feet, or the robot lacks the mirror image.
     """
     began = time.perf_counter()
-    poses = FootPoses(robot)
-    standing = stand(robot, poses)
-    steps = RobotSteps(robot, gait or RobotGait(), standing.length)
+    standing = stand(robot, FootPoses(robot))
+    surface = None if ground is None else SmoothGround(ground)
+    steps = RobotSteps(robot, gait or RobotGait(), standing.length, ground=surface)
     plan = optimal_steps(
         steps,
-        waypoints(steps, poses, standing),
+        waypoints(steps, FootPoses(robot, surface), standing),
         max_iterations=max_iterations,
         perturbation=perturbation,
         seed=seed,
@@ -88,8 +103,8 @@ def binding_limit(walk: RobotWalk, max_iterations: int = 400) -> str:
     """
     steps = walk.steps
     for without in (LIMITS, (*LIMITS, "position")):
-        free = RobotSteps(steps.robot, steps.gait, steps.length, without)
-        guess = waypoints(free, FootPoses(steps.robot), walk.standing)
+        free = RobotSteps(steps.robot, steps.gait, steps.length, without, steps.ground)
+        guess = waypoints(free, FootPoses(steps.robot, steps.ground), walk.standing)
         plan = optimal_steps(free, guess, max_iterations=max_iterations)
         if plan.status is Status.SUCCESS:
             return _broken(steps, plan)
@@ -117,7 +132,7 @@ def _broken(steps: RobotSteps, plan: WalkPlan) -> str:
 def record_robot(walk: RobotWalk, count: int) -> Trajectory:
     """Return the trajectory of `count` periods of the planned steps, at their nodes; contacts are the feet."""
     steps, plan, robot = walk.steps, walk.plan, walk.steps.robot
-    system = robot.on_ground(steps.gravity, steps.gait.friction).system
+    system = walk.robot.system
     coms = {name: com for name, com in recorded_bodies(system).items() if name in steps.model.motions}
     way = plan.q[0, 0] + np.array([0.0, count * plan.length])
     path = np.column_stack([way, np.zeros((2, 2))])

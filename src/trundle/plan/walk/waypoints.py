@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import casadi as ca
 import numpy as np
@@ -18,15 +19,14 @@ from trundle.models.urdf.tree import Place
 from trundle.plan.stances.inverse_kinematics import PinModel, pinned, settled
 from trundle.plan.transcription.transcription import NodeTrajectory
 from trundle.plan.walk.walking import meshes
-from trundle.problems.robot_steps import RobotSteps, sole_of
+from trundle.problems.ground import SmoothGround
+from trundle.problems.robot_steps import BENT, RobotSteps, sole_of
 from trundle.problems.soles import RollingSole
 from trundle.threads import cached_property
 
 _FOOT, _TILT, _BASE, _JOINT = 1e2, 30.0, 10.0, 0.1
 """Weights of feet and base (over the length of the legs), of tilts and of joints (rad)."""
 _SEAT, _ITERATIONS, _DAMPED = "seat", 100, 0.1
-_BENT = 0.93
-"""Height of the hips over the length of the legs."""
 _BEND = 0.3
 _MISSED = 0.02
 _SINGLE, _DOUBLE = 0.8, 0.1
@@ -55,6 +55,8 @@ class FootPoses:
     Parameters
     ----------
     robot : LeggedRobot
+    ground : SmoothGround, optional
+        The plane z = 0 unless given.
 
     Raises
     ------
@@ -62,8 +64,8 @@ class FootPoses:
         If Pink or Pinocchio is not installed.
     """
 
-    def __init__(self, robot: LeggedRobot) -> None:
-        self.robot = robot
+    def __init__(self, robot: LeggedRobot, ground: SmoothGround | None = None) -> None:
+        self.robot, self.ground = robot, ground
         self._pin, self._tasks = pinned("pinocchio"), pinned("pink.tasks")
         self._model = self._made()
         self._data = self._model.createData()
@@ -95,16 +97,23 @@ class FootPoses:
         """Return the lowest points of the feet, (feet, 3) m, and below them the centre of mass."""
         self._pin.framesForwardKinematics(self._model, self._data, q)
         places = [self._data.oMf[self._model.getFrameId(name)] for name in self.robot.feet]
-        down = [self._lowest(name, at.rotation) for name, at in zip(self.robot.feet, places, strict=True)]
+        up = self.below(np.array([at.translation for at in places]))[1]
+        down = [self._lowest(name, at.rotation, n) for name, at, n in zip(self.robot.feet, places, up, strict=True)]
         points = [at.translation + lowest for at, lowest in zip(places, down, strict=True)]
         return np.array([*points, self._pin.centerOfMass(self._model, self._data, q)])
 
-    def _lowest(self, name: str, R: FloatArray) -> FloatArray:
-        """Return the lowest point (3,) m of a foot whose axes are R, from its origin, world."""
+    def below(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the ground below or above points (n, 3) m: points (n, 3) m, and normals (n, 3)."""
+        if self.ground is None:
+            return points * [1.0, 1.0, 0.0], np.broadcast_to([0.0, 0.0, 1.0], points.shape)
+        return self.ground.below(points[:, :2])
+
+    def _lowest(self, name: str, R: FloatArray, up: FloatArray) -> FloatArray:
+        """Return the point (3,) m, lowest as seen along `up`, of a foot whose axes are R, from its origin, world."""
         shape = self.robot.feet[name].shape
         if isinstance(shape, FlatPatch):
             return R @ np.append(shape.vertices.mean(axis=0), 0.0)
-        return R @ self._under[name](-R[2]).full().ravel()
+        return R @ self._under[name](-R.T @ up).full().ravel()
 
     @cached_property
     def _under(self) -> dict[str, ca.Function]:
@@ -117,12 +126,12 @@ class FootPoses:
         return found
 
     def near(self, q: FloatArray, points: FloatArray, base: FloatArray, weights: FloatArray, unit: float) -> FloatArray:
-        """Return the pose (n,) whose feet are at `points` (feet, 3), level, near the pose q.
+        """Return the pose (n,) whose feet are at `points` (feet, 3), along the ground, near the pose q.
 
         `base` are wanted positions (6,) of the base and `weights` (6,) theirs; of NaN the centre of mass, along x, is
         over the middle of the points.
         """
-        tasks, pin, feet = self._tasks, self._pin, []
+        tasks, pin, feet, up = self._tasks, self._pin, [], self.below(points)[1]
         for name, foot in self.robot.feet.items():
             turns = not isinstance(foot.shape, Sphere | Point)
             feet.append(tasks.FrameTask(name, _FOOT / unit, _TILT if turns else 0.0, _DAMPED))
@@ -130,9 +139,10 @@ class FootPoses:
         def follow(at: FloatArray) -> None:
             """Move the targets to where the lowest points of the feet, as they are turned, are at the points."""
             pin.framesForwardKinematics(self._model, self._data, at)
-            for task, name, point in zip(feet, self.robot.feet, points, strict=True):
+            for task, name, point, n in zip(feet, self.robot.feet, points, up, strict=True):
                 R = self._data.oMf[self._model.getFrameId(name)].rotation
-                task.set_target(pin.SE3(np.eye(3) if task.cost[-1] else R, point - self._lowest(name, R)))
+                level = _upright(n) if task.cost[-1] else R
+                task.set_target(pin.SE3(level, point - self._lowest(name, R, n)))
 
         over = bool(np.isnan(base[0]))
         keep, wanted = _BASE * np.where(np.isnan(base), 0.0, weights), np.where(np.isnan(base), 0.0, base)
@@ -142,6 +152,13 @@ class FootPoses:
         middle.set_target(points.mean(axis=0))
         inside = np.clip(q, self._model.lowerPositionLimit, self._model.upperPositionLimit)
         return settled(self._model, inside, [*feet, seat, middle], q, [_JOINT], _ITERATIONS, follow)
+
+
+def _upright(n: FloatArray) -> FloatArray:
+    """Return axes (3, 3) with z along `n` and x ahead."""
+    across = np.cross(n, [1.0, 0.0, 0.0])
+    across = across / np.linalg.norm(across)
+    return np.column_stack([np.cross(across, n), across, n])
 
 
 def stand(robot: LeggedRobot, poses: FootPoses) -> Stand:
@@ -163,7 +180,7 @@ def stand(robot: LeggedRobot, poses: FootPoses) -> Stand:
     tall = poses.near(start, targets, level, np.array([0.0, 1.0, 0.05, 1.0, 1.0, 1.0]), unit)
     hips = np.array(list(robot.hips.values()))
     length = float(np.mean(hips[:, 2])) + float(tall[2])
-    level[2] = tall[2] - (1 - _BENT) * length
+    level[2] = tall[2] - (1 - BENT) * length
     found = poses.near(start, targets, level, np.ones(6), unit)
     missed = np.abs(poses.points(found)[:-1] - targets).max(axis=1)
     if np.max(missed) > _MISSED * unit:
@@ -184,43 +201,65 @@ def _bend(robot: LeggedRobot) -> FloatArray:
 
 def waypoints(steps: RobotSteps, poses: FootPoses, standing: Stand) -> list[NodeTrajectory]:
     """Return poses at the nodes: the base glides, feet stand where the base passes in the middle, and swing between."""
-    gait = steps.gait
+    gait, once = steps.gait, steps.ground is not None
     spans = [
         (low + share * (high - low)) for (low, high), share in zip(steps.durations, (_SINGLE, _DOUBLE), strict=True)
     ]
-    lengths = [spans[support.swing is None] for support in steps.supports]
+    lengths = np.array([spans[support.swing is None] for support in steps.supports])
+    if once:
+        lengths *= steps.total[0] / lengths.sum()
     ends = np.concatenate([[0.0], np.cumsum(lengths)])
-    cycle = ends[-1] * (2.0 if gait.periodicity == "mirrored" else 1.0)
-    swings = {}
+    period = 0.0 if once else ends[-1] * (2.0 if gait.periodicity == "mirrored" else 1.0)
+    swings: dict[str, list[tuple[float, float]]] = {foot: [] for foot in steps.soles}
     for k, support in enumerate(steps.supports):
         for foot in support.lifted(steps.soles):
-            swings[foot] = ends[k], ends[k + 1]
+            swings[foot].append((ends[k], ends[k + 1]))
             if gait.periodicity == "mirrored":
-                swings[steps.robot.partners[foot]] = ends[k] + ends[-1], ends[k + 1] + ends[-1]
+                swings[steps.robot.partners[foot]].append((ends[k] + ends[-1], ends[k + 1] + ends[-1]))
     places, base = poses.points(standing.q), standing.q[:6].copy()
+    last = ends[-1] if once else np.inf
     arcs, q = [], standing.q
     for k, mesh in enumerate(meshes(steps)):
         times = ends[k] + mesh * lengths[k]
         rows = []
         for t in times:
-            feet = [_foot(steps, swings[foot], cycle, p, t) for foot, p in zip(steps.soles, places, strict=False)]
-            base[0] = standing.q[0] + steps.speed * t
-            q = poses.near(np.concatenate([base[:1], q[1:]]), np.array(feet), base, np.ones(6), standing.length)
+            feet = [_foot(steps, swings[f], period, last, p, t) for f, p in zip(steps.soles, places, strict=False)]
+            under = poses.below(np.array(feet))[0]
+            base[0] = standing.q[0] + steps.mean * t
+            base[2] = standing.q[2] + under[:, 2].mean()
+            lifted = under + np.array(feet) * [0.0, 0.0, 1.0]
+            q = poses.near(np.concatenate([base[:1], q[1:]]), lifted, base, np.ones(6), standing.length)
             rows.append(q)
         arcs.append((times, np.array(rows)))
     return _arcs(steps, arcs)
 
 
-def _foot(steps: RobotSteps, swing: tuple[float, float], cycle: float, place: FloatArray, time: float) -> FloatArray:
-    """Return where a foot (3,) is: it stands at `place` seen from the base in the middle of its stance."""
-    begin, end = swing
-    middle = (end + begin + cycle) / 2
-    turns = np.floor((time - begin) / cycle)
-    share = (time - begin - turns * cycle) / (end - begin)
-    landed = place[0] + steps.speed * (middle + turns * cycle)
-    moved = 0.0 if share >= 1.0 else steps.speed * cycle * (1.0 + np.cos(np.pi * share)) / 2
-    lift = 0.0 if share >= 1.0 else 1.2 * steps.gait.clearance * np.sin(np.pi * share) ** 2
-    return np.array([landed - moved, place[1], lift])
+def _foot(
+    steps: RobotSteps,
+    swings: list[tuple[float, float]],
+    period: float,
+    last: float,
+    place: FloatArray,
+    time: float,
+) -> FloatArray:
+    """Return where a foot is: x, y, and how high above the ground (m).
+
+    It stands at `place` seen from the base in the middle of its stance; from the start and to the end of a way, as it
+    does at the start and at the end.
+    """
+    turns = range(-2, 3) if period else (0,)
+    every = sorted((begin + k * period, end + k * period) for begin, end in swings for k in turns)
+    middles = [(before[1] + after[0]) / 2 for before, after in pairwise(every)]
+    middles = [0.0, *middles, last] if np.isfinite(last) else [every[0][0], *middles, every[-1][1]]
+    number = sum(time >= end for _, end in every)
+    x = steps.mean * middles[number]
+    lift = 0.0
+    if number < len(every) and time > every[number][0]:
+        begin, end = every[number]
+        share = (time - begin) / (end - begin)
+        x += steps.mean * (middles[number + 1] - middles[number]) * (1.0 - np.cos(np.pi * share)) / 2
+        lift = 1.2 * steps.gait.clearance * np.sin(np.pi * share) ** 2
+    return np.array([place[0] + x, place[1], lift])
 
 
 def _arcs(steps: RobotSteps, poses: list[tuple[FloatArray, FloatArray]]) -> list[NodeTrajectory]:

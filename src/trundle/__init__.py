@@ -54,6 +54,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.geometry import ExpressionCurve as ExpressionCurve
     from trundle.geometry import ExpressionLevelSurface as ExpressionLevelSurface
     from trundle.geometry import ExpressionSurface as ExpressionSurface
+    from trundle.geometry import Extrusion as Extrusion
     from trundle.geometry import FourierRadius as FourierRadius
     from trundle.geometry import HeightMap as HeightMap
     from trundle.geometry import Line as Line
@@ -159,7 +160,7 @@ _HOMES = {
     ),
     "trundle.geometry": (
         "Arc Box Capsule Circle CurveSum Cylinder Disc Dish Ellipse Ellipsoid ExpressionBody ExpressionCurve "
-        "ExpressionLevelSurface ExpressionSurface FourierRadius HeightMap Line Parabola Plane Polytope "
+        "ExpressionLevelSurface ExpressionSurface Extrusion FourierRadius HeightMap Line Parabola Plane Polytope "
         "Revolution Rounded SampledCurve SampledSurface Shape Sinusoid Sphere Superellipsoid Torus Tube "
         "check_convex check_regular"
     ),

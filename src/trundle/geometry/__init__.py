@@ -17,6 +17,7 @@ from trundle.geometry.shapes.expressions import (
     ExpressionLevelSurface,
     ExpressionSurface,
 )
+from trundle.geometry.shapes.extrusion import Extrusion
 from trundle.geometry.shapes.revolution import Revolution
 from trundle.geometry.shapes.rounding import Polytope, Rounded
 from trundle.geometry.shapes.surfaces import Dish, Ellipsoid, Plane, Point, Sphere, Torus, Tube
@@ -44,6 +45,7 @@ __all__ = [
     "ExpressionLevelSurface",
     "ExpressionSupport",
     "ExpressionSurface",
+    "Extrusion",
     "FourierRadius",
     "HeightMap",
     "Level",

@@ -55,7 +55,7 @@ def record_steps(
     turn = Rotation.from_euler("ZYX", whole.q[:, 3:6])
     found = [np.array(value).T for value in _kinematics(walking, coms, base).map(len(whole.q))(whole.q.T, whole.nu.T)]
     com, com_velocity, base_velocity, base_omega, feet, energy, places, turns, rates, spins = found
-    feet = feet.reshape(len(feet), len(walking.soles), 8)
+    feet = feet.reshape(len(feet), len(walking.soles), 11)
     force = whole.force[held]
     point, moment = feet[:, :, :3].copy(), np.zeros_like(force)
     if any(isinstance(sole, FlatSole) for sole in walking.soles.values()):
@@ -73,7 +73,7 @@ def record_steps(
         "contact_position": point,
         "contact_force": force,
         "contact_moment": moment[..., 2],
-        "contact_normal": np.broadcast_to([0.0, 0.0, 1.0], force.shape),
+        "contact_normal": feet[:, :, 8:],
         "gap": feet[:, :, 6],
         "slip": feet[:, :, 3:6],
         "phase": np.array(whole.phases)[whole.phase[held].astype(int)],
@@ -86,16 +86,21 @@ def record_steps(
     dataset = make_dataset(
         ROBOT, whole.times, arrays, bodies=list(coms), contacts=list(walking.soles), joints=walking.joints
     )
-    return Trajectory(dataset, plan.status, feasible(plan), metadata, tuple(scene))
+    return Trajectory(
+        dataset, plan.status, feasible(whole, (feet[1:, :, 8:] + feet[:-1, :, 8:]) / 2), metadata, tuple(scene)
+    )
 
 
-def feasible(plan: WalkPlan) -> bool:
-    """Return whether no foot pulls and the friction cone holds at every interval."""
-    mu = float(plan.settings["gait"]["friction"])
-    f = plan.force[plan.standing.astype(bool)]
-    scale = float(np.max(np.abs(f)))
-    within = np.linalg.norm(f[:, :2], axis=1) <= mu * f[:, 2] + _FRICTION_SLACK * scale
-    return bool(plan.status is Status.SUCCESS and np.all(f[:, 2] >= -_FRICTION_SLACK * scale) and np.all(within))
+def feasible(plan: WalkPlan, normals: FloatArray | None = None) -> bool:
+    """Return whether no foot pulls and the friction cone holds at every interval; normals (N, C, 3), e_z unless given.
+
+    Those are of the middles, as means of the nodes'.
+    """
+    mu, stands = float(plan.settings["gait"]["friction"]), plan.standing.astype(bool)
+    f, n = plan.force[stands], np.array([0.0, 0.0, 1.0]) if normals is None else normals[stands]
+    slack, load = _FRICTION_SLACK * float(np.max(np.abs(f))), np.sum(f * n, axis=-1)
+    within = np.linalg.norm(f - load[:, None] * n, axis=1) <= mu * load + slack
+    return bool(plan.status is Status.SUCCESS and np.all(load >= -slack) and np.all(within))
 
 
 def walk_of(run: Trajectory) -> WalkPlan:
@@ -158,7 +163,7 @@ def _angle_rates(angles: FloatArray, omega: FloatArray) -> FloatArray:
 
 
 def _kinematics(walking: AnySteps, coms: Mapping[str, ArrayLike], base: str) -> ca.Function:
-    """Return (q, nu) -> com, its velocity, base velocities, feet (C x 8), energy, bodies' coms and rotations."""
+    """Return (q, nu) -> com, its velocity, base velocities, feet (C x 11), energy, bodies' coms and rotations."""
     model = walking.model
     com, velocity = ca.SX(3, 1), ca.SX(3, 1)
     for body in model.bodies:
@@ -169,7 +174,7 @@ def _kinematics(walking: AnySteps, coms: Mapping[str, ArrayLike], base: str) -> 
     for contact, sole in walking.soles.items():
         motion = walking.motion(contact)
         probe = sole.probe(motion)
-        feet += [probe.p, probe.v, ca.mmin(sole.clearance(motion)), motion.p[0]]
+        feet += [probe.p, probe.v, ca.mmin(sole.clearance(motion)), motion.p[0], sole.normal(motion)]
     middles = [model.motions[name].at(ca.SX(ca.DM(np.asarray(com)))) for name, com in coms.items()]
     turns = [ca.vec(model.motions[name].R.T) for name in coms]
     return ca.Function(

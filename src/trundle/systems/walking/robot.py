@@ -29,7 +29,7 @@ from trundle.scenarios.robots import description_of
 from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.shapes import shape_of
 from trundle.simulate import simulate
-from trundle.systems.walking.schema_robot import FootTable, RobotTable, WalkingSimulate
+from trundle.systems.walking.schema_robot import FootTable, RobotTable, SurfaceTable, WalkingSimulate
 
 if TYPE_CHECKING:
     from trundle.records import Trajectory
@@ -49,7 +49,7 @@ def build(scenario: Scenario) -> RobotRun:
     urdf = _locked(scenario, described, angles)
     feet = {name: foot_of(scenario, name, table) for name, table in tables.feet.items()}
     ground, contact = tables.ground, tables.contact
-    surface = shape_of(scenario, ground.shape, "ground.shape")
+    surface = surface_on(scenario, ground)
     motion = motion_of(scenario, ground.motion, 3, "ground.motion")
     with error_context("ground", scenario, {"twist": "ground.velocity"}):
         twist = (*ground.angular_velocity, *ground.velocity)
@@ -75,6 +75,12 @@ def build(scenario: Scenario) -> RobotRun:
     rates = _named(scenario, "initial.rates", tables.initial.rates, robot.joints)
     start = _start(scenario, robot, base, angles, rates)
     return RobotRun(scenario, robot, start, base)
+
+
+def surface_on(scenario: Scenario, table: SurfaceTable) -> geometry.Shape:
+    """Return the surface of the table ``[ground]``; a curve is extruded along y."""
+    shape = shape_of(scenario, table.shape, "ground.shape")
+    return geometry.Extrusion(shape) if shape.d == 2 else shape
 
 
 @dataclass(frozen=True)

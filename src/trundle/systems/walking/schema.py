@@ -12,7 +12,7 @@ from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import Array, DataFile, Mass, ScenarioTable, Table, Text, fault, table_of
 from trundle.scenarios.schema_shapes import EllipsoidTable, RegisteredTable, SphereTable, SuperellipsoidTable
 from trundle.systems.walking.legged.schema import GaitTable, LeggedTable
-from trundle.systems.walking.schema_robot import FootName
+from trundle.systems.walking.schema_robot import FootName, SurfaceTable
 from trundle.systems.walking.schema_robot import FootTable as RobotFootTable
 
 _Positive = Annotated[float, Field(gt=0, le=1e6), Allowed("a number > 0, at most 1e6")]
@@ -150,7 +150,7 @@ class WalkReplayTable(Table):
 
 
 _OF_AVATAR = ("avatar", "foot", "right_foot", "walk", "phases", "cost", "limits")
-_OF_ROBOT = ("feet", "gait")
+_OF_ROBOT = ("feet", "gait", "ground")
 
 
 class WalkingWalk(ScenarioTable):
@@ -161,6 +161,7 @@ class WalkingWalk(ScenarioTable):
     robot: LeggedTable | None = None
     feet: Annotated[dict[FootName, RobotFootTable], Allowed("2 to 16 [feet.NAME]")] = Field(default={}, max_length=16)
     gait: GaitTable = GaitTable()
+    ground: SurfaceTable | None = None
     avatar: AvatarTable = AvatarTable()
     foot: FootTable | None = None
     right_foot: RollingFootTable | None = None
@@ -177,8 +178,8 @@ class WalkingWalk(ScenarioTable):
                 raise fault(key, "must be left out with [robot]" if self.robot else "must be left out without [robot]")
         if self.robot is not None and self.plan.warm_from is not None:
             raise fault("plan.warm_from", "must be left out with [robot]")
-        if self.robot is None and self.replay.mujoco:
-            raise fault("replay.mujoco", "must be left out without [robot]")
+        if self.replay.mujoco and (self.robot is None or self.ground is not None):
+            raise fault("replay.mujoco", "must be left out without [robot] and with [ground]")
         if self.robot is not None and len(self.feet) < 2:
             raise fault("feet", "must be 2 to 16 tables [feet.NAME]")
         allowed = ("rolling",) if self.avatar.sole == "rolling" else ("flat", "toe", "heel", "toe-point")

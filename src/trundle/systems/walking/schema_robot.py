@@ -35,8 +35,13 @@ from trundle.scenarios.schema_shapes import (
     DiscTable,
     DishTable,
     EllipsoidTable,
+    HeightMapTable,
+    LineTable,
+    ParabolaTable,
     PlaneTable,
+    SinusoidTable,
     SphereTable,
+    SumTable,
     SuperellipsoidTable,
     TubeTable,
 )
@@ -85,7 +90,18 @@ FootShape = Annotated[
     Field(discriminator="type"),
 ]
 GroundShape = Annotated[
-    PlaneTable | SphereTable | EllipsoidTable | DishTable | CylinderTable | TubeTable, Field(discriminator="type")
+    PlaneTable
+    | SphereTable
+    | EllipsoidTable
+    | DishTable
+    | CylinderTable
+    | TubeTable
+    | HeightMapTable
+    | LineTable
+    | ParabolaTable
+    | SinusoidTable
+    | SumTable,
+    Field(discriminator="type"),
 ]
 
 
@@ -98,14 +114,20 @@ class FootTable(table_of(Foot, FOOT, narrower={"position": Place3, "frame": Text
     shape: FootShape = Field(description="what touches the ground, in its own axes")
 
 
-class GroundTable(Table):
-    """The ground that the feet touch: at rest, or with a prescribed motion."""
+class SurfaceTable(Table):
+    """The ground that the feet touch, at rest."""
 
     shape: GroundShape = Field(
-        default=PlaneTable.model_validate({"type": "plane"}), description="surface, in its own frame"
+        default=PlaneTable.model_validate({"type": "plane"}),
+        description="surface, in its own frame; curves (x, z) are the same at every y",
     )
     position: Place3 = Field(default=(0.0, 0.0, 0.0), description="m, of its frame at the start, world")
     rpy: Vector3 = Field(default=(0.0, 0.0, 0.0), description="rad, at the start: R = Rz(yaw) Ry(pitch) Rx(roll)")
+
+
+class GroundTable(SurfaceTable):
+    """The ground that the feet touch: at rest, or with a prescribed motion."""
+
     angular_velocity: Vector3 = Field(default=(0.0, 0.0, 0.0), description="rad/s, ground axes, at the start")
     velocity: Vector3 = Field(default=(0.0, 0.0, 0.0), description="m/s, ground axes, at the start")
     motion: BodyMotion = Field(default=CoastTable(type="coast"), description="time derivative of the ground's twist")

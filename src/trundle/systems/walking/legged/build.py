@@ -7,14 +7,16 @@ from dataclasses import dataclass, field, replace
 from math import radians
 from typing import TYPE_CHECKING
 
+from trundle.models.rigid_body import Hand
 from trundle.models.robots.legged import LeggedRobot
+from trundle.problems.ground import SmoothGround
 from trundle.problems.robot_gait import RobotGait
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.robots import description_of
 from trundle.scenarios.scenario import Scenario
 from trundle.status import Status
 from trundle.systems.walking.legged.schema import LeggedTable
-from trundle.systems.walking.robot import foot_of
+from trundle.systems.walking.robot import foot_of, surface_on
 from trundle.systems.walking.schema import WalkingWalk
 
 if TYPE_CHECKING:
@@ -34,7 +36,11 @@ def build(scenario: Scenario, table: LeggedTable) -> PlannedSteps:
     with error_context("gait", scenario):
         gait = RobotGait(**given, intervals=tables.plan.intervals)
         gait.groups(robot.partners, robot.left)
-    return PlannedSteps(scenario, robot, gait)
+    with error_context("ground", scenario, {"ground.shape": "ground.shape"}):
+        at = tables.ground
+        ground = None if at is None else Hand(surface_on(scenario, at), at.position, at.rpy)
+        ground and SmoothGround(ground)
+    return PlannedSteps(scenario, robot, gait, ground)
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,7 @@ class PlannedSteps:
 
     Attributes
     ----------
-    scenario, robot, gait : as given
+    scenario, robot, gait, ground : as given
     found : dict
         The plan, under ``plan``, once its part was run.
     """
@@ -51,6 +57,7 @@ class PlannedSteps:
     scenario: Scenario
     robot: LeggedRobot
     gait: RobotGait
+    ground: Hand | None = None
     found: dict[str, RobotWalk] = field(default_factory=dict)
 
     def parts(self) -> Iterator[Part]:
@@ -67,8 +74,7 @@ class PlannedSteps:
         from trundle.systems.walking.record import replayed
 
         table, walk = self.scenario.read(WalkingWalk).replay, self.found["plan"]
-        robot = self.robot.on_ground(walk.steps.gravity, walk.steps.gait.friction)
-        return replayed(replay_walk(robot, on_contacts(walk), table.steps, period=table.period), table.steps)
+        return replayed(replay_walk(walk.robot, on_contacts(walk), table.steps, period=table.period), table.steps)
 
     def plan(self, share: PartProgress | None) -> Trajectory:
         """Return the record of the optimal steps."""
@@ -79,13 +85,14 @@ class PlannedSteps:
             walk = plan_steps(
                 self.robot,
                 self.gait,
+                ground=self.ground,
                 max_iterations=table.max_iterations,
                 perturbation=table.perturbation,
                 seed=self.scenario.seed,
                 progress=(lambda it: share(min(1.0, it.number / 100))) if share else None,
             )
         self.found["plan"] = walk
-        run = record_robot(walk, table.steps)
+        run = record_robot(walk, 1 if walk.plan.once else table.steps)
         count = self.scenario.read(WalkingWalk).replay.mujoco
         if not count or walk.plan.status is not Status.SUCCESS:
             return run

@@ -14,8 +14,10 @@ def planned(run: Trajectory, parts: Mapping[str, Trajectory]) -> dict[str, float
     """Return what a plan of steps asks of joints and ground, and how many steps of it the simulator walked."""
     steps = run.metadata["steps"]
     force, mu = run["contact_force"][:-1], float(run.metadata["physics"]["friction"])
-    stands = force[..., 2] > 1e-6
-    use = np.linalg.norm(force[..., :2], axis=-1)[stands] / (mu * force[..., 2][stands])
+    n = run["contact_normal"][:-1]
+    load = np.sum(force * n, axis=-1)
+    stands = load > 1e-6
+    use = np.linalg.norm(force - load[..., None] * n, axis=-1)[stands] / (mu * load[stands])
     limits = np.array([np.inf if limit is None else limit for limit in steps["efforts"]])
     h = np.diff(run.time)
     values = {

@@ -21,7 +21,7 @@ _Heading = Annotated[float, Field(ge=-4, le=4), Allowed("an angle from -4 to 4 (
 _Degrees = Annotated[float, Field(ge=-40, le=40), Allowed("an angle from -40 to 40 (degrees)")]
 _GAIT = (
     "speed", "pattern", "periodicity", "single", "double", "double_share", "clearance", "clearance_ends", "friction",
-    "load", "acceleration", "force", "attitude", "spread", "torque",
+    "load", "acceleration", "force", "attitude", "spread", "torque", "steps",
 )  # fmt: skip
 
 

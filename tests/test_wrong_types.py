@@ -20,7 +20,7 @@ BAD: tuple[Any, ...] = (
     *(np.datetime64("2020-01-01"), 10**400, float("nan"), float("inf"), [], -1, {}, np.array("a"), np.full(3, np.nan)),
     *(np.zeros((2, 7)), np.zeros(0)),
 )
-LONG = {"plan", "run", "simulate", "ThrowCatch.plan"}
+LONG = {"plan", "plan_walk", "run", "simulate", "ThrowCatch.plan"}
 """A wrong argument that they may take makes them work for long: of these a few are tried by name."""
 CALLED = {"Arc.numeric.build", "Preview.path", "Preview.window.path", "gradient.cost", "measure.general"}
 """Parameters that take any callable: of the class `int` as one, the error is that of calling it."""

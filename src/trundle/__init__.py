@@ -123,7 +123,9 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.plan import Weights as Weights
     from trundle.plan import joint_demands as joint_demands
     from trundle.plan import plan as plan
+    from trundle.plan import plan_walk as plan_walk
     from trundle.problems import PointPath as PointPath
+    from trundle.problems import RobotGait as RobotGait
     from trundle.records import Plan as Plan
     from trundle.records import Trajectory as Trajectory
     from trundle.records import load_plan as load_plan
@@ -171,8 +173,10 @@ _HOMES = {
         "parameters_of robot_from_urdf with_parameters"
     ),
     "trundle.numerics.ilqr": "ControlProblem ControlSolution Cost Guess Limits Optimiser midpoint",
-    "trundle.plan": "ContactLimits Goal HandLimits PlayThenHold ThrowCatch Transfer Weights joint_demands plan",
-    "trundle.problems": "PointPath",
+    "trundle.plan": (
+        "ContactLimits Goal HandLimits PlayThenHold ThrowCatch Transfer Weights joint_demands plan plan_walk"
+    ),
+    "trundle.problems": "PointPath RobotGait",
     "trundle.records": "Plan Trajectory load_plan load_trajectory",
     "trundle.scenarios": "load_scenario run",
     "trundle.simulate": (

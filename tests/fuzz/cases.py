@@ -362,7 +362,9 @@ BASES: dict[str, dict[str, Any]] = {
             "attitude": [0.1, 0.2, 0.1],
             "spread": 0.8,
             "torque": 0.1,
+            "steps": 1,
         },
+        "ground": {"shape": {"type": "sinusoid", "amplitude": 0.01, "wavelength": 1.0}, "position": [0.0, 0.0, 0.0]},
         "plan": {"intervals": [6, 3], "max_iterations": 3, "steps": 2},
     },
     "robot": {

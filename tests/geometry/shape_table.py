@@ -78,6 +78,7 @@ SHAPES: dict[str, Callable[[], tg.Shape]] = {
     ),
     "ring": lambda: tg.Revolution(tg.SampledCurve(np.stack([0.5 + 0.1 * np.cos(T), 0.2 * np.sin(T)], 1), closed=True)),
     "spheroid": lambda: tg.Revolution(tg.Ellipse([0.2, 0.3])),
+    "waves": lambda: tg.Extrusion(tg.Sinusoid(0.05, 1.0)),
     "bell": lambda: tg.Revolution(tg.Arc(0.3, [0.5, 0], "outside")),
 }
 _made: dict[str, tg.Shape] = {}

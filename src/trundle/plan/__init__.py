@@ -13,6 +13,7 @@ from trundle.plan.transfer.refine import Progress, plan
 from trundle.plan.transfer.rolling_ball import BallPlan, BallTransfer, plan_ball
 from trundle.plan.transfer.transfer import ContactLimits, Goal, HandLimits, Transfer, Weights
 from trundle.plan.walk.limit_cycle import LimitCycle, StrideMap, limit_cycle
+from trundle.plan.walk.robot_steps import plan_walk
 
 __all__ = [
     "BallPlan",
@@ -43,6 +44,7 @@ __all__ = [
     "plan",
     "plan_ball",
     "plan_stances",
+    "plan_walk",
     "standing_still",
 ]
 

@@ -4,6 +4,7 @@ from trundle.arguments import guard
 from trundle.problems.paths import PointPath
 from trundle.problems.phase import Condition, Phase
 from trundle.problems.problem import OptimalControlProblem, PhaseLinkage, continuous
+from trundle.problems.robot_gait import RobotGait
 from trundle.problems.stages import control_problem
 from trundle.records.reference import Reference
 
@@ -14,6 +15,7 @@ __all__ = [
     "PhaseLinkage",
     "PointPath",
     "Reference",
+    "RobotGait",
     "continuous",
     "control_problem",
 ]

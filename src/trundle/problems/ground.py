@@ -34,7 +34,7 @@ class SmoothGround:
 
     def __init__(self, hand: Hand) -> None:
         self.hand = instance("ground", hand, Hand, "a Hand")
-        level = hand.shape.representations.level
+        level = hand.shape.representations.level if hand.shape.d == 3 else None
         if level is None:
             allowed = "ground with a level set: a plane, a quadric, a height map or an extruded graph"
             raise InputError("ground.shape", type(hand.shape).__name__, allowed)

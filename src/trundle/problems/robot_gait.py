@@ -54,7 +54,12 @@ class RobotGait:
         Torque over weight times length of the legs that costs 1, where the motor's limit is not below it.
     intervals : (swing, on all feet)
     steps : int
-        On ground of another shape than a plane: steps from standing to standing.
+        Where there is ground other than the plane z = 0: steps from standing to standing.
+
+    Examples
+    --------
+    >>> tr.RobotGait(pattern="trot").on_legs(0.3).speed.__round__(3)  # m/s
+    0.257
     """
 
     speed: Speed | None = parameter(None, "m/s, mean along the ground; left out: that of a stroll on such legs")

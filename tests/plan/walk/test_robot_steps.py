@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from importlib import import_module
 
+import casadi as ca
 import numpy as np
 import pytest
 
 import trundle as tr
 from trundle.contact.patch import FlatPatch
+from trundle.control.regulators.walk_gains import on_ground
 from trundle.control.regulators.walk_replay import replay_in_mujoco, replay_walk
 from trundle.errors import InputError
 from trundle.models.robots.legged import LeggedRobot, axis_of
@@ -101,6 +103,50 @@ def test_balls_walk_and_trot_from_the_built_in_guess(name: str, gait: RobotGait)
     assert run["gap"].min() > -1e-6
     assert np.allclose(np.where(run["contact_force"][:-1, :, 2:] > 0, run["slip"][:-1], 0.0), 0.0, atol=1e-6)
     assert run["base_position"][-1, 0] - run["base_position"][0, 0] == pytest.approx(4 * plan.length)
+
+
+def along(run: tr.Trajectory, walk: RobotWalk) -> tuple[float, float]:
+    """Return the largest gap (m) and speed (m/s) of feet that stand, by the contact model of the simulated robot."""
+    model = walk.robot.system.model()
+    whole, _ = on_ground(model)
+    kin = model.terms(["rolling"] * len(model.constraints)).kin[: len(walk.robot.parts)]
+    seen = ca.Function("seen", [model.x], [ca.vertcat(*(ca.dot(k.n, k.gap) for k in kin)), *(k.vrel for k in kin)])
+    plan, gaps, slips = on_contacts(walk), [], []
+    for k, stands in enumerate(plan.standing.astype(bool)):
+        gap, *slip = (np.array(value).ravel() for value in seen(whole(np.r_[plan.q[k + 1], plan.nu[k + 1]])))
+        gaps.append(np.abs(gap[stands]).max())
+        slips.append(np.abs(np.array(slip)[stands]).max())
+    assert float(np.linalg.norm(run["slip"][-1], axis=-1).max()) < 1e-6
+    return max(gaps), max(slips)
+
+
+def test_a_biped_steps_over_waves_from_standing_to_standing() -> None:
+    wave = tr.Extrusion(tr.Sinusoid(0.02, 0.5))
+    walk = plan_steps(robot("bolt"), RobotGait(steps=2, intervals=(6, 3)), ground=tr.Hand(wave))
+    assert walk.plan.status is Status.SUCCESS
+    assert inverse_dynamics(walk) < 1e-6
+    run = record_robot(walk, 1)
+    assert run.feasible
+    assert max(along(run, walk)) < 1e-6
+    assert run["gap"].min() > -1e-6
+    n = run["contact_normal"]
+    x = run["contact_position"][..., 0]
+    slope = 0.02 * 2 * np.pi / 0.5 * np.cos(2 * np.pi * x / 0.5)
+    assert np.allclose(n[..., 0] / n[..., 2], -slope, atol=1e-4)  # a foot that swings is over its nearest point
+    assert np.ptp(n[..., 0][run["contact_force"][..., 2] > 0]) > 0.05
+    assert np.allclose(walk.plan.nu[[0, -1]][:, :6], 0.0, atol=1e-6)
+    assert walk.plan.length / walk.plan.duration == pytest.approx(walk.steps.gait.speed)
+
+
+@pytest.mark.slow
+def test_solo_trots_six_steps_over_waves_in_the_simulator() -> None:
+    ground = tr.Hand(tr.Extrusion(tr.Sinusoid(0.02, 0.5)))
+    walk = plan_steps(robot("solo12"), RobotGait(pattern="trot", intervals=(8, 3)), ground=ground)
+    assert walk.plan.status is Status.SUCCESS
+    assert max(along(record_robot(walk, 1), walk)) < 1e-6
+    found = replay_walk(walk.robot, on_contacts(walk), 6, period=0.002)
+    assert found.steps == 6
+    assert found.largest[1:6].max() < 0.05  # m, rad
 
 
 @pytest.mark.slow

@@ -279,7 +279,7 @@ class LeggedRobot:
         far = {other: np.linalg.norm(across @ (p - at)) + 1e-3 * np.linalg.norm(p - at) for other, p in places.items()}
         best = min(far, key=lambda other: float(far[other]), default="")
         if not best or far[best] > _ALIKE * size:
-            raise InputError(f"{key}.{name}", name, "the mirror image of another, or periodicity 'full'")
+            raise InputError(f"{key}.{name}", name, f"one of the {key} that mirror each other, all joints at zero")
         return best
 
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from trundle.checks import integer
+from trundle.geometry.shape import Shape
+from trundle.models.feet import Foot
 from trundle.models.rigid_body import Hand
 from trundle.models.robots.legged import LeggedRobot
 from trundle.models.rolling_tree import RollingTree
+from trundle.models.urdf.checks import CheckedUrdf
+from trundle.models.urdf.soles import suggest_feet
 from trundle.numerics.nlp.nlp import Iterate
 from trundle.plan.walk.plan import WalkPlan
 from trundle.plan.walk.record import record_steps
@@ -93,6 +98,74 @@ def plan_steps(
         began=began,
     )
     return RobotWalk(steps, standing, plan)
+
+
+def plan_walk(
+    urdf: CheckedUrdf,
+    feet: Mapping[str, Foot] | Sequence[str],
+    gait: RobotGait | None = None,
+    *,
+    ground: Shape | Hand | None = None,
+    posture: Mapping[str, float] | None = None,
+    free: Sequence[str] = (),
+    heading: float | None = None,
+    periods: int = 4,
+    max_iterations: int = 400,
+) -> Trajectory:
+    """Return the steps of least torque of a robot of one's own, from a guess made of the robot alone.
+
+    Its joints keep their ranges, torques and rates, feet stand without slip within their friction cones. A walk that
+    fails says in ``metadata["message"]`` which joint is asked for what, and its limit.
+
+    Parameters
+    ----------
+    urdf : CheckedUrdf
+        From `load_urdf` or `load_example_robot`.
+    feet : mapping of str to Foot, or sequence of str
+        Two or more by name, or the links whose collision geometry suggests their shapes. Flat ones lie in the plane
+        z = 0 of their axes, x ahead.
+    gait : RobotGait, optional
+    ground : Shape or Hand, optional
+        What it walks on, at rest, facing upwards near z = 0, such as ``tr.Extrusion(tr.Sinusoid(0.02, 1.0))``: then
+        ``gait.steps`` steps from standing to standing. The plane z = 0 and a cycle of steps unless given.
+    posture : mapping of str to float, optional
+        rad or m, of joints by name or pattern, near which it stands.
+    free : sequence of str
+        Joints that move although no foot hangs on them; the others are locked.
+    heading : float, optional
+        rad, about z of the root link; left out: where flat feet point, else 0.
+    periods : int
+        Of the cycle in the result.
+    max_iterations : int
+        Of the solver.
+
+    Returns
+    -------
+    Trajectory
+        Of kind ``walking``, at the nodes of the plan; its contacts are the feet.
+
+    Raises
+    ------
+    InputError
+        If the robot cannot stand on such feet, lacks its mirror image, or the ground has no level set.
+    MissingExtraError
+        If Pink or Pinocchio is not installed.
+
+    Examples
+    --------
+    >>> bolt = tr.load_example_robot("bolt")
+    >>> run = tr.plan_walk(bolt, ["FL_FOOT", "FR_FOOT"], tr.RobotGait(speed=0.25, intervals=(8, 3)), periods=2)
+    >>> run.status.label, [str(name) for name in run["contact"]]
+    ('success', ['FL_FOOT', 'FR_FOOT'])
+    >>> bool(run["gap"].min() > -1e-6)  # m
+    True
+    """
+    shaped = suggest_feet(urdf, feet) if isinstance(feet, Sequence) else feet
+    hand = Hand(ground) if isinstance(ground, Shape) else ground
+    count = integer("periods", periods, minimum=1)
+    robot = LeggedRobot(urdf, shaped, posture or {}, free, heading)
+    walk = plan_steps(robot, gait, ground=hand, max_iterations=integer("max_iterations", max_iterations, minimum=1))
+    return record_robot(walk, 1 if walk.plan.once else count)
 
 
 def binding_limit(walk: RobotWalk, max_iterations: int = 400) -> str:

@@ -28,7 +28,7 @@ STEPPING = "time stepping"
 """What transitions call it."""
 LEAST, MOST = 1e-5, 2e-3
 """s, of the shortest such while and of the longest one: the next is twice as long where it follows at once."""
-STIFF_STEPS, FEW_STEPS = 100_000, 1_000
+STIFF_STEPS, FEW_STEPS = 100_000, 300
 """Steps of an integrator in a second at which a slip or a force turns faster than it can follow; but so many at least.
 
 The stretches between the calls of a policy are milliseconds.

@@ -129,8 +129,7 @@ class CompiledMode:
         """Return the input parameters and u as an expression of them and of time."""
         model = self.model
         if held:
-            symbol = ca.SX.sym("held", model.u.shape[0])
-            return symbol, symbol
+            return model.u, model.u
         u, parameters = ca.SX(model.u.shape[0], 1), []
         for name, motion in self.system.motions.items():
             symbol = ca.SX.sym(f"{name}.motion", motion.size)
@@ -301,11 +300,14 @@ class CompiledMode:
 
     def function(self, name: str, *expressions: ca.SX) -> ca.Function:
         """Return (t, x, p) -> expressions of the model's x and u."""
-        plain = ca.Function(name, [self.model.x, self.model.u, self._kept], list(expressions))
-        substituted = [ca.densify(value) for value in plain.call([self.model.x, self._u, self._kept])]
+        values = list(expressions)
+        if not self.held:
+            plain = ca.Function(name, [self.model.x, self.model.u, self._kept], values)
+            values = plain.call([self.model.x, self._u, self._kept])
+        arguments, dense = [self._t, self.model.x, self._p], [ca.densify(value) for value in values]
+        function = ca.Function(name, arguments, dense)
         # Of large functions, which are not compiled, it takes longer than all the rest and saves 3 %.
-        shared = plain.n_instructions() <= AT_ONCE
-        return ca.Function(name, [self._t, self.model.x, self._p], substituted, {"cse": shared})
+        return ca.Function(name, arguments, dense, {"cse": True}) if function.n_instructions() <= AT_ONCE else function
 
     def _unseen(self) -> list[int]:
         """Return pieces that do not touch while another one of their shape does: records show that one."""

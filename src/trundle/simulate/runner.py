@@ -68,12 +68,13 @@ class Runner:
     ) -> None:
         self.system, self.method, self.policy = system, method, policy
         self.period = np.inf if policy is None else _period(policy)
-        self.samples, self.progress, self._most = samples, progress, MAX_STEPS
+        self.samples, self.progress = samples, progress
         accurate = method.step is None and method.relative_tolerance <= ACCURATE
         accurate = accurate and method.stabilization == "projection"
         self.log = Log(policy=None if policy is None else TimedPolicy(policy), accurate=accurate)
         self.board = EventHandler(system, self.phase, lambda t: self.inputs(t)[0], self.log.lower)
         self.stepping = Stepping(self)
+        self._most: Callable[[float], FloatArray] = lambda span: np.maximum(MAX_STEPS, MAX_STEPS * span)
         self.until: Callable[[Mode, Mode], bool] | None = None
         self.kicks: dict[float, Callable[[FloatArray], FloatArray]] = {}
         self._held: FloatArray | None = None
@@ -325,7 +326,7 @@ class Runner:
             relative_tolerance=self.method.relative_tolerance,
             absolute_tolerance=self.method.relative_tolerance * 1e-2,
             step=step,
-            max_steps=int(self._most * max(1.0, t1 - t0)) if step is None else MAX_STEPS + int((t1 - t0) / step),
+            max_steps=int(self._most(t1 - t0)) if step is None else MAX_STEPS + int((t1 - t0) / step),
             sample_times=output if looks is None else np.union1d(output, looks),
             armed=armed,
             watched=phase.watched,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle import interrupts
 from trundle.checks import FloatArray
@@ -24,12 +26,13 @@ if TYPE_CHECKING:
 
 STEPPING = "time stepping"
 """What transitions call it."""
-LEAST = 1e-5
-"""s, of the shortest such while; the next one is twice as long where it follows at once."""
+LEAST, MOST = 1e-5, 2e-3
+"""s, of the shortest such while and of the longest one: the next is twice as long where it follows at once."""
+STIFF_STEPS, FEW_STEPS = 100_000, 300
+"""Steps of an integrator in a second at which a slip or a force turns faster than it can follow; but so many at least.
 
-
-STIFF_STEPS = 100_000
-"""Steps of an integrator in a second at which a slip or a force turns faster than it can follow."""
+The stretches between the calls of a policy are milliseconds.
+"""
 
 
 class Stepping:
@@ -39,17 +42,21 @@ class Stepping:
         self.runner = runner
         self._least, self._until = LEAST, -np.inf
 
-    def most(self, now: HybridState, otherwise: int) -> int:
-        """Return after how many of an integrator's steps in a second this takes over; `otherwise`: it cannot."""
-        touches = any(LAWS[law].touching for law in now.mode.laws)
-        return min(STIFF_STEPS, otherwise) if touches and self.runner.board.steps(now) else otherwise
+    def most(self, now: HybridState, otherwise: int) -> Callable[[ArrayLike], FloatArray]:
+        """Return the map from spans (s) to steps of an integrator after which this takes over.
+
+        ``otherwise``: steps of a second, or less, after which a run ends where this cannot go on.
+        """
+        stiff = any(LAWS[law].touching for law in now.mode.laws) and self.runner.board.steps(now)
+        least, rate = (FEW_STEPS, STIFF_STEPS) if stiff else (otherwise, otherwise)
+        return lambda spans: np.maximum(least, rate * np.asarray(spans, dtype=np.float64))
 
     def over(self, now: HybridState, touched: set[int], duration: float) -> HybridState | Status:
         """Return the state from which events go on, or how the run ended. ``touched``: contacts that touched lately."""
         runner = self.runner
         begin = now.t
         follows_at_once = begin - self._until < 10.0 * self._least
-        self._least = 2.0 * self._least if follows_at_once else LEAST
+        self._least = min(2.0 * self._least, MOST) if follows_at_once else LEAST
         near = (i for i in touched | set(nearby(runner.system)) if may_touch(runner.system, now.x, i, soon=True))
         steps = TimeStepping(runner.board, now, sorted(near))
         after: HybridState | None = None

@@ -353,8 +353,10 @@ class Multibody(HoldsExpressions, ABC):
             constraint.contact.restore(constraint.s + k.shift) if on else constraint.s
             for constraint, k, on in zip(self.constraints, terms.kin, touching, strict=True)
         ]
-        on_contacts = ca.Function("moved", [self.x], [self.moved(smallest(terms.position))], _FREE)
-        positioned = on_contacts(self.replaced(ca.vertcat(*aligned), self.nu))
+        positioned = self.moved(smallest(terms.position))
+        if any(s.shape[0] for s in aligned):
+            on_contacts = ca.Function("moved", [self.x], [positioned], _FREE)
+            positioned = on_contacts(self.replaced(ca.vertcat(*aligned), self.nu))
         s, nu = ca.vertcat(*(j.s for j in self.constraints)), self.nu + smallest(terms.velocity)
         return ca.Function("adjusted", [self.x, self.u], [self.replaced(s, nu)], _FREE)(positioned, self.u)
 

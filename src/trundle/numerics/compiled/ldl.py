@@ -63,8 +63,14 @@ def kkt_solver(
     K = ca.vertcat(ca.horzcat(M, push.T), ca.horzcat(J, corner))
     steps = _eliminated(K, nv, G is None, leaves_first)
 
+    factors = ca.vertcat(*(ca.vec(part) for step in steps for part in (step.inverse, step.factors, step.row.T)))
+    substitutions: dict[int, ca.Function] = {}
+
     def solver(top: ca.SX, bottom: ca.SX) -> tuple[ca.SX, ca.SX]:
-        solution = _substituted(steps, ca.vertcat(top, bottom))
+        rhs = ca.vertcat(top, bottom)
+        if rhs.shape[1] not in substitutions:
+            substitutions[rhs.shape[1]] = _substitution(steps, factors, rhs.shape[1])
+        solution = substitutions[rhs.shape[1]](factors, rhs)
         return solution[:nv, :], -solution[nv:, :]
 
     return solver
@@ -104,14 +110,21 @@ def _eliminated(K: ca.SX, nv: int, symmetric: bool, leaves_first: bool) -> list[
     return steps
 
 
-def _substituted(steps: list[_Step], rhs: ca.SX) -> ca.SX:
-    right, solution = ca.SX(rhs), ca.SX(*rhs.shape)
+def _substitution(steps: list[_Step], factors: ca.SX, count: int) -> ca.Function:
+    """Return (factors, right-hand sides) -> solution: to call it is quicker than to write it out again."""
+    given, right = ca.SX.sym("factors", factors.shape[0]), ca.SX.sym("right", len(steps), count)
+    rest, solution, at = ca.SX(right), ca.SX(*right.shape), 0
+    taken = []
     for step in steps:
-        if step.below:
-            right[step.below, :] -= step.factors @ right[step.pivot, :]
-    for step in reversed(steps):
-        solution[step.pivot, :] = (right[step.pivot, :] - step.row @ solution[step.right, :]) * step.inverse
-    return ca.densify(solution)
+        n, m = len(step.below), len(step.right)
+        inverse, below, row = given[at], given[at + 1 : at + 1 + n], given[at + 1 + n : at + 1 + n + m]
+        at += 1 + n + m
+        taken.append((inverse, row.T))
+        if n:
+            rest[step.below, :] -= below @ rest[step.pivot, :]
+    for step, (inverse, row) in zip(reversed(steps), reversed(taken), strict=True):
+        solution[step.pivot, :] = (rest[step.pivot, :] - row @ solution[step.right, :]) * inverse
+    return ca.Function("substitution", [given, right], [ca.densify(solution)])
 
 
 def _next_pivot(rest: ca.SX, left: list[int], nv: int) -> int:

@@ -10,8 +10,9 @@ import numpy as np
 
 from trundle.checks import FloatArray
 
-_NEWTON, _SWEEPS, _HALVINGS = 60, 200, 12
-_MU_STEPS, _STICKY, _RANDOM = 21, 10.0, 60
+_NEWTON, _HALVINGS = 60, 12
+_CONE, _CONES = 1e-12, 12
+"""Accuracy and number of the cone programs."""
 _ROUND_OFF = 1e-14
 """Of the impulses: where the iteration ends."""
 _EXACT = 1e-10
@@ -55,8 +56,8 @@ def contact_impulses(
 
     Zeros of the natural map F = L - P(L - r v) (Alart & Curnier 1991), P onto L_n >= 0 and the disc of radius
     mu max(0, L_n - r v_n), by a damped generalised Newton iteration. Started from contacts that all stick, from no
-    impulses, and, where that fails, from projected sweeps contact by contact, from friction that grows from nothing in
-    steps, and at random (always the same). Nothing is raised: `residual` says what holds.
+    impulses, and, where that fails, as with soles whose impulses balance each other, from cone programs
+    (Acary & Cadoux 2013). Nothing is raised: `residual` says what holds.
 
     Parameters
     ----------
@@ -77,10 +78,8 @@ def contact_impulses(
         np.asarray(D, dtype=np.float64), before.ravel(), np.asarray(friction, dtype=np.float64), d, least
     )
     best = problem.judged(np.zeros(m * d))
-    for start in chain([] if guess is None else [guess.ravel()], problem.starts()):
-        found = problem.judged(problem.newton(start))
-        if found.residual < best.residual:
-            best = found
+    for start in chain([] if guess is None else [guess.ravel()], problem.starts(), problem.cone_programs()):
+        best = min(best, problem.judged(problem.newton(start)), key=lambda one: one.residual)
         if best.exact:
             break
     return best
@@ -96,35 +95,38 @@ class _Problem:
         """Yield first guesses, those that cost little first."""
         yield np.asarray(np.linalg.lstsq(self.D, -self.v0, rcond=1e-10)[0], dtype=np.float64)
         yield np.zeros(self.m * self.d)
-        L = np.zeros(self.m * self.d)
-        for _ in range(5):
-            L = self.swept(L)
+
+    def cone_programs(self) -> Iterator[FloatArray]:
+        """Yield min L'D L/2 + L'(v_0 + mu s n) over the friction cones, with s = |v_t| of the one before, from s = 0.
+
+        With the slips' own s its conditions are Coulomb's law (De Saxce & Feng 1998).
+        """
+        from clarabel import DefaultSettings, DefaultSolver, NonnegativeConeT, SecondOrderConeT
+        from scipy import sparse
+
+        m, d, normal = self.m, self.d, np.arange(self.m * self.d) % self.d == 0
+        size, speed = float(np.abs(self.D).max(initial=0.0)), float(np.abs(self.v0).max(initial=0.0))
+        if not size * speed > 0.0:
+            return
+        settings = DefaultSettings()
+        settings.verbose = False
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _CONE
+        limited = np.isfinite(self.mu)
+        mu = np.where(limited, self.mu, 0.0)
+        rows = np.diag(np.where(normal, np.repeat(mu, d), 1.0))[np.repeat(limited, d)]
+        least = np.concatenate([np.zeros(len(rows)), self.least * size / speed])
+        rows = np.vstack([rows, np.eye(m * d)[normal]])
+        cones = [SecondOrderConeT(d)] * int(np.sum(limited)) + [NonnegativeConeT(m)]
+        terms = sparse.csc_matrix(np.triu(self.D / size)), sparse.csc_matrix(-rows), -least, cones, settings
+        ahead = self.v0.reshape(m, d) / speed
+        for _ in range(_CONES):
+            found = DefaultSolver(terms[0], ahead.ravel(), *terms[1:]).solve()
+            L = np.array(found.x) * speed / size
+            if not np.all(np.isfinite(L)):
+                return
             yield L
-        L = np.zeros(self.m * self.d)
-        for part in np.linspace(0.0, 1.0, _MU_STEPS):
-            L = _Problem(self.D, self.v0, part * np.minimum(self.mu, _STICKY), self.d, self.least).newton(L)
-        yield L
-        random = np.random.default_rng(0)
-        size = float(np.abs(self.v0).max()) / max(float(np.abs(self.D).max()), 1e-300)
-        for _ in range(_RANDOM):
-            yield size * random.normal(size=self.m * self.d)
-
-    def swept(self, L: FloatArray) -> FloatArray:
-        """Return the impulses after projections contact by contact."""
-        L = np.array(L)
-        for _ in range(_SWEEPS):
-            for i in range(self.m):
-                at = slice(i * self.d, (i + 1) * self.d)
-                L[at] = self.projected(i, L[at] - self.r[at] * (self.v0[at] + self.D[at] @ L))
-        return L
-
-    def projected(self, i: int, push: FloatArray) -> FloatArray:
-        """Return P of one contact."""
-        normal = max(float(self.least[i]), float(push[0]))
-        if normal == 0.0:
-            return np.zeros(self.d)
-        size, room = float(np.linalg.norm(push[1:])), self.mu[i] * normal
-        return np.concatenate([[normal], push[1:] * (1.0 if size <= room else room / size)])
+            v = (self.v0 + self.D @ L).reshape(m, d) / speed
+            ahead[:, 0] = self.v0[::d] / speed + mu * np.linalg.norm(v[:, 1:], axis=1)
 
     def residual(self, L: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return F and the trial pushes L - r v (m, d)."""

@@ -245,8 +245,7 @@ class _Job:
         step, tolerance = self.method.step, self.method.relative_tolerance
         spans = np.diff(np.concatenate([[0.0], ends]))
         first = HybridState(0.0, begun.x[fast[0]], phase.mode, np.zeros((len(phase.mode.laws), self.system.d)))
-        most = runner.stepping.most(first, MAX_STEPS)
-        steps = (most * np.maximum(1.0, spans)) if step is None else MAX_STEPS + spans / step
+        steps = runner.stepping.most(first, MAX_STEPS)(spans) if step is None else MAX_STEPS + spans / step
         return integrate_batch(
             phase.integrator,
             *(0.0, begun.x[fast], begun.p[fast]),

@@ -79,7 +79,7 @@ def test_a_start_that_is_not_known_is_found_too() -> None:
     x = np.array(data.start.x)
     x[pair.system.model().layout["body.velocity"].start] += 0.1
     wrong = tr.Measured(data.times, data.values, Start(x, data.start.atlas, data.start.laws), NOISE)
-    found = tr.identify(pair, wrong, parameters=list(TRUE), initial=["body.velocity[0]"])
+    found = tr.identify(pair, wrong, parameters=list(TRUE), initial=["body.velocity.x"])
     assert within(found, 3.0)
     assert abs(found.starts[0].x[pair.system.model().layout["body.velocity"].start] - 0.5) < 0.01
 

@@ -65,8 +65,10 @@ def _rank(model: TreeModel, entry: Entry) -> tuple[bool, int]:
 def _rows(model: TreeModel, x: FloatArray) -> FloatArray:
     """Return the gradients (n, n_x) of all coordinates; a quaternion has three, about the axes it is resolved in."""
     unit = np.eye(len(x))
-    return np.vstack([
-        rotation_rows(x[where]) @ unit[where] if is_quaternion(model, key) else unit[where]
-        for key, where in model.layout.items()
-        if key != TIME
-    ])
+    return np.vstack(
+        [
+            rotation_rows(x[where]) @ unit[where] if is_quaternion(model, key) else unit[where]
+            for key, where in model.layout.items()
+            if key != TIME
+        ]
+    )

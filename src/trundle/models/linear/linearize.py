@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trundle.checks import FloatArray, array, choice, positive
+from trundle.checks import FloatArray, array, positive
 from trundle.contact.laws import laws_of
 from trundle.errors import InputError
 from trundle.models.linear.coordinates import independent

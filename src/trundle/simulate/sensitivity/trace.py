@@ -105,7 +105,9 @@ def directions(trace: Trace, initial: bool | Sequence[str], inputs: bool) -> Dir
         N = np.asarray(Point.of(system, at).kept(begin.x, np.zeros(model.u.shape[0]))[1])
         found, _, X = independent(model, begin.x, N, () if initial is True else initial)
         if initial is not True:
-            found = found[: len({i for name in initial for i in numbers_of("initial", name, found)})]  # those come first
+            found = found[
+                : len({i for name in initial for i in numbers_of("initial", name, found)})
+            ]  # those come first
         names, X = [entry.name for entry in found], X[:, : len(found)]
     names += [] if free is None else free.names
     table = np.zeros((0, model.u.shape[0]))

@@ -9,6 +9,7 @@ from trundle.control.tick import NamedEntry
 from trundle.models.linear.names import axes_of, entries
 from trundle.models.tree.model import TreeModel
 
+
 def states(model: TreeModel) -> list[NamedEntry]:
     """Return the entries of x."""
     return [NamedEntry(entry.name, entry.unit) for entry in entries(model, model.layout)]
@@ -21,7 +22,9 @@ def inputs(model: TreeModel) -> list[NamedEntry]:
 
 def forces(model: TreeModel) -> list[NamedEntry]:
     """Return the entries of the contact forces on the first body of each contact, world axes."""
-    return [NamedEntry(f"{constraint.name}.{axis}", "N") for constraint in model.constraints for axis in axes_of(model.d)]
+    return [
+        NamedEntry(f"{constraint.name}.{axis}", "N") for constraint in model.constraints for axis in axes_of(model.d)
+    ]
 
 
 def enumeration(prefix: str, entries: Sequence[NamedEntry]) -> str:

@@ -57,7 +57,7 @@ class FeatureContact(Contact):
         """Return the feature's point where f is least, and its foot on B."""
         y, foot, n, T, K, _ = self._at(A, B)
         E, feature = ca.SX(self._axes.T), self.feature
-        x, r = ca.SX(ca.DM(feature.at)) + y, feature.rounding
+        x, r = ca.SX(ca.vertcat(*feature.at)) + y, feature.rounding
         turned = A.R.T @ B.R
         n_A, T_A = -(turned @ n), turned @ T
         patch = Patch(x=x, n=n_A, T=T_A, radii=ca.SX(self.d, self.d))
@@ -86,7 +86,8 @@ class FeatureContact(Contact):
         return ca.DM(np.reshape(self.feature.axes, (-1, self.d)))
 
     def _at(self, A: Motion, B: Motion) -> tuple[ca.SX, ...]:
-        x = B.R.T @ (A.p + A.R @ ca.SX(ca.DM(np.add(self.feature.at, self.center or 0.0))) - B.p)
+        at = ca.SX(ca.vertcat(*self.feature.at)) + ca.SX(ca.vertcat(*self.center) if self.center else 0.0)
+        x = B.R.T @ (A.p + A.R @ at - B.p)
         return tuple(self._nearest.call([B.R.T @ A.R, x]))
 
     @cached_property
@@ -158,7 +159,7 @@ class FeatureContact(Contact):
         lowest = height(c)
         for g, h in self.feature.inside:
             for part in _SEEDS:
-                q = ca.SX(ca.DM(-part * h * (E @ np.array(g))))
+                q = -part * h * ca.SX(ca.DM(E @ np.array(g)))
                 f = height(c + along @ q)
                 best, lowest = ca.if_else(f < lowest, q, best), ca.fmin(f, lowest)
         return best

@@ -21,6 +21,8 @@ _NEWTON, _SEEDS = 6, (0.3, 0.6, 0.9)
 _TURNS, _TURN = 8, 0.5
 """Points of a rim that are tried first, and the largest step (rad) from the best of them."""
 _TINY = 1e-300
+_FREE = {"allow_free": True}
+"""Sizes may be symbols, see `trundle.numerics.symbol`."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ class FeatureContact(Contact):
         R, c, x = ca.SX.sym("R", d, d), ca.SX.sym("c", d), ca.SX.sym("x", d)
         level, along = self.level.level(x), R @ ca.SX(E.T)
         hessian, gradient = ca.hessian(level, x)
-        slope = ca.Function("slope", [x, R], [along.T @ gradient, along.T @ hessian @ along])
+        slope = ca.Function("slope", [x, R], [along.T @ gradient, along.T @ hessian @ along], _FREE)
         quadratic = self.level.bends is not None
         if feature.rim:
             q = self._around(slope, level, x, R, c, along)
@@ -109,7 +111,7 @@ class FeatureContact(Contact):
         else:
             q = ca.SX(0, 1)
         at = c + along @ q
-        f, fx = ca.Function("value", [x], [level, gradient]).call([at])
+        f, fx = ca.Function("value", [x], [level, gradient], _FREE).call([at])
         norm = ca.sqrt(dot(fx, fx) + _TINY)
         foot = at - fx * (f / norm**2)
         if feature.rounding and self.distance is not None:
@@ -128,11 +130,11 @@ class FeatureContact(Contact):
                 bend = t.T @ bend @ t - dot(g, outward) / feature.radius
             margins.append(smallest_eigenvalue(bend * (feature.size / norm)) - _BENT)
         least = -ca.mmax(-ca.vertcat(*margins))
-        return ca.Function("nearest", [R, c], [y, foot, patch.n, patch.T, given(patch.K, "K"), least])
+        return ca.Function("nearest", [R, c], [y, foot, patch.n, patch.T, given(patch.K, "K"), least], _FREE)
 
     def _around(self, slope: ca.Function, level: ca.SX, x: ca.SX, R: ca.SX, c: ca.SX, along: ca.SX) -> ca.SX:
         """Return the y (2,), in the axes, of the least f on the circle: where f has one bend, straight down from c."""
-        r, height = self.feature.radius, ca.Function("height", [x], [level])
+        r, height = self.feature.radius, ca.Function("height", [x], [level], _FREE)
         g, _ = slope.call([c, R])
         # Over the ground's highest point every direction is as good: a small one decides.
         u = -(g + ca.DM([_TINY**0.5, 0.0]))
@@ -154,7 +156,7 @@ class FeatureContact(Contact):
 
     def _best(self, level: ca.SX, x: ca.SX, c: ca.SX, along: ca.SX) -> ca.SX:
         """Return the y (m,), in the axes, of the least f on some points of the feature."""
-        height, E = ca.Function("height", [x], [level]), np.array(self._axes)
+        height, E = ca.Function("height", [x], [level], _FREE), np.array(self._axes)
         best = ca.SX(E.shape[0], 1)
         lowest = height(c)
         for g, h in self.feature.inside:

@@ -1,4 +1,4 @@
-"""Sensitivities beside central differences, and what they cost: ten scenes with at least three changes of mode each.
+"""Sensitivities beside central differences, and what they cost, for scenes with at least three changes of mode.
 
     python -m bench.sensitivities [SCENE ...]
 
@@ -154,6 +154,66 @@ def tumbling() -> tuple[Model, Start]:
     return pair, pair.place(position=(0.0, 0.3), velocity=(0.8, 0.0), angle=0.9, angular_velocity=-6.0)
 
 
+def bowl() -> tuple[Model, Start]:
+    """Return a box in the plane that falls into a bowl: its corners and edges land there."""
+    body = tr.RigidBody(tr.Box([0.1, 0.06]), mass=0.6, inertia=0.003)
+    ground = tr.Ground(tr.Parabola(1.0))
+    pair = tr.RollingPair(body, ground, on_slip="slide", on_separation="fly", friction=0.35, restitution=0.5)
+    return pair, pair.place(position=(0.1, 0.3), velocity=(0.8, 0.0), angle=0.9, angular_velocity=-6.0)
+
+
+def coin() -> tuple[Model, Start]:
+    """Return a disc that falls onto a plate, bounces on its rim, slides and rolls on."""
+    body = tr.RigidBody(tr.Disc(0.1, 0.01), mass=0.4, inertia=(1.1e-3, 1.1e-3, 2e-3))
+    pair = tr.RollingPair(
+        body, tr.Hand(tr.Plane()), on_slip="slide", on_separation="fly", friction=0.3, restitution=0.5
+    )
+    start = pair.place(
+        object_position=(0.0, 0.0, 0.14), object_quaternion=(0.8, 0.6, 0.0, 0.0), object_velocity=(0.5, 0.0, 0.0),
+        object_angular_velocity=(0.0, 12.0, -9.0),
+    )  # fmt: skip
+    return pair, start
+
+
+def peg() -> tuple[Model, Start]:
+    """Return a capsule that falls onto a plate: one end lands, then the other."""
+    body = tr.RigidBody(tr.Capsule(0.04, 0.2), mass=0.5, inertia=(2.5e-3, 2.5e-3, 4e-4))
+    pair = tr.RollingPair(
+        body, tr.Hand(tr.Plane()), on_slip="slide", on_separation="fly", friction=0.2, restitution=0.5
+    )
+    start = pair.place(
+        object_position=(0.0, 0.0, 0.2), object_quaternion=(0.8, 0.6, 0.0, 0.0), object_velocity=(0.5, 0.2, 0.0),
+        object_angular_velocity=(1.0, 2.0, 0.5),
+    )  # fmt: skip
+    return pair, start
+
+
+def can() -> tuple[Model, Start]:
+    """Return a cylinder that falls onto a plate and bounces from rim to rim."""
+    body = tr.RigidBody(tr.Cylinder(0.06, 0.2), mass=0.5, inertia=(2.2e-3, 2.2e-3, 9e-4))
+    pair = tr.RollingPair(
+        body, tr.Hand(tr.Plane()), on_slip="slide", on_separation="fly", friction=0.2, restitution=0.5
+    )
+    start = pair.place(
+        object_position=(0.0, 0.0, 0.22), object_quaternion=(0.8, 0.6, 0.0, 0.0), object_velocity=(0.5, 0.2, 0.0),
+        object_angular_velocity=(1.0, 2.0, 0.5),
+    )  # fmt: skip
+    return pair, start
+
+
+def crate() -> tuple[Model, Start]:
+    """Return a box that falls onto a plate and bounces from corner to corner."""
+    body = tr.RigidBody(tr.Box([0.1, 0.08, 0.06]), mass=0.5, inertia=(1.7e-3, 2.3e-3, 2.8e-3))
+    pair = tr.RollingPair(
+        body, tr.Hand(tr.Plane()), on_slip="slide", on_separation="fly", friction=0.2, restitution=0.5
+    )
+    start = pair.place(
+        object_position=(0.0, 0.0, 0.22), object_quaternion=(0.8, 0.5, 0.3, np.sqrt(0.02)),
+        object_velocity=(0.5, 0.2, 0.0), object_angular_velocity=(1.0, 2.0, 0.5),
+    )  # fmt: skip
+    return pair, start
+
+
 DRIVE = tr.LinearFeedback(0.1, [[-0.6], [-0.1], [0.5], [0.0]])
 _BALL = ("object.mass", "object.inertia", "object.radius", "friction")
 SCENES = {
@@ -166,7 +226,12 @@ SCENES = {
     "balls": Scene(balls, 0.8, ("one.mass", "two.inertia", "one.radius", "one-two.friction", "two.restitution")),
     "hopper": Scene(hopper, 0.8, ("body.mass", "leg.stiffness", "leg.radius", "friction", "terrain.curvature")),
     "cart": Scene(cart, 0.6, ("body.mass", "rear.inertia", "friction"), DRIVE),
-    "tumbling": Scene(tumbling, 0.5, ("body.mass", "body.inertia", "friction", "gravity[1]")),
+    "tumbling": Scene(tumbling, 0.5, ("body.mass", "body.half_extents[0]", "friction", "gravity[1]")),
+    "bowl": Scene(bowl, 0.47, ("body.half_extents[0]", "body.half_extents[1]", "friction")),
+    "coin": Scene(coin, 0.16, ("object.radius", "object.rounding", "friction")),
+    "peg": Scene(peg, 0.23, ("object.radius", "object.length", "object.inertia[0]")),
+    "can": Scene(can, 0.23, ("object.radius", "object.length", "friction")),
+    "crate": Scene(crate, 0.33, ("object.half_extents[0]", "object.half_extents[2]", "friction")),
 }
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import concurrent.futures
 import copy
+import dataclasses
 import inspect
 import multiprocessing
 import pickle
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import casadi as ca
@@ -17,6 +18,7 @@ import pytest
 
 import trundle as tr
 from tests.recording import NAMES, PUBLIC, recorded
+from trundle.models import load_humanoid
 from trundle.plan.stances.pose import StanceError
 from trundle.scenarios.problems import Problem, ScenarioError
 
@@ -31,9 +33,19 @@ def through(value: Any) -> Any:
 WAYS = {"pickle": through, "deepcopy": copy.deepcopy}
 
 
+def whole(value: Any) -> Any:
+    """An object with the fields of the models in it, also of those whose repr is one line."""
+    if dataclasses.is_dataclass(value) and type(value).__module__.startswith("trundle.models"):
+        fields = [field for field in dataclasses.fields(value) if field.repr]
+        return repr(value), {field.name: whole(getattr(value, field.name)) for field in fields}
+    if isinstance(value, Mapping):
+        return type(value), {key: whole(value[key]) for key in value}
+    return [type(value), *map(whole, value)] if type(value) in (list, tuple) else value
+
+
 def shown(value: object) -> str:
-    """The characters of an object's repr without addresses, in order: a set has none."""
-    return "".join(sorted(re.sub(r"0x[0-9a-f]+", "0x", repr(value))))
+    """The characters of an object's repr and fields without addresses, in order: a set has none."""
+    return "".join(sorted(re.sub(r"0x[0-9a-f]+", "0x", repr(whole(value)))))
 
 
 def test_every_public_name_is_found_again() -> None:
@@ -126,3 +138,20 @@ def test_models_travel_to_processes_that_start_anew() -> None:
     with concurrent.futures.ProcessPoolExecutor(1, mp_context=spawn) as pool:
         there: Callable[..., Any] = pool.submit(moved, pair, start).result
         np.testing.assert_allclose(there(), moved(pair, start), atol=1e-12)
+
+
+def test_robots_say_what_they_are_in_one_line() -> None:
+    avatar = tr.build_avatar()
+    sole = tr.Foot(avatar.foot.sole, "left_foot", avatar.foot.center)
+    tree = tr.robot_from_urdf(avatar.robot, {"left": sole})
+    assert repr(tree) == (
+        "<RollingTree: 24 bodies (pelvis, left_hip_roll_frame, left_hip_yaw_frame, ...), "
+        "23 joints (left_hip_roll, left_hip_yaw, left_hip_pitch, ...), 1 contact (left)>"
+    )
+    heavier = tree.scaled(mass=2.0)
+    assert (repr(heavier), heavier == tree) == (repr(tree), False)
+    assert shown(heavier) != shown(tree)
+    humanoid = load_humanoid("g1")
+    for robot in (tree, tree.tree, avatar, avatar.robot, humanoid, humanoid.urdf, tr.Robot()):
+        assert "\n" not in repr(robot)
+        assert len(repr(robot)) < 200

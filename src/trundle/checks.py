@@ -169,6 +169,12 @@ def array(
     raise InputError(key, value, allowed + (f" ({unit})" if unit else "")) from None
 
 
+class Standing:
+    """What stands in an expression where a model has a number, its `value`."""
+
+    value: float
+
+
 def choice(key: str, value: Any, options: Iterable[Word]) -> Word:
     """Return `value` if it is one of `options`."""
     names = list(options)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, Un
 
 import numpy as np
 
-from trundle.checks import Converted, array, choice, integer, number
+from trundle.checks import Converted, Standing, array, choice, integer, number
 from trundle.errors import InputError
 
 if TYPE_CHECKING:
@@ -157,6 +157,9 @@ class Checked:
 
 def checked(key: str, value: Any, kind: Any, allowed: Range | None = None) -> Any:
     """Return a value as a dataclass keeps it, or raise; what is neither number, sequence nor Literal stays as it is."""
+    if isinstance(value, Standing):
+        checked(key, value.value, kind, allowed)
+        return value
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     if origin is Annotated:
         found = next((entry for entry in inner[1:] if isinstance(entry, Range)), allowed)

@@ -21,6 +21,8 @@ _NEWTON, _SEEDS = 6, (0.3, 0.6, 0.9)
 _TURNS, _TURN = 8, 0.5
 """Points of a rim that are tried first, and the largest step (rad) from the best of them."""
 _TINY = 1e-300
+_FREE = {"allow_free": True}
+"""Sizes may be symbols, see `trundle.numerics.symbol`."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class FeatureContact(Contact):
         """Return the feature's point where f is least, and its foot on B."""
         y, foot, n, T, K, _ = self._at(A, B)
         E, feature = ca.SX(self._axes.T), self.feature
-        x, r = ca.SX(ca.DM(feature.at)) + y, feature.rounding
+        x, r = ca.SX(ca.vertcat(*feature.at)) + y, feature.rounding
         turned = A.R.T @ B.R
         n_A, T_A = -(turned @ n), turned @ T
         patch = Patch(x=x, n=n_A, T=T_A, radii=ca.SX(self.d, self.d))
@@ -86,7 +88,8 @@ class FeatureContact(Contact):
         return ca.DM(np.reshape(self.feature.axes, (-1, self.d)))
 
     def _at(self, A: Motion, B: Motion) -> tuple[ca.SX, ...]:
-        x = B.R.T @ (A.p + A.R @ ca.SX(ca.DM(np.add(self.feature.at, self.center or 0.0))) - B.p)
+        at = ca.SX(ca.vertcat(*self.feature.at)) + ca.SX(ca.vertcat(*self.center) if self.center else 0.0)
+        x = B.R.T @ (A.p + A.R @ at - B.p)
         return tuple(self._nearest.call([B.R.T @ A.R, x]))
 
     @cached_property
@@ -96,7 +99,7 @@ class FeatureContact(Contact):
         R, c, x = ca.SX.sym("R", d, d), ca.SX.sym("c", d), ca.SX.sym("x", d)
         level, along = self.level.level(x), R @ ca.SX(E.T)
         hessian, gradient = ca.hessian(level, x)
-        slope = ca.Function("slope", [x, R], [along.T @ gradient, along.T @ hessian @ along])
+        slope = ca.Function("slope", [x, R], [along.T @ gradient, along.T @ hessian @ along], _FREE)
         quadratic = self.level.bends is not None
         if feature.rim:
             q = self._around(slope, level, x, R, c, along)
@@ -108,7 +111,7 @@ class FeatureContact(Contact):
         else:
             q = ca.SX(0, 1)
         at = c + along @ q
-        f, fx = ca.Function("value", [x], [level, gradient]).call([at])
+        f, fx = ca.Function("value", [x], [level, gradient], _FREE).call([at])
         norm = ca.sqrt(dot(fx, fx) + _TINY)
         foot = at - fx * (f / norm**2)
         if feature.rounding and self.distance is not None:
@@ -127,11 +130,11 @@ class FeatureContact(Contact):
                 bend = t.T @ bend @ t - dot(g, outward) / feature.radius
             margins.append(smallest_eigenvalue(bend * (feature.size / norm)) - _BENT)
         least = -ca.mmax(-ca.vertcat(*margins))
-        return ca.Function("nearest", [R, c], [y, foot, patch.n, patch.T, given(patch.K, "K"), least])
+        return ca.Function("nearest", [R, c], [y, foot, patch.n, patch.T, given(patch.K, "K"), least], _FREE)
 
     def _around(self, slope: ca.Function, level: ca.SX, x: ca.SX, R: ca.SX, c: ca.SX, along: ca.SX) -> ca.SX:
         """Return the y (2,), in the axes, of the least f on the circle: where f has one bend, straight down from c."""
-        r, height = self.feature.radius, ca.Function("height", [x], [level])
+        r, height = self.feature.radius, ca.Function("height", [x], [level], _FREE)
         g, _ = slope.call([c, R])
         # Over the ground's highest point every direction is as good: a small one decides.
         u = -(g + ca.DM([_TINY**0.5, 0.0]))
@@ -153,12 +156,12 @@ class FeatureContact(Contact):
 
     def _best(self, level: ca.SX, x: ca.SX, c: ca.SX, along: ca.SX) -> ca.SX:
         """Return the y (m,), in the axes, of the least f on some points of the feature."""
-        height, E = ca.Function("height", [x], [level]), np.array(self._axes)
+        height, E = ca.Function("height", [x], [level], _FREE), np.array(self._axes)
         best = ca.SX(E.shape[0], 1)
         lowest = height(c)
         for g, h in self.feature.inside:
             for part in _SEEDS:
-                q = ca.SX(ca.DM(-part * h * (E @ np.array(g))))
+                q = -part * h * ca.SX(ca.DM(E @ np.array(g)))
                 f = height(c + along @ q)
                 best, lowest = ca.if_else(f < lowest, q, best), ca.fmin(f, lowest)
         return best

@@ -10,6 +10,9 @@ import casadi as ca
 
 from trundle.checks import FloatArray
 
+ALL_LIMITS_HOLD, NOTHING_POSED = 1, -1
+"""`solved` of ``ControlTick.end``; 2 where limits with a price are exceeded, 0 where the programs had no solution."""
+
 
 @dataclass(frozen=True)
 class NamedEntry:
@@ -74,7 +77,7 @@ class ControlTick:
         (arguments, memory) -> carry, z, good: 0 where the tick can have no answer.
     attempts : tuple of tuple of ProgramStage
     end : casadi.Function
-        (carry, z, memory, solved) -> u, memory. `solved`: 1 where an attempt came to its end, else 0.
+        (carry, z, memory, solved[, multipliers of the last program]) -> u, memory. `solved`: see `ALL_LIMITS_HOLD`.
     reset : casadi.Function
         x, if it is an argument, -> memory before the first tick.
     period : float, s

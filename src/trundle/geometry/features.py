@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
 from trundle.checks import FloatArray
+from trundle.numerics.symbol import value_of
 
 Vector = tuple[float, ...]
 _SAME = 1e-9
@@ -63,7 +64,7 @@ def round_features(radius: float, half: float) -> tuple[Feature, ...]:
     In order: of a disc rim and face, of a cylinder side, and rim and face of either end.
     """
     x, y, z = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
-    size = max(radius, half)
+    size = value_of(max(radius, half))
     if not half:
         rim = Feature((0.0, 0.0, 0.0), (x, y), (), (), (1,), size, radius=radius, rim=True)
         return rim, replace(rim, beside=(0,), rim=False)
@@ -104,6 +105,22 @@ def divided(found: tuple[Feature, ...], length: float) -> tuple[Feature, ...]:
         for k in faces:
             parts[k] = replace(parts[k], beside=(*parts[k].beside, *numbers[1:]))
     return tuple(parts)
+
+
+def stretched(found: tuple[Feature, ...], factors: Sequence[float]) -> tuple[Feature, ...]:
+    """Return the features of a body whose faces are across the axes, times factors along the axes."""
+
+    def longer(g: Vector) -> float:
+        return next(f for f, entry in zip(factors, g, strict=True) if entry)
+
+    return tuple(
+        replace(
+            one,
+            at=tuple(x * f for x, f in zip(one.at, factors, strict=True)),
+            inside=tuple((g, h * longer(g)) for g, h in one.inside),
+        )
+        for one in found
+    )
 
 
 def features(vertices: FloatArray) -> tuple[Feature, ...]:

@@ -20,6 +20,7 @@ from trundle.geometry.boundary import without_caches
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes.curves import Circle, Line
 from trundle.geometry.shapes.surfaces import Plane, Sphere
+from trundle.models.brief import brief
 from trundle.models.part_contacts import Part, part_contacts
 from trundle.models.placement import refuse_locked
 from trundle.models.rigid_body import Hand
@@ -44,7 +45,7 @@ T = TypeVar("T")
 _NEAR = 0.1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RollingTree:
     """A tree of bodies with wheels and feet on terrain; `Robot.finish` makes one.
 
@@ -105,6 +106,11 @@ class RollingTree:
     def __post_init__(self) -> None:
         object.__setattr__(self, "origins", MappingProxyType(dict(self.origins)))
         _ = self._contact_pairs  # refuses shapes that cannot touch the terrain
+
+    def __repr__(self) -> str:
+        """Return bodies, joints and contacts in one line."""
+        joints = [spec.joint_name or spec.name for spec in self.tree.specs if spec.jointed]
+        return brief(self, bodies=self.origins, joints=joints, contacts=self.parts)
 
     def __getstate__(self) -> dict[str, object]:
         return without_caches(self) | {"origins": dict(self.origins)}

@@ -70,7 +70,7 @@ def test_what_no_input_moves_is_left_where_it_costs_least() -> None:
     assert abs(run["body_angle"][-1, 1]) < 1e-8
 
 
-@pytest.mark.parametrize("used", [("hand.twist_rate",), ("hand.twist_rate[0]", "hand.twist_rate[1]")])
+@pytest.mark.parametrize("used", [("hand.twist_rate",), ("hand.twist_rate.angular_x", "hand.twist_rate.angular_y")])
 def test_a_ball_on_a_plate_comes_back_though_most_of_its_states_cannot(used: tuple[str, ...]) -> None:
     ball = tr.RigidBody(tr.Sphere(0.05), mass=0.3, inertia="solid")
     pair = tr.RollingPair(ball, tr.Hand(tr.Plane()), friction=0.8)

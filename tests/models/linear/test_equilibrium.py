@@ -90,7 +90,7 @@ def test_an_ellipse_stands_on_a_slope_that_does_not_let_it_slip(friction: float,
     robot.free(1.0, 0.01, shape=tr.Ellipse([a, b]), name="egg")
     robot.terrain(tr.Line(slope=slope), friction=friction)
     tree = robot.finish()
-    found = tr.equilibrium(tree, tree.place(egg=(0.0, b, 0.2)), hold=("egg.position[0]",))
+    found = tr.equilibrium(tree, tree.place(egg=(0.0, b, 0.2)), hold=("egg.position.x",))
     assert found.residual < 1e-9
     assert found.status is status
     # The centre is over the contact: n = (cos, sin) of the boundary's parameter, offset a cos, b sin.

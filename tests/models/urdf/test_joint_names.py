@@ -10,6 +10,7 @@ import pytest
 import trundle as tr
 from trundle.models.urdf.checks import check_urdf
 from trundle.scenarios import build
+from trundle.scenarios.engine.export import names
 from trundle.systems.walking.robot import RobotRun
 
 MASS = '<inertial><mass value="1"/><inertia ixx=".01" ixy="0" ixz="0" iyy=".01" iyz="0" izz=".01"/></inertial>'
@@ -98,3 +99,30 @@ def test_an_unknown_name_is_told_the_joints_and_a_joint_is_given_once(robot: tr.
         robot.place(knee=0.1, shank=0.1)
     with pytest.raises(tr.InputError, match="rates"):
         robot.place(rates={"ankle": 0.1})
+
+
+def test_linear_models_and_weights_have_the_names_of_the_joints_and_of_the_records(robot: tr.RollingTree) -> None:
+    hung = tr.robot_from_urdf(check_urdf(LEG), base="fixed")
+    linear = tr.linearize(hung, hung.place(), outputs=("joint_velocity.knee",))
+    assert linear.states == ("hip.joint", "knee.joint", "hip.rate", "knee.rate")
+    assert (linear.inputs, linear.outputs) == (("hip.torque", "knee.torque"), ("knee.rate",))
+    columns = tr.simulate(hung, hung.place(), 0.01).to_dataframe().columns
+    Q, R = {"hip.joint": 9.0, "knee.joint": 4.0, "knee.rate": 0.1}, {"hip.torque": 1.0, "knee.torque": 2.0}
+    gains = np.asarray(tr.lqr(hung, hung.place(), Q, R, 0.01).gains)
+    for weights, efforts in (
+        ({"hip": 9.0, "knee": 4.0, "knee.rate": 0.1}, {"hip": 1.0, "knee": 2.0}),
+        ({"thigh.joint": 9.0, "shank": 4.0, "shank.rate": 0.1}, {"thigh": 1.0, "shank.torque": 2.0}),
+        (
+            {"joint_position.hip": 9.0, "joint_position.knee": 4.0, "joint_velocity.knee": 0.1},
+            {"torque.hip": 1.0, "torque.knee": 2.0},
+        ),
+    ):
+        np.testing.assert_array_equal(tr.lqr(hung, hung.place(), weights, efforts, 0.01).gains, gains)
+    assert {"joint_position.hip", "joint_velocity.knee", "torque.hip"} <= set(columns)
+    assert [entry.name for entry in names.states(hung.model())] == list(linear.states)
+    free = tr.linearize(robot, robot.place(trunk=TALL, contacts=[]), outputs=("trunk.position",)).outputs
+    assert free == ("trunk.position.x", "trunk.position.y", "trunk.position.z")
+    found = tr.sensitivities(hung, hung.place(hip=0.1), 0.01, initial=["knee"])
+    assert (found.names, found.of("hip.rate").shape) == (("knee.joint",), (2, 1, 1))
+    with pytest.raises(tr.InputError, match=r"Q = 'ankle': must be among hip\.joint"):
+        tr.lqr(hung, hung.place(), {"ankle": 1.0}, R, 0.01)

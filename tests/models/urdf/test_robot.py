@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -161,7 +163,10 @@ def test_limits_and_frames_are_kept() -> None:
 @pytest.mark.parametrize(
     ("build", "key"),
     [
-        (lambda: robot_from_urdf("<robot/>"), "urdf"),  # type: ignore[arg-type]
+        (lambda: robot_from_urdf("<robot/>"), "urdf"),
+        (lambda: robot_from_urdf("legs/none.urdf"), "urdf"),
+        (lambda: robot_from_urdf(Path(__file__).parent), "urdf"),
+        (lambda: robot_from_urdf(Path(__file__)), "xml"),
         (lambda: robot_from_urdf(check_urdf(LEG.replace("revolute", "floating"))), "joint[hinge].type"),
         (lambda: robot_from_urdf(check_urdf(LEG), {"toe": Foot(SOLE)}), "feet.toe.frame"),
         (lambda: robot_from_urdf(check_urdf(LEG), base="wheels"), "base"),
@@ -190,3 +195,11 @@ def test_a_fixed_foot_has_six_rows() -> None:
     through = terms.M @ nudot + terms.h - terms.J.T @ lam
     values = ca.Function("tau", [model.x, nudot, lam], [tau, through])(*(RNG.normal(size=n) for n in (15, 7, 6)))
     np.testing.assert_allclose(values[0], values[1], atol=1e-10)
+
+
+def test_a_robot_comes_from_the_path_of_its_file(tmp_path: Path) -> None:
+    file, feet = tmp_path / "leg.urdf", {"shin": Foot(SOLE, position=(0, 0, -0.3))}
+    file.write_text(LEG, encoding="utf-8")
+    for path in (file, str(file)):
+        found, wanted = robot_from_urdf(path, feet), robot_from_urdf(check_urdf(LEG), feet)
+        assert (repr(found.tree.specs), found.parts) == (repr(wanted.tree.specs), wanted.parts)

@@ -6,6 +6,7 @@ import ctypes
 import re
 import subprocess
 from collections.abc import Sequence
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,7 @@ RELAXED, SUCCESS, CONFLICT, NOT_FINITE = 1, 0, -1, -2
 class Tick:
     """The exported tick of a scenario, loaded."""
 
-    def __init__(self, name: str, settings: list[str], folder: Path) -> None:
+    def __init__(self, name: str | Path, settings: list[str], folder: Path) -> None:
         scenario = load_scenario(name, settings)
         self.done = export(scenario, folder)
         compiler = find_compiler()
@@ -164,6 +165,28 @@ def test_levels_forms_and_relaxed_limits_are_those_of_python(
     assert off <= 1e-6
     labels = {status.label for status in tick.statuses}
     assert (CONFLICT in found, RELAXED in found) == ("conflicting-limits" in labels, "limits-relaxed" in labels)
+
+
+@compiled
+@pytest.mark.parametrize(
+    "settings",
+    [[], ["controller.torque_limit=2.0"], ["contact.friction=0.1", 'contact.on_slip="slide"']],
+    ids=["free", "held back", "relaxed"],
+)
+@pytest.mark.slow
+def test_integrals_are_those_of_python(tmp_path: Path, settings: list[str]) -> None:
+    text = resources.files("trundle.systems.planar").joinpath("leg-balance.toml").read_text("utf-8")
+    text = text.replace("\nkp = 25.0", "\nki = 30.0\nkp = 25.0")
+    text = text.replace("\nkp = 4.0", "\nki = 5.0\nki_bound = 0.002\nkp = 4.0")
+    file = tmp_path / "leg.toml"
+    file.write_text(text, encoding="utf-8")
+    tick, plain = Tick(file, settings, tmp_path / "c"), build(load_scenario("leg-balance", settings))
+    found, off = tick.replayed()
+    without = record(plain.tree, plain.start, plain.regulator())[1].u
+    n = min(len(without), len(tick.ticks.u))
+    assert np.abs(tick.ticks.u[:n] - without[:n]).max() > 0.1
+    assert (RELAXED in found) == ("limits-relaxed" in {status.label for status in tick.statuses})
+    assert off <= 1e-9
 
 
 class InC:

@@ -79,7 +79,7 @@ def test_a_start_that_is_not_known_is_found_too() -> None:
     x = np.array(data.start.x)
     x[pair.system.model().layout["body.velocity"].start] += 0.1
     wrong = tr.Measured(data.times, data.values, Start(x, data.start.atlas, data.start.laws), NOISE)
-    found = tr.identify(pair, wrong, parameters=list(TRUE), initial=["body.velocity[0]"])
+    found = tr.identify(pair, wrong, parameters=list(TRUE), initial=["body.velocity.x"])
     assert within(found, 3.0)
     assert abs(found.starts[0].x[pair.system.model().layout["body.velocity"].start] - 0.5) < 0.01
 
@@ -122,3 +122,17 @@ def test_long_data_in_windows_forgive_a_first_guess_that_is_far_off() -> None:
     assert all(abs(found.parameters[name] - true[name]) < 3.5 * found.deviations[name] for name in true)
     assert all(found.deviations[name] < 0.02 * true[name] for name in true)
     assert len(found.starts) == 1
+
+
+def test_the_size_of_a_box_that_bounces_from_corner_to_corner() -> None:
+    body = tr.RigidBody(tr.Box([0.1, 0.06]), mass=0.6, inertia=0.003)
+    rules = {"on_slip": "slide", "on_separation": "fly"}
+    pair = tr.RollingPair(body, tr.Ground(tr.Line()), friction=0.35, restitution=0.5, **rules)  # pyright: ignore
+    start = pair.place(position=(0.0, 0.3), velocity=(0.8, 0.0), angle=0.9, angular_velocity=-6.0)
+    true = {"body.half_extents[0]": 0.102, "body.half_extents[1]": 0.0595}
+    run = tr.simulate(tr.with_parameters(pair, true), start, 0.3, output_step=0.02)
+    times, once = np.unique(run.time.round(9), return_index=True)
+    values = {"body.position": run["body_position"][once, 0], "body.orientation": run["body_angle"][once, 0]}
+    found = tr.identify(pair, tr.Measured(times, values, start, NOISE), parameters=list(true))
+    for name, size in true.items():
+        assert found.parameters[name] == pytest.approx(size, rel=1e-5)

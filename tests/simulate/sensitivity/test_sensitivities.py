@@ -39,7 +39,7 @@ def test_a_ball_that_bounces_in_closed_form() -> None:
         start,
         T,
         parameters=["contact.restitution", "gravity[1]"],
-        initial=["body.position[1]", "body.velocity[1]"],
+        initial=["body.position.z", "body.velocity.z"],
     )
     v, T1 = np.sqrt(2 * g * h), np.sqrt(2 * h / g)
     left = T - T1
@@ -47,7 +47,7 @@ def test_a_ball_that_bounces_in_closed_form() -> None:
     by_h = e * np.sqrt(g / (2 * h)) * left + (g * left - e * v) / v
     by_v = (g * left - e * v) / g  # thrown up with w it lands w/g later, to first order as fast as before
     by_g = -(e * h / v * left + (e * v - g * left) * T1 / (2 * g) - left**2 / 2)
-    names = ("body.position[1]", "body.velocity[1]", "contact.restitution", "gravity[1]")
+    names = ("body.position.z", "body.velocity.z", "contact.restitution", "gravity[1]")
     assert found.names == names
     np.testing.assert_allclose(found.of("body.position")[-1, 1], [by_h, by_v, by_e, by_g], rtol=1e-8)
 

@@ -22,7 +22,7 @@ ROOM = 1e-7
 """Part of the excess that the second solve may exceed it by: round-off may not make it infeasible."""
 _RANK = 1e-9
 """Singular values below this part of the largest leave a direction to the next level."""
-_HELD = 1e-6
+HELD = 1e-6
 """A limit whose multiplier is below this part of the largest has no part in a conflict."""
 _WITHOUT = {Status.CONFLICTING_LIMITS: Status.CONFLICTING_LIMITS, Status.NOT_FINITE: Status.NOT_FINITE}
 
@@ -70,7 +70,7 @@ class Command:
         rows = np.abs(self.solution.multipliers)
         n, equations = self.layout.n, self.layout.equations
         limits = np.concatenate((rows[:n], rows[n + equations :]))
-        return bool(np.any(limits > _HELD * max(1.0, rows.max(initial=0.0))))
+        return bool(np.any(limits > HELD * max(1.0, rows.max(initial=0.0))))
 
     def task_errors(self) -> dict[str, FloatArray]:
         """Return what each task was not given: A y - target, in the task's unit."""
@@ -176,7 +176,7 @@ def _names(layout: ProgramLayout, data: NumericProgram, solution: QpSolution) ->
     """Name the limits of the proof of a conflict."""
     part = np.abs(solution.multipliers)
     # Bounds that cross are their own proof.
-    held = part > _HELD * part.max() if part.max(initial=0.0) > 0 else data.low > data.high
+    held = part > HELD * part.max() if part.max(initial=0.0) > 0 else data.low > data.high
     named = [limit.name for limit, place in zip(layout.limits, layout.limit_places, strict=True) if np.any(held[place])]
     if np.any(held[layout.n : layout.n + layout.equations]):
         named.append("motion")

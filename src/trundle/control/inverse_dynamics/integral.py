@@ -53,7 +53,8 @@ class IntegralAction:
         period: float,
     ) -> None:
         k = len(places)
-        self._function = compile_function(ca.Function("errors", [x, reference, touching], [ca.densify(errors)]))
+        self._expressions = ca.Function("errors", [x, reference, touching], [ca.densify(errors)])
+        self._function = compile_function(self._expressions)
         self._places = np.array(places, dtype=int)
         self._ki = array("ki", ki, (k,), minimum=0.0)
         self._bound = array("bound", bound, (k,), minimum=0.0)
@@ -64,6 +65,24 @@ class IntegralAction:
         """Forget the integrals."""
         self.added = np.zeros(len(self._places))
         """The accelerations (k,) that the integrals add now, m/s2 or rad/s2."""
+
+    @property
+    def size(self) -> int:
+        """How many integrals there are."""
+        return len(self._places)
+
+    def begun(self, x: ca.MX, reference: ca.MX, touching: ca.MX, added: ca.MX) -> tuple[ca.MX, ca.MX]:
+        """Return as expressions the reference with what the integrals add, and the errors (k,)."""
+        wanted = ca.MX(reference)
+        wanted[self._places.tolist()] += added
+        return wanted, self._expressions(x, reference, touching)
+
+    def taken(self, added: ca.MX, errors: ca.MX, free: ca.MX) -> ca.MX:
+        """Return as expressions what the integrals add after a period: free, or standing still unless they shrink."""
+        bound = ca.DM(self._bound)
+        after = ca.fmax(-bound, ca.fmin(added + ca.DM(self._ki * self._period) * errors, bound))
+        shrinks = ca.fabs(after) < ca.fabs(added)
+        return ca.if_else(ca.logic_or(ca.repmat(free, self.size, 1), shrinks), after, added)
 
     def wanted(self, reference: ArrayLike) -> FloatArray:
         """Return the reference (n_r,) with what the integrals add to its accelerations."""

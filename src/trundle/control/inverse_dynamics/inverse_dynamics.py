@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import casadi as ca
 import numpy as np
@@ -26,6 +26,9 @@ from trundle.numerics.compiled.buffered import BufferedCall
 from trundle.numerics.compiled.compile import compile_function
 from trundle.numerics.qp.qp import TOLERANCE
 from trundle.threads import PerThread
+
+if TYPE_CHECKING:
+    from trundle.control.inverse_dynamics.integral import IntegralAction
 
 _TOUCHES = "1: touches, 0: does not"
 Flags = Sequence[float] | FloatArray
@@ -236,7 +239,9 @@ class InverseDynamics:
         """The compiled function (x, reference, last, touching, slipping) -> H, g, A', X', x0, T', t, weight, bounds."""
         return self._function
 
-    def control_tick(self, finder: ContactFinder | None, hold: bool, period: float) -> ControlTick:
+    def control_tick(
+        self, finder: ContactFinder | None, hold: bool, period: float, integral: IntegralAction | None = None
+    ) -> ControlTick:
         """Return a call as expressions, held or not where there are no new torques; see `ControlTick`.
 
         Entries of the reference are named by their symbols, and by their units where those begin with a task's name.
@@ -246,9 +251,10 @@ class InverseDynamics:
         arguments["reference"] = Argument.of(tuple(NamedEntry(name, _unit(name, units)) for name in self._names[1]))
         if self.contacts:
             arguments["touching"] = Argument.of(tuple(NamedEntry(name, _TOUCHES) for name in self._names[3]))
-        shapes, begin = begin_measured(self.expressions, self.layout.n_u, finder, arguments)
+        shapes, begin = begin_measured(self.expressions, self.layout.n_u, finder, arguments, integral)
         torques = Torques(self._driven.tolist(), self._inputs, hold)
-        solving = make_tick(self.layout, self.damping, shapes, begin, torques, () if finder is None else finder.places)
+        seeds = () if finder is None else finder.places
+        solving = make_tick(self.layout, self.damping, shapes, begin, torques, seeds, integral)
         return ControlTick(arguments, *solving, period)
 
     def assemble(

@@ -134,7 +134,9 @@ class InverseDynamicsPolicy:
 
     def control_tick(self) -> ControlTick | str:
         """Return a tick, for `trundle export`; or why there is none."""
-        parts = {"integral": self._integral, "slip": self.slip, "estimator": self.estimator}
+        if self._integral is not None and len(self._controller.layout.levels) > 1:
+            return "it has integrals beside strict levels"
+        parts = {"slip": self.slip, "estimator": self.estimator}
         own = [name for name, part in parts.items() if part is not None]
         if own:
             return f"it remembers more than torques: {' and '.join(own)}"
@@ -143,7 +145,8 @@ class InverseDynamicsPolicy:
             return "its contact coordinates come from a function of your own"
         if self._fallback not in FALLBACKS.values():
             return "its fallback is a function of your own"
-        return self._controller.control_tick(finder, self._fallback is FALLBACKS["hold"], self._period)
+        hold = self._fallback is FALLBACKS["hold"]
+        return self._controller.control_tick(finder, hold, self._period, self._integral)
 
     def tick_arguments(self, time: float, state: FloatArray) -> tuple[FloatArray, ...]:
         """Return state, reference and, where the controller asks, which contacts touch, as the last call had them."""

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.control.inverse_dynamics.assembly import ProgramLayout
-from trundle.control.inverse_dynamics.command import BESIDE_PRICES, ROOM, prices, task_rows
+from trundle.control.inverse_dynamics.command import BESIDE_PRICES, HELD, ROOM, prices, task_rows
 from trundle.control.inverse_dynamics.contact_finder import ContactFinder
-from trundle.control.tick import Argument, ProgramStage
+from trundle.control.tick import ALL_LIMITS_HOLD, NOTHING_POSED, Argument, ProgramStage
+
+if TYPE_CHECKING:
+    from trundle.control.inverse_dynamics.integral import IntegralAction
 
 PARTS = ("H", "g", "A", "X", "x0", "T", "t", "weight", "low", "high")
 """A program's parts as `InverseDynamics.expressions` returns them; A, X and T transposed."""
@@ -64,6 +67,7 @@ def make_tick(
     begin: ca.Function,
     torques: Torques,
     seeds: Sequence[slice] = (),
+    integral: IntegralAction | None = None,
 ) -> Solving:
     """Return what a tick computes.
 
@@ -78,22 +82,30 @@ def make_tick(
     torques : Torques
     seeds : sequence of slice
         Of x: contact coordinates to begin with; those that a tick finds are remembered after the torques.
+    integral : IntegralAction, optional
+        What it adds is remembered last.
     """
-    coordinates = sum(place.stop - place.start for place in seeds)
-    s = _symbols(Packed({**shapes, "found": (coordinates, 1)}), layout)
+    coordinates, k = sum(place.stop - place.start for place in seeds), 0 if integral is None else integral.size
+    s = _symbols(Packed({**shapes, "found": (coordinates, 1), "errors": (k, 1)}), layout)
     levels = tuple(_level(s, layout, damping, number) for number in range(len(layout.levels)))
     price = prices(layout)
     relaxed = ((_relaxation(s, layout, price), *levels),) if np.any(price) else ()
-    memory, solved = ca.MX.sym("memory", layout.n_u + coordinates), ca.MX.sym("solved")
+    memory, solved = ca.MX.sym("memory", layout.n_u + coordinates + k), ca.MX.sym("solved")
     new = (s.of["X"].T @ s.w + s.of["x0"])[layout.nv + layout.m :]
-    new = ca.if_else(solved, new, memory[: layout.n_u] if torques.hold else ca.MX(layout.n_u, 1))
+    new = ca.if_else(solved > 0, new, memory[: layout.n_u] if torques.hold else ca.MX(layout.n_u, 1))
     u = ca.MX(torques.inputs, 1)
     u[list(torques.entries)] = new
-    names = (["carry", "z", "memory", "solved"], ["u", "memory_after"])
-    results = [ca.densify(u), ca.densify(ca.vertcat(new, s.of["found"]))]
-    end = ca.Function("end", [s.carry, s.z, memory, solved], results, *names)
+    given, added = {"carry": s.carry, "z": s.z, "memory": memory, "solved": solved}, memory[layout.n_u + coordinates :]
+    if integral is not None:
+        rows = given["multipliers"] = ca.MX.sym("multipliers", layout.n + layout.rows)
+        size, n = ca.fabs(rows), layout.n
+        held = ca.mmax(ca.vertcat(size[:n], size[n + layout.equations :])) > HELD * ca.fmax(1.0, ca.mmax(size))
+        free = ca.logic_and(solved == ALL_LIMITS_HOLD, ca.logic_not(held))
+        added = ca.if_else(solved == NOTHING_POSED, added, integral.taken(added, s.of["errors"], free))
+    results = [ca.densify(u), ca.densify(ca.vertcat(new, s.of["found"], added))]
+    end = ca.Function("end", [*given.values()], results, [*given], ["u", "memory_after"])
     x = [ca.MX.sym("x", begin.size1_in("x"))] if seeds else []
-    first = ca.densify(ca.vertcat(ca.MX(layout.n_u, 1), *(x[0][place] for place in seeds)))
+    first = ca.densify(ca.vertcat(ca.MX(layout.n_u, 1), *(x[0][place] for place in seeds), ca.MX(k, 1)))
     reset = ca.Function("reset", x, [first], ["x"][: len(x)], ["memory"])
     return Solving(begin, (levels, *relaxed), end, reset)
 
@@ -108,7 +120,11 @@ class Solving(NamedTuple):
 
 
 def begin_measured(
-    expressions: ca.Function, n_u: int, finder: ContactFinder | None, arguments: Mapping[str, Argument]
+    expressions: ca.Function,
+    n_u: int,
+    finder: ContactFinder | None,
+    arguments: Mapping[str, Argument],
+    integral: IntegralAction | None = None,
 ) -> tuple[dict[str, tuple[int, int]], ca.Function]:
     """Return shapes and ``begin`` of `make_tick` for a measured state.
 
@@ -117,15 +133,18 @@ def begin_measured(
     """
     coordinates = 0 if finder is None else finder.expressions.size1_in(1)
     given = {name: ca.MX.sym(name, *argument.shape) for name, argument in arguments.items()}
-    memory = ca.MX.sym("memory", n_u + coordinates)
-    known, found, good = given["x"], memory[n_u:], ca.MX(1)
+    memory = ca.MX.sym("memory", n_u + coordinates + (0 if integral is None else integral.size))
+    known, found, good = given["x"], memory[n_u : n_u + coordinates], ca.MX(1)
     if finder is not None:
         known, found, good = finder.located(known, found, given.get("touching"))
     none, last = ca.MX(0, 1), memory[: expressions.size1_in("last")]
-    asked = [known, given.get("reference", none), last, given.get("touching", none), none]
+    wanted, touching, errors = given.get("reference", none), given.get("touching", none), none
+    if integral is not None:
+        wanted, errors = integral.begun(known, wanted, touching, memory[n_u + coordinates :])
+    asked = [known, wanted, last, touching, none]
     results = expressions.call(asked, False, False)
     shapes = {name: expressions.size_out(name) for name in PARTS[:-2]}
-    return shapes, packed_begin(given, memory, results[1].shape[0], results, found, good)
+    return shapes, packed_begin(given, memory, results[1].shape[0], results, ca.vertcat(found, errors), good)
 
 
 def packed_begin(

@@ -107,7 +107,7 @@ class _Setting:
     @property
     def units(self) -> FloatArray:
         """Of the wrenches of a sample, SI."""
-        return np.tile(self.scales.wrench, len(self.patches))
+        return np.concatenate([self.scales.wrench[_bears(patch)] for patch in self.patches.values()])
 
     @property
     def frame(self) -> ca.MX:
@@ -150,7 +150,7 @@ def preview_tick(preview: Preview, patches: Mapping[str, FlatPatch], period: flo
     memory = ca.MX.sym("memory", outputs.shape[0])
     names = ([*given, "memory"], ["carry", "z", "good"])
     begin = ca.Function("begin", [*given.values(), memory], [flat, ca.MX.zeros(z.shape[0]), 1], *names)
-    u = ca.if_else(solved, outputs, memory)
+    u = ca.if_else(solved > 0, outputs, memory)
     end = ca.Function("end", [packed, z, memory, solved], [u, u], ["carry", "z", "memory", "solved"], ["u", "after"])
     reset = ca.Function("reset", [], [ca.MX.zeros(memory.shape[0])], [], ["memory"])
     stage = _stage(packed, parts, z, cones)
@@ -179,12 +179,18 @@ def _program(s: _Setting) -> tuple[list[ca.MX], ca.DM]:
     pair, (a, b) = np.array([w.position, w.velocity]) / mass**2, w.axes
     weights = np.concatenate((a * pair, b * pair, w.angular_momentum * np.array(w.momentum_axes), [w.third]))
     weighed = ca.diag(ca.DM(np.tile(weights, K))) @ wide
-    price = np.tile(np.tile([w.moment] * 3 + [w.force] * 3, each // 6) * s.units**2, K)
+    prices = np.repeat([w.moment, w.force], 3)
+    price = np.tile(np.concatenate([prices[_bears(patch)] for patch in s.patches.values()]) * s.units**2, K)
     H = ca.diag(ca.MX(price)) + weighed.T @ wide
     gradient = weighed.T @ (offset - ca.vertcat(*wants))
     cones, low = _cones(s)
     carry = [ca.densify(H), gradient, ca.densify(ca.vertcat(*rows)), along.force, low, ca.densify(wide), offset]
     return [*carry, along.height, along.speed, along.rise, given["durations"], given["com"], fast[:2]], cones
+
+
+def _bears(patch: FlatPatch) -> slice:
+    """Return the entries of a wrench that are unknown: a point bears no moment."""
+    return slice(3 if patch.is_point else 0, 6)
 
 
 def _ends(parts: list[ca.MX]) -> list[int]:
@@ -223,9 +229,8 @@ def _sample(s: _Setting, along: _Heights, k: int) -> _Sample:
             for j, sign in ((0, -1), (1, 1))
         ]
         third = ca.horzcat(T * G[2, :], arm[0] * impulse[1, :] - arm[1] * impulse[0, :])
-        # A point bears no moment: that of its slot has a price and no effect.
-        bears = ca.diag(ca.DM([0.0 if patch.is_point else 1.0] * 3 + [1.0] * 3))
-        columns.append(given["held"][i, k] * ca.vertcat(*moved, *turned, ca.horzcat(none, G[2, :]), third) @ bears)
+        whole = ca.vertcat(*moved, *turned, ca.horzcat(none, G[2, :]), third)
+        columns.append(given["held"][i, k] * whole[:, _bears(patch)])
     A = ca.MX.eye(STATES + 1)
     A[0, 1] = A[2, 3] = T
     A[5, 0], A[5, 1] = T * phi, T * T * phi / 2
@@ -243,7 +248,7 @@ def _cones(s: _Setting) -> tuple[ca.DM, ca.MX]:
         rows = patch.rows * s.scales.wrench / s.scales.weight
         rows = rows / row_sizes(rows, 1.0)[:, None]
         rows = rows if smallest > 0 else rows[1:]
-        blocks.append(ca.DM(rows))
+        blocks.append(ca.DM(rows[:, _bears(patch)]))
         least.append(np.concatenate(([smallest / s.scales.weight], np.zeros(len(rows) - 1))))
     columns = []
     for k in range(held.shape[1]):
@@ -273,7 +278,10 @@ def _outputs(s: _Setting, parts: list[ca.MX], y: ca.MX) -> ca.MX:
         velocity, acceleration = ca.vertcat(v, speed[k + 1]), ca.vertcat((v - before) / durations[k], rise[k])
         found += [position, W.T @ velocity, W.T @ acceleration]
         before = v
-    return ca.densify(ca.vertcat(*found, s.units * y[: len(s.units)]))
+    sizes = [6 - (_bears(patch).start or 0) for patch in s.patches.values()]
+    for push in ca.vertsplit(s.units * y[: len(s.units)], np.cumsum([0, *sizes]).tolist()):
+        found += [ca.MX.zeros(6 - push.shape[0]), push]
+    return ca.densify(ca.vertcat(*found))
 
 
 def _names(s: _Setting) -> tuple[NamedEntry, ...]:

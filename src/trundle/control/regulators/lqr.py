@@ -11,6 +11,8 @@ from trundle.checks import FloatArray, array, non_negative, positive
 from trundle.control.regulators.regulation import reached
 from trundle.errors import InputError
 from trundle.models import LinearModel, RollingPair, RollingTree, Start, linearize
+from trundle.models.linear.linearize import point_of
+from trundle.models.linear.names import Entry, entries, numbers_of
 from trundle.numerics.riccati import sampled_regulator
 from trundle.simulate import LinearFeedback
 
@@ -43,10 +45,11 @@ def lqr(
     start : Start
         The equilibrium, from ``model.place(...)`` or `equilibrium`.
     Q : mapping of state -> weight
-        By names of ``linearize(model, start).states``, or without their numbers (``"hand.position"``) for all
-        components; 1/(unit^2 s). Zero for those left out: of what runs away or stays, something has to have a weight.
+        By names of ``linearize(model, start).states``, by those without their last word (``"hand.position"``) for all
+        components, by records' (``"joint_position.hip"``), or by a joint or body alone (``"hip"``) for its position;
+        1/(unit^2 s). Zero for those left out: of what runs away or stays, something has to have a weight.
     R : mapping of input -> weight
-        By names of ``linearize(model, start).inputs``, or without numbers. Inputs that are left out are not used.
+        By names of ``linearize(model, start).inputs``, likewise. Inputs that are left out are not used.
     period : float, s
     inputs : (n_u,)
         u0, which holds the equilibrium; zero unless given.
@@ -74,7 +77,10 @@ def lqr(
     turning = linear.steady is not None and any(np.any(rate) for rate in linear.steady.rates.values())
     if turning or np.max(np.abs(linear.drift), initial=0.0) > 1e-6:
         raise InputError("start", start.x.tolist(), "an equilibrium, with the inputs that hold it: see equilibrium()")
-    weights, efforts = _weights("Q", Q, linear.states), _weights("R", R, linear.inputs)
+    point, _, _ = point_of(model, start, inputs)
+    states = {entry.name: entry for entry in entries(point.model, point.model.layout, turns=True)}
+    weights = _weights("Q", Q, [states[name] for name in linear.states])
+    efforts = _weights("R", R, point.inputs)
     held = np.zeros(len(efforts)) if inputs is None else array("inputs", inputs, (len(efforts),))
     return LinearFeedback(T, held[None], _gains(linear, weights, efforts, T), start.x, low, high)
 
@@ -111,12 +117,9 @@ def _left(A: FloatArray, V: FloatArray, weights: FloatArray) -> FloatArray:
     return (C @ U.T + W @ (np.eye(W.shape[1]) - U @ U.T)) @ W.T
 
 
-def _weights(key: str, given: Mapping[str, float], names: Sequence[str]) -> FloatArray:
-    """Return the weights (n,) of names; a name without number is of all its components."""
-    found = np.zeros(len(names))
+def _weights(key: str, given: Mapping[str, float], known: Sequence[Entry]) -> FloatArray:
+    """Return the weights (n,) of entries by any of their names."""
+    found = np.zeros(len(known))
     for name, weight in given.items():
-        where = [i for i, known in enumerate(names) if name in (known, known.partition("[")[0])]
-        if not where:
-            raise InputError(key, name, "among " + ", ".join(names))
-        found[where] = non_negative(f"{key}.{name}", weight)
+        found[numbers_of(key, name, known)] = non_negative(f"{key}.{name}", weight)
     return found

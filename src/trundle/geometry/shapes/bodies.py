@@ -16,13 +16,14 @@ from trundle.checks import array
 from trundle.errors import ShapeError
 from trundle.geometry.boundary import Piece, Representations
 from trundle.geometry.chart import TURN, Chart, Range
-from trundle.geometry.features import features, round_features
+from trundle.geometry.features import features, round_features, stretched
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build
 from trundle.geometry.shapes.corners import FACE_POINTS, FACE_TILT, corners, rim_points
 from trundle.geometry.shapes.sizes import Size, SizeOrZero, Sizes2, Sizes3
 from trundle.geometry.shapes.surfaces import Sphere, round_about_z
 from trundle.geometry.support import EllipsoidSupport
+from trundle.numerics.symbol import value_of
 from trundle.parameters import Checked, check_parameters, checked, parameter
 from trundle.parameters import Range as Numbers
 
@@ -344,8 +345,9 @@ class Box(Shape):
 
     def bundle(self) -> Representations:
         """Return support sum_i a_i |u_i|, signed distance and roundness prod_i n_i (zero on edges and faces)."""
-        size, d = ca.SX(ca.DM(list(self.half_extents))), self.d
-        vertices = np.array(list(product_of(*((-a, a) for a in self.half_extents))))
+        size, d = ca.SX(ca.vertcat(*self.half_extents)), self.d
+        vertices = np.array(list(product_of(*((-value_of(a), value_of(a)) for a in self.half_extents))))
+        factors = [a / value_of(a) for a in self.half_extents]
 
         def distance(x: ca.SX) -> ca.SX:
             beyond = ca.fabs(x) - size
@@ -362,8 +364,8 @@ class Box(Shape):
             support=build.support(d, lambda u: ca.dot(size, ca.fabs(u))),
             distance=build.function("distance", d, distance),
             roundness=build.function("roundness", d, product),
-            pieces=corners(vertices),
-            features=features(vertices),
+            pieces=corners(vertices, factors),
+            features=stretched(features(vertices), factors),
         )
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import casadi as ca
@@ -22,10 +23,10 @@ _TURN, _WIDE, _SAME = 1e-6, 1e-3, 1e-5
 """How far (rad) the normal is turned, how far (sizes) points of a face are apart then, and those of one corner."""
 
 
-def corners(vertices: NDArray[np.float64]) -> tuple[Piece, ...]:
-    """Return points at the `vertices` (n, d), m."""
+def corners(vertices: NDArray[np.float64], factors: Sequence[float] = (1.0, 1.0, 1.0)) -> tuple[Piece, ...]:
+    """Return points at the `vertices` (n, d), m, times `factors` along the axes."""
     point = Point(0.2 * float(np.abs(vertices).max()), d=vertices.shape[1])
-    return tuple(Piece(point, tuple(float(x) for x in row)) for row in vertices)
+    return tuple(Piece(point, tuple(x * f for x, f in zip(row, factors, strict=False))) for row in vertices.tolist())
 
 
 def rim_points(radius: float, z: float, rounding: float = 0.0) -> tuple[Piece, ...]:

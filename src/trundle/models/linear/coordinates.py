@@ -2,60 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.linalg import null_space
 
-from trundle.checks import FloatArray, choice
+from trundle.checks import FloatArray
 from trundle.errors import InputError
+from trundle.models.linear.names import POSES, Entry, entries, is_quaternion, numbers_of
 from trundle.models.tree.model import TIME, TreeModel
 
 _RANK = 1e-9
 """Singular value, over the largest, that counts as zero."""
 _INDEPENDENT = 1e-6
 """Share of a coordinate's row beyond the coordinates before it, from which on it is independent of them."""
-_POSES = ("joint", "orientation", "spin", "position", "coordinates")
-_ORDER = (*_POSES, "rate", "relative_velocity", "angular_velocity", "velocity", "twist")
+_ORDER = (*POSES, "rate", "relative_velocity", "angular_velocity", "velocity", "twist")
 """Which coordinates are preferred: a bicycle is told by its steer, lean and place, not by its pitch."""
-
-
-def components(layout: Mapping[str, slice]) -> list[str]:
-    """Return a name for each entry of a layout: the key, with its number where there are several."""
-    return [
-        key if where.stop - where.start == 1 else f"{key}[{i}]"
-        for key, where in layout.items()
-        for i in range(where.stop - where.start)
-    ]
 
 
 def independent(
     model: TreeModel, x: FloatArray, kept: FloatArray, wanted: Sequence[str] = ()
-) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
-    """Return names, P (n, n_x) and X (n_x, n) of independent coordinates z = P dx, dx = X z, P X = I.
+) -> tuple[tuple[Entry, ...], FloatArray, FloatArray]:
+    """Return independent coordinates z = P dx, dx = X z, P X = I, with P (n, n_x) and X (n_x, n).
 
-    `kept` (m, n_x) holds the gradients of what does not change; coordinates that are `wanted` come before others.
+    `kept` (m, n_x) holds the gradients of what does not change; coordinates that are `wanted` come before others. Of
+    several that have one name, those that do not follow from others.
     """
     sizes = np.linalg.norm(kept, axis=1)
     tangents = null_space(kept[sizes > 0] / sizes[sizes > 0, None], rcond=_RANK)
-    rows = _rows(model, x)
-    chosen: list[str] = []
+    known, rows = entries(model, model.layout, turns=True), _rows(model, x)
+    asked = [numbers_of("states", name, known) for name in wanted]
+    first = list(dict.fromkeys(i for some in asked for i in some))
+    chosen: list[int] = []
     basis = np.zeros((0, tangents.shape[1]))
-    first = [choice("states", name, rows) for name in wanted]
-    for name in (*first, *sorted(rows, key=lambda name: _rank(model, name))):
-        row = rows[name] @ tangents
+    for i in (*first, *sorted(range(len(known)), key=lambda i: _rank(model, known[i]))):
+        row = rows[i] @ tangents
         beyond = row - basis.T @ (basis @ row)
         beyond -= basis.T @ (basis @ beyond)
         size = np.linalg.norm(beyond)
-        if size > _INDEPENDENT * np.linalg.norm(rows[name]):
+        if size > _INDEPENDENT * np.linalg.norm(rows[i]):
             basis = np.vstack([basis, beyond / size])
-            chosen.append(name)
-    names = [*first, *(name for name in rows if name in chosen and name not in first)]
-    if len(names) > len(chosen):
-        dependent = [name for name in first if name not in chosen]
+            chosen.append(i)
+    dependent = [name for name, some in zip(wanted, asked, strict=True) if not set(some) & set(chosen)]
+    if dependent:
         raise InputError("states", dependent, "coordinates that do not follow from the others at this state")
-    P = np.array([rows[name] for name in names]).reshape(len(names), len(x))
-    return tuple(names), P, tangents @ np.linalg.inv(P @ tangents)
+    order = [i for i in first if i in chosen] + [i for i in sorted(chosen) if i not in first]
+    P = rows[order].reshape(len(order), len(x))
+    return tuple(known[i] for i in order), P, tangents @ np.linalg.inv(P @ tangents)
 
 
 def rotation_rows(q: FloatArray) -> FloatArray:
@@ -64,37 +57,18 @@ def rotation_rows(q: FloatArray) -> FloatArray:
     return 2.0 * np.array([[-x, w, -z, y], [-y, z, w, -x], [-z, -y, x, w]])
 
 
-def _rank(model: TreeModel, name: str) -> tuple[bool, int]:
+def _rank(model: TreeModel, entry: Entry) -> tuple[bool, int]:
     """Return the order of a coordinate: prescribed bodies first."""
-    body, _, kind = name.partition("[")[0].rpartition(".")
-    return f"{body}.twist" not in model.layout, _ORDER.index(kind)
+    return f"{entry.owners[-1]}.twist" not in model.layout, _ORDER.index(entry.kind)
 
 
-def _rows(model: TreeModel, x: FloatArray) -> dict[str, FloatArray]:
-    """Return the gradient (n_x,) of every coordinate; a quaternion has three, about the axes it is resolved in."""
-    found: dict[str, FloatArray] = {}
+def _rows(model: TreeModel, x: FloatArray) -> FloatArray:
+    """Return the gradients (n, n_x) of all coordinates; a quaternion has three, about the axes it is resolved in."""
     unit = np.eye(len(x))
-    for key, where in model.layout.items():
-        if key == TIME:
-            continue
-        rows = unit[where]
-        if is_quaternion(model, key):
-            rows = rotation_rows(x[where]) @ rows
-        for i, row in enumerate(rows):
-            found[key if len(rows) == 1 else f"{key}[{i}]"] = row
-    return found
-
-
-def is_rate(name: str) -> bool:
-    """Whether a coordinate, or an entry of the layout, is a velocity."""
-    return name.partition("[")[0].rpartition(".")[2] in _ORDER[len(_POSES) :]
-
-
-def is_quaternion(model: TreeModel, key: str) -> bool:
-    """Whether an entry of the layout is a unit quaternion."""
-    body, _, kind = key.rpartition(".")
-    where = model.layout[key]
-    if where.stop - where.start != 4 or model.d == 2:
-        return False
-    rate = model.layout.get(f"{body}.rate")
-    return kind == "orientation" or (kind == "joint" and rate is not None and rate.stop - rate.start == 3)
+    return np.vstack(
+        [
+            rotation_rows(x[where]) @ unit[where] if is_quaternion(model, key) else unit[where]
+            for key, where in model.layout.items()
+            if key != TIME
+        ]
+    )

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import FloatArray, choice
-from trundle.models.linear.coordinates import components, independent, is_rate
+from trundle.checks import FloatArray
+from trundle.models.linear.coordinates import independent
 from trundle.models.linear.linearize import EXACT, Model, Point, point_of
+from trundle.models.linear.names import POSES, numbers_of
 from trundle.models.linear.steady import Steady
 from trundle.models.tree.system import Start
 from trundle.status import Status
@@ -101,8 +102,7 @@ def equilibrium(
     ('success', 0.1)
     """
     point, x, u = point_of(model, start, inputs)
-    names = components(point.model.input_layout)
-    chosen = [names.index(choice("free_inputs", name, names)) for name in free_inputs]
+    chosen = [i for name in free_inputs for i in numbers_of("free_inputs", name, point.inputs)]
     x, u = _newton(point, x if moving else point.at_rest(x), u, chosen, hold, moving)
     found, margins = _Residual(point, x, u, moving), point.margins(x, u)
     status = Status.SUCCESS if found.size <= EXACT else Status.NOT_CONVERGED
@@ -119,8 +119,8 @@ def _newton(
     target = np.asarray(point.kept(x, u)[0]).ravel()
     for _ in range(_STEPS):
         found = _Residual(point, x, u, moving)
-        held = {choice("hold", name, found.names) for name in hold}
-        known = [i for i, name in enumerate(found.names) if name not in held and (moving or not is_rate(name))]
+        held = {i for name in hold for i in numbers_of("hold", name, found.entries)}
+        known = [i for i, e in enumerate(found.entries) if i not in held and (moving or e.kind in POSES)]
         if found.size <= EXACT:
             break
         J = np.hstack([found.slope[:, known], found.by_inputs[:, chosen]])
@@ -134,8 +134,8 @@ def displaced(model: Model, start: Start, by: Callable[[int], FloatArray]) -> St
     """Return a start near another one, on the manifold of its constraints: moved by z = by(n) in its n coordinates."""
     point, x, u = point_of(model, start, None)
     target = np.asarray(point.kept(x, u)[0]).ravel()
-    names, _, X = independent(point.model, x, point.at(x, u)[3])
-    moved, _ = _moved(point, x, u, target, X @ by(len(names)), [], np.zeros(0))
+    found, _, X = independent(point.model, x, point.at(x, u)[3])
+    moved, _ = _moved(point, x, u, target, X @ by(len(found)), [], np.zeros(0))
     moved.setflags(write=False)
     return Start(moved, start.atlas, start.laws)
 
@@ -145,7 +145,7 @@ class _Residual:
 
     def __init__(self, point: Point, x: FloatArray, u: FloatArray, moving: bool) -> None:
         rate, F, G, N = point.at(x, u)
-        self.names, P, self.X = independent(point.model, x, N)
+        self.entries, P, self.X = independent(point.model, x, N)
         Q = np.eye(len(P))
         slope, self.steady = 0.0, None
         if moving:

@@ -9,10 +9,11 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trundle.checks import FloatArray, array, choice, positive
+from trundle.checks import FloatArray, array, positive
 from trundle.contact.laws import laws_of
 from trundle.errors import InputError
-from trundle.models.linear.coordinates import components, independent, is_quaternion, is_rate
+from trundle.models.linear.coordinates import independent
+from trundle.models.linear.names import POSES, Entry, axes_of, entries, is_quaternion, numbers_of
 from trundle.models.linear.steady import Fields, Steady
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.rolling_tree import RollingTree
@@ -33,8 +34,8 @@ class LinearModel:
     ----------
     A, B, C, D : (n, n), (n, n_u), (n_y, n), (n_y, n_u)
     states, inputs, outputs : tuple of str
-        Names of z, u and y: those of ``model.layout`` with the component's number. An orientation in space counts as a
-        rotation vector about world axes, rad.
+        Names of z, u and y: a joint's ``hip.joint``, ``hip.rate``, ``hip.torque``, a body's ``trunk.position.x``. An
+        orientation in space counts as a rotation vector about world axes, rad.
     directions : (n_x, n)
         dx/dz: the change of the whole state, contact coordinates and dependent velocities too, for each z.
     drift : (n,)
@@ -134,11 +135,16 @@ class Point:
             )
         return rate.ravel(), F, G, N
 
+    @property
+    def inputs(self) -> list[Entry]:
+        """The entries of u."""
+        return entries(self.model, self.model.input_layout)
+
     def at_rest(self, x: FloatArray) -> FloatArray:
         """Return the state with velocities of zero."""
         still = np.array(x)
         for key, where in self.model.layout.items():
-            if is_rate(key):
+            if key != TIME and key.rpartition(".")[2] not in POSES:
                 still[where] = 0.0
         return still
 
@@ -154,16 +160,22 @@ class Point:
         """Return the names of outputs with their components, their values y (n_y,), dy/dx and dy/du."""
         model, found = self.model, self.dynamics
         forces = {f"{c.name}.force": model.to_world @ f for c, f in zip(model.constraints, found.forces, strict=True)}
-        known = {"energy": found.energy} | forces | {key: model.x[where] for key, where in model.layout.items()}
-        values = {name: known[choice("outputs", name, known)] for name in names}
-        layout, at = {}, 0
-        for name, value in values.items():
-            layout[name] = slice(at, at + value.numel())
-            at += value.numel()
-        y = ca.densify(ca.vertcat(ca.SX(0, 1), *values.values()))
+        known, labels, values = entries(model, model.layout), [], [ca.SX(0, 1)]
+        for name in names:
+            if name == "energy":
+                labels.append(name)
+                values.append(found.energy)
+            elif name in forces:
+                labels += [f"{name}.{axis}" for axis in axes_of(model.d)]
+                values.append(forces[name])
+            else:
+                chosen = numbers_of("outputs", name, known, ["energy", *forces])
+                labels += [known[i].name for i in chosen]
+                values.append(model.x[chosen])
+        y = ca.densify(ca.vertcat(*values))
         read = ca.Function("read", [model.x, model.u], [y, ca.jacobian(y, model.x), ca.jacobian(y, model.u)])
         y0, C, D = (np.asarray(v) for v in read(x, u))
-        return tuple(components(layout)), y0.ravel(), C, D
+        return tuple(labels), y0.ravel(), C, D
 
 
 def linearize(
@@ -193,7 +205,7 @@ def linearize(
     inputs : (n_u,), optional
         u0; zero unless given.
     outputs : sequence of str
-        Names of ``model.layout``, ``"<contact>.force"`` (N, world) or ``"energy"`` (J), with all their components.
+        Names of states, ``"<contact>.force"`` (N, world) or ``"energy"`` (J), all components where none is said.
     states : sequence of str
         Coordinates that come first, and others only where those do not tell all: for models along a run, at
         ``tr.start_at(run, time)``, the `states` of the first.
@@ -225,7 +237,7 @@ def linearize(
 
 def _linear(point: Point, x: FloatArray, u: FloatArray, outputs: Sequence[str], states: Sequence[str]) -> LinearModel:
     rate, F, G, N = point.at(x, u)
-    names, P, X = independent(point.model, x, N, states)
+    found, P, X = independent(point.model, x, N, states)
     steady = point.fields.steady(P, X, x, rate, F)
     moving = 0.0 if steady is None else steady.slope
     stays = steady is not None or float(np.max(np.abs(P @ rate), initial=0.0)) <= EXACT
@@ -235,11 +247,11 @@ def _linear(point: Point, x: FloatArray, u: FloatArray, outputs: Sequence[str], 
         B=P @ G,
         C=C @ X,
         D=D,
-        states=names,
-        inputs=tuple(components(point.model.input_layout)),
+        states=tuple(entry.name for entry in found),
+        inputs=tuple(entry.name for entry in point.inputs),
         outputs=labels,
         directions=X,
-        drift=np.zeros(len(names)) if stays else P @ rate,
+        drift=np.zeros(len(found)) if stays else P @ rate,
         steady=steady,
         output=y,
     )

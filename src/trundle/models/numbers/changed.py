@@ -122,7 +122,8 @@ def freed(system: ContactSystem, names: Sequence[str]) -> ContactSystem:
             model = _built(system, found, pairs, system.first_atlas)
             held = _hold(system, model, ca.vertcat(*symbols.values()), chosen, values)
         except (NotImplementedError, RuntimeError, TypeError, ValueError) as error:
-            raise InputError("parameters", chosen, f"numbers that expressions can hold ({error})") from error
+            more = f" ({error})" if isinstance(error, InputError) else ""
+            raise InputError("parameters", chosen, f"numbers that expressions can hold{more}") from error
         if not held:
             raise InputError("parameters", chosen, "numbers that expressions can hold: sizes of closed forms")
         symbol = ca.vertcat(*symbols.values())

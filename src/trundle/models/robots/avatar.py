@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from trundle.checks import FloatArray, array, choice, positive
 from trundle.errors import InputError
 from trundle.geometry import Ellipsoid, Shape, Superellipsoid
+from trundle.models.brief import brief
 from trundle.models.robots.avatar_feet import RATE_LIMIT, TOE, AvatarFoot, Toes, smooth
 from trundle.models.urdf.description import JointDescription, LinkDescription, LinkInertia, RobotDescription, Vector
 
@@ -27,7 +28,7 @@ _AXES: dict[str, Vector] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.
 _FROM_TABLE = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Avatar:
     """The walker: what it was made from, its bodies and joints, and its feet.
 
@@ -55,6 +56,10 @@ class Avatar:
     base_height: float
     right: AvatarFoot | None = None
     toes: Toes | None = None
+
+    def __repr__(self) -> str:
+        """Return sex, links and joints in one line."""
+        return brief(self, self.sex, links=self.robot.links, joints=self.robot.joints)
 
     @property
     def feet(self) -> dict[str, AvatarFoot]:

@@ -18,6 +18,7 @@ from trundle.checks import FloatArray, choice, inside, instance
 from trundle.contact.packed import FrameMotion
 from trundle.contact.patch import FlatPatch
 from trundle.errors import InputError
+from trundle.models.brief import brief
 from trundle.models.robots.capsules import Clearance, read_clearance
 from trundle.models.robots.ends import BallHand, Pad, from_table
 from trundle.models.robots.joint_patterns import by_joint, known
@@ -46,7 +47,7 @@ _LEVEL = 0.95  # of a unit axis: the least part along x or y of a joint that cou
 _LEAST = 0.1  # of half a sole's side: the least that an ankle must allow
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Humanoid:
     """A robot with feet (final); arrays (n,) are in the order of `Articulated.joints`.
 
@@ -103,6 +104,10 @@ class Humanoid:
     sensors: SensorNoise = field(default_factory=SensorNoise)
     limited: bool = True
     robot: Articulated = field(init=False, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        """Return joints, feet and hands in one line."""
+        return brief(self, self.name, joints=self.robot.joints, feet=self.feet, hands=self.hands)
 
     def __post_init__(self) -> None:
         plain = Articulated(self.urdf)

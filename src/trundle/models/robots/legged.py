@@ -17,6 +17,7 @@ from trundle.contact.motion import Motion
 from trundle.contact.patch import FlatPatch
 from trundle.errors import InputError
 from trundle.geometry.shapes.surfaces import Plane
+from trundle.models.brief import brief
 from trundle.models.feet import Foot
 from trundle.models.rigid_body import Hand
 from trundle.models.rolling_tree import RollingTree
@@ -34,7 +35,7 @@ _ALIKE = 0.02
 """Part of the robot's size by which what is mirrored may be off, and of a unit axis."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class LeggedRobot:
     """A robot that walks on its feet; joints that no foot hangs on are locked (final).
 
@@ -93,6 +94,10 @@ class LeggedRobot:
         object.__setattr__(self, "locked", tuple(locked))
         object.__setattr__(self, "tree", tree)
         object.__setattr__(self, "tree", _turned(tree, self._ahead() if self.heading is None else self.heading))
+
+    def __repr__(self) -> str:
+        """Return joints and feet in one line."""
+        return brief(self, self.tree.name, joints=self.tree.joints, feet=self.feet)
 
     def _angles(self) -> dict[str, float]:
         """Return a position of every joint."""

@@ -11,6 +11,7 @@ from trundle.checks import array, choice, number, positive
 from trundle.contact.contact import Contact
 from trundle.contact.laws import Friction
 from trundle.errors import InputError
+from trundle.models.brief import brief
 from trundle.models.inertia import check_inertia
 from trundle.models.tree.force import Force, Potential, external_forces
 from trundle.models.tree.joint import Connection, Joint
@@ -32,7 +33,7 @@ class Link:
     name: str
 
 
-@dataclass
+@dataclass(repr=False)
 class Tree:
     """Builder of a `TreeModel`.
 
@@ -68,6 +69,10 @@ class Tree:
         angular_size(self.d)
         self.gravity = tuple(float(g) for g in array("gravity", self.gravity, (self.d,), unit="m/s2"))
         choice("resolve", self.resolve, ("world", "contact"))
+
+    def __repr__(self) -> str:
+        """Return bodies, joints and contacts in one line."""
+        return brief(self, bodies=self._specs, contacts=self._contact_specs)
 
     @property
     def specs(self) -> tuple[BodySpec, ...]:

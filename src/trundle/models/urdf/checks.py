@@ -11,6 +11,7 @@ import numpy as np
 
 from trundle.checks import FloatArray, instance
 from trundle.errors import InputError
+from trundle.models.brief import brief
 from trundle.models.urdf.joints import check_joint, check_structure
 from trundle.models.urdf.xml import MAX_BYTES, TENSOR, number_of, numbers_of, parse_xml
 from trundle.records.whole import read_bytes
@@ -24,7 +25,7 @@ NEGLIGIBLE = 1e-15
 _SINGLE = {"inertial", "mass", "inertia", "origin", "axis", "limit", "parent", "child", "geometry", "mimic", "dynamics"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CheckedUrdf:
     """A description that passed `check_urdf`.
 
@@ -51,6 +52,10 @@ class CheckedUrdf:
     file: Path | None
     folders: tuple[Path, ...] = ()
     repaired: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Return links and joints in one line."""
+        return brief(self, self.name, links=self.links, joints=self.joints)
 
 
 def load_urdf(

@@ -10,6 +10,7 @@ import numpy as np
 
 from trundle.checks import ArrayField, Converted, FloatArray, array, non_negative, number, size, vector
 from trundle.errors import InputError
+from trundle.models.brief import brief
 from trundle.models.inertia import check_inertia
 from trundle.models.urdf.xml import TENSOR
 from trundle.parameters import Checked
@@ -129,7 +130,7 @@ class JointDescription:
             raise error.within(f"joint[{self.name}]") from None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RobotDescription:
     """A tree of links and revolute joints; the first link is the base, which is free.
 
@@ -149,6 +150,10 @@ class RobotDescription:
         for i, joint in enumerate(self.joints):
             if joint.parent not in names[: i + 1]:
                 raise InputError(f"joint[{joint.name}].parent", joint.parent, "an earlier link")
+
+    def __repr__(self) -> str:
+        """Return links and joints in one line."""
+        return brief(self, self.name, links=self.links, joints=self.joints)
 
     @property
     def base(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -39,7 +40,7 @@ _BASE_JOINTS = (
 
 
 def robot_from_urdf(
-    urdf: CheckedUrdf | RobotDescription | UrdfTree,
+    urdf: str | Path | CheckedUrdf | RobotDescription | UrdfTree,
     feet: Mapping[str, Foot] | None = None,
     ground: Shape | Ground | Hand | None = None,
     *,
@@ -60,8 +61,9 @@ def robot_from_urdf(
 
     Parameters
     ----------
-    urdf : CheckedUrdf, RobotDescription or UrdfTree
-        From `load_urdf`, `check_urdf`, `build_avatar`, or `trundle.interop.pinocchio.tree_of`.
+    urdf : str or Path, CheckedUrdf, RobotDescription or UrdfTree
+        The path of a file, or what `load_urdf`, `check_urdf`, `build_avatar` or `trundle.interop.pinocchio.tree_of`
+        return.
     feet : mapping of contact name -> Foot
     ground : Shape, Ground or Hand, optional
         What the feet touch; the plane z = 0 unless given. A `Hand` that moves has its pose at the beginning of x, its
@@ -76,7 +78,8 @@ def robot_from_urdf(
     Raises
     ------
     InputError
-        If a foot's frame is no link, a shape cannot touch the ground, or a joint is planar or floating.
+        If there is no such file, it is broken, a foot's frame is no link, a shape cannot touch the ground, or a joint
+        is planar or floating.
 
     Examples
     --------

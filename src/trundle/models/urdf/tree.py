@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 
 import casadi as ca
@@ -14,9 +16,10 @@ from scipy.spatial.transform import Rotation
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
+from trundle.models.brief import brief
 from trundle.models.tree.joint import Joint
 from trundle.models.tree.joints import Fixed, Prismatic, Revolute
-from trundle.models.urdf.checks import CheckedUrdf, check_urdf
+from trundle.models.urdf.checks import CheckedUrdf, check_urdf, load_urdf
 from trundle.models.urdf.description import LinkInertia, RobotDescription
 from trundle.models.urdf.xml import TENSOR, number_of, numbers_of
 from trundle.numerics.rotations import skew
@@ -78,7 +81,7 @@ class MovingBody:
     limits: JointLimits
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class UrdfTree:
     """The moving bodies of a robot, the base first, each after its parent; and where every link is.
 
@@ -98,6 +101,10 @@ class UrdfTree:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "links", MappingProxyType(dict(self.links)))
+
+    def __repr__(self) -> str:
+        """Return bodies and joints in one line."""
+        return brief(self, self.name, bodies=self.bodies, joints=self.joints)
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -132,8 +139,8 @@ class UrdfTree:
         return {body.joint: body.limits for body in self.bodies[1:]}
 
 
-def urdf_tree(robot: CheckedUrdf | RobotDescription | UrdfTree) -> UrdfTree:
-    """Return the moving bodies of a robot; of a `UrdfTree` itself.
+def urdf_tree(robot: str | Path | CheckedUrdf | RobotDescription | UrdfTree) -> UrdfTree:
+    """Return the moving bodies of a robot, or of the file that describes it; of a `UrdfTree` itself.
 
     Joints that mimic others are free, as in `trundle.models.urdf.articulated.Articulated`.
 
@@ -145,8 +152,11 @@ def urdf_tree(robot: CheckedUrdf | RobotDescription | UrdfTree) -> UrdfTree:
     if isinstance(robot, UrdfTree):
         return robot
     urdf = check_urdf(robot.urdf()) if isinstance(robot, RobotDescription) else robot
+    if isinstance(urdf, str | Path) and os.path.isfile(urdf):
+        urdf = load_urdf(urdf, meshes=False)
     if not isinstance(urdf, CheckedUrdf):
-        raise InputError("urdf", robot, "a CheckedUrdf (load_urdf, check_urdf) or a RobotDescription")
+        allowed = "the path of a file, a CheckedUrdf (load_urdf, check_urdf) or a RobotDescription"
+        raise InputError("urdf", str(urdf) if isinstance(urdf, Path) else robot, allowed)
     root = ET.fromstring(urdf.text)
     elements = {link.get("name", ""): link for link in root.findall("link")}
     hanging: dict[str, list[ET.Element]] = {}

@@ -14,7 +14,7 @@
 enum { QP_SOLVED, QP_CONFLICT, QP_NOT_FINITE, QP_NOT_CONVEX, QP_NO_CONVERGENCE };
 
 #define QP_DOUBLES(n, m) (2 * (n) * (n) + 9 * (n) + (m) + 4)
-#define QP_INTS(n, m) (2 * (n) + (m) + 2)
+#define QP_INTS(n, m) (4 * (n) + 3 * (m) + 2)
 #define QP_ROUND 1e-11  /* violation, over the size of its terms, that is round-off */
 #define QP_RANK 1e-9    /* part of a normal, in the norm of 1 / H, that active normals leave: below, it depends on them */
 #define QP_ACCURACY 1e-6 /* largest residual, over the size of its terms, of a solution */
@@ -28,12 +28,16 @@ typedef struct {
   double *u;                    /* multipliers >= 0 of the active limits (of equations: any) */
   double *a, *d, *z, *r, *s;    /* normal; J a; step of x; R^-1 d; scratch */
   int *set, *side;              /* active limits; of each limit 1: at low, -1: at high, 2: skipped */
+  int *from, *to;               /* where the entries of a limit's normal are that are not zero */
 } Qp;
 
 static double qp_dot(int n, const double *a, const double *b) {
-  double sum = 0.0;
-  for (int i = 0; i < n; i++) sum += a[i] * b[i];
-  return sum;
+  double sum[4] = {0.0, 0.0, 0.0, 0.0}; /* independent: none waits for another one */
+  int i = 0;
+  for (; i + 3 < n; i += 4)
+    for (int k = 0; k < 4; k++) sum[k] += a[i + k] * b[i + k];
+  for (; i < n; i++) sum[0] += a[i] * b[i];
+  return sum[0] + sum[1] + (sum[2] + sum[3]);
 }
 
 static void qp_add(int n, double t, const double *a, double *b) {
@@ -45,7 +49,7 @@ static double qp_value(const Qp *c, int i, double *size) {
   if (i < c->n) return *size = fabs(c->x[i]), c->x[i];
   const double *a = c->A + (i - c->n) * c->n;
   double sum = 0.0, most = 0.0;
-  for (int k = 0; k < c->n; k++) {
+  for (int k = c->from[i]; k < c->to[i]; k++) {
     const double term = a[k] * c->x[k];
     sum += term;
     most += fabs(term);
@@ -56,12 +60,8 @@ static double qp_value(const Qp *c, int i, double *size) {
 
 /* Write the inward normal of limit i at a side to a. */
 static void qp_normal(const Qp *c, int i, int side) {
-  if (i < c->n) {
-    memset(c->a, 0, (size_t)c->n * sizeof *c->a);
-    c->a[i] = side;
-  } else {
-    for (int k = 0; k < c->n; k++) c->a[k] = side * c->A[(i - c->n) * c->n + k];
-  }
+  memset(c->a, 0, (size_t)c->n * sizeof *c->a);
+  for (int k = c->from[i]; k < c->to[i]; k++) c->a[k] = i < c->n ? side : side * c->A[(i - c->n) * c->n + k];
 }
 
 /* How far x is outside limit i, over 1 and the size of its terms; at which side. */
@@ -90,10 +90,16 @@ static double qp_annul(Qp *c, int k, double p, double q, double *cosine, double 
   return length;
 }
 
-/* Make limit i active, whose normal gives d. */
+/* Make limit i active, whose normal gives d and z: reflect the rows of J from q on so that d vanishes beyond q. */
 static void qp_activate(Qp *c, int i, int side, double u) {
-  double cosine, sine;
-  for (int k = c->n - 2; k >= c->q; k--) c->d[k] = qp_annul(c, k, c->d[k], c->d[k + 1], &cosine, &sine);
+  const int n = c->n, q = c->q;
+  const double length = sqrt(qp_dot(n - q, c->d + q, c->d + q)), most = c->d[q] < 0.0 ? -length : length;
+  const double scale = 1.0 / (length * (length + fabs(c->d[q])));
+  memcpy(c->s, c->z, (size_t)n * sizeof *c->s);
+  qp_add(n, most, c->J + q * n, c->s);
+  c->d[q] += most;
+  for (int k = q; k < n; k++) qp_add(n, -scale * c->d[k], c->s, c->J + k * n);
+  c->d[q] = -most;
   memcpy(c->R + c->q * c->n, c->d, (size_t)(c->q + 1) * sizeof *c->d);
   c->set[c->q] = i;
   c->side[i] = side;
@@ -187,7 +193,7 @@ static int qp_begin(Qp *c) {
 
 /* Move until limit i holds, dropping what stands in the way. */
 static int qp_meet(Qp *c, int i, int side, double distance) {
-  const int n = c->n, equation = c->low[i] == c->high[i];
+  const int n = c->n, first = c->from[i], count = c->to[i] - first, equation = c->low[i] == c->high[i];
   double u = 0.0, size = 0.0;
   qp_value(c, i, &size);
   for (int tries = 0; tries <= c->q + n + 1; tries++) {
@@ -196,7 +202,7 @@ static int qp_meet(Qp *c, int i, int side, double distance) {
     qp_normal(c, i, side);
     memset(c->z, 0, (size_t)n * sizeof *c->z);
     for (k = 0; k < n; k++) {
-      c->d[k] = qp_dot(n, c->J + k * n, c->a);
+      c->d[k] = qp_dot(count, c->J + k * n + first, c->a + first);
       all += c->d[k] * c->d[k];
       if (k >= c->q) left += c->d[k] * c->d[k], qp_add(n, c->d[k], c->J + k * n, c->z);
     }
@@ -244,10 +250,19 @@ static int qp_solve(int n, int m, const double *H, const double *g, const double
   c.n = n, c.m = m, c.q = 0, c.H = H, c.g = g, c.A = A, c.low = low, c.high = high, c.x = x;
   c.J = at, c.R = at + n * n, at += 2 * n * n;
   for (int k = 0; k < 6; k++) *parts[k] = at, at += n + 1;
-  c.set = ints, c.side = ints + n + 1;
+  c.set = ints, c.side = ints + n + 1, c.from = c.side + n + m, c.to = c.from + n + m;
   memset(c.side, 0, (size_t)(n + m) * sizeof *c.side);
   memset(y, 0, (size_t)(n + m) * sizeof *y);
-  for (int i = 0; i < m * n; i++) total += A[i];
+  for (int i = 0; i < n + m; i++) {
+    c.from[i] = i < n ? i : 0, c.to[i] = i < n ? i + 1 : 0;
+    for (int k = 0; k < n && i >= n; k++) {
+      const double entry = A[(i - n) * n + k];
+      total += entry;
+      if (entry == 0.0) continue;
+      if (!c.to[i]) c.from[i] = k;
+      c.to[i] = k + 1;
+    }
+  }
   for (int i = 0; i < n; i++) total += g[i];
   if (!isfinite(total)) return QP_NOT_FINITE;
   for (int i = 0; i < n + m; i++) {

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
-from trundle.checks import FloatArray, choice
+from trundle.checks import FloatArray
 from trundle.errors import SimulationError
+from trundle.models.linear.names import Entry, entries, numbers_of
 from trundle.models.numbers.changed import Model, freed, system_of
 from trundle.models.tree.system import Start
 from trundle.numerics.ode.ode import Integrator
@@ -38,8 +39,8 @@ class Sensitivities:
         Of the states at fixed times.
     names : tuple of str
         What the m columns are derivatives by.
-    layout : mapping of str to slice
-        Where the states are in n_x.
+    entries : tuple of Entry
+        What the n_x states are.
 
     Examples
     --------
@@ -54,11 +55,11 @@ class Sensitivities:
     states: FloatArray
     derivatives: FloatArray
     names: tuple[str, ...]
-    layout: Mapping[str, slice]
+    entries: tuple[Entry, ...]
 
     def of(self, state: str) -> FloatArray:
-        """Return the derivatives (N, size, m) of an entry of the layout, such as ``"body.position"``."""
-        return self.derivatives[:, self.layout[choice("state", state, self.layout)]]
+        """Return the derivatives (N, size, m) of states of a name, such as ``"body.position"`` or ``"hip.joint"``."""
+        return self.derivatives[:, numbers_of("state", state, self.entries)]
 
 
 def sensitivities(
@@ -125,8 +126,9 @@ def carried(trace: Trace, along: Directions) -> Sensitivities:
         if leg.end is not None and following is not None:
             found.event(leg, following)
     states, derivatives = np.array(found.states), np.array(found.derivatives)
-    layout = trace.system.model().layout
-    return Sensitivities(trace.run, samples[: len(states)], states, derivatives, along.names, layout)
+    model = trace.system.model()
+    named = tuple(entries(model, model.layout))
+    return Sensitivities(trace.run, samples[: len(states)], states, derivatives, along.names, named)
 
 
 class _Forward:

@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, choice, instance, positive
 from trundle.errors import InputError
-from trundle.models.linear.coordinates import components, independent
+from trundle.models.linear.coordinates import independent
 from trundle.models.linear.linearize import Point
+from trundle.models.linear.names import entries, numbers_of
 from trundle.models.tree.system import ContactSystem, Start
 from trundle.simulate.compiled_mode import projected
 from trundle.simulate.many.feedback import LinearFeedback
@@ -34,8 +35,7 @@ class Measured:
     times : (N,) s
         Ascending; the motion begins at the first.
     values : mapping of str to (N,) or (N, size)
-        States by the names of ``model.layout``, such as ``"body.position"`` or ``"body.position[0]"``; what was not
-        measured is NaN.
+        States by their names, such as ``"body.position"`` or ``"body.position.x"``; what was not measured is NaN.
     start : Start
         Where it begins, as far as that is known.
     deviations : mapping of str to float, optional
@@ -46,8 +46,8 @@ class Measured:
     Examples
     --------
     >>> pair = tr.RollingPair(tr.RigidBody(tr.Circle(0.1), mass=0.5), tr.Ground(tr.Line(slope=-0.1)))
-    >>> seen = tr.Measured([0.0, 0.5, 1.0], {"body.position[0]": [0.0, 0.08, 0.32]}, pair.place())
-    >>> seen.values["body.position[0]"].shape
+    >>> seen = tr.Measured([0.0, 0.5, 1.0], {"body.position.x": [0.0, 0.08, 0.32]}, pair.place())
+    >>> seen.values["body.position.x"].shape
     (3, 1)
     """
 
@@ -152,13 +152,12 @@ class Piece:
 def piece_of(system: ContactSystem, data: Measured, initial: Sequence[str]) -> Piece:
     """Return a measured motion as one piece, with these coordinates of its start free."""
     times = np.asarray(data.times) - np.asarray(data.times)[0]
-    layout = system.model(data.start.atlas).layout
-    names = components(layout)
+    model = system.model(data.start.atlas)
+    known = entries(model, model.layout)
     columns: list[int] = []
     deviations: list[float] = []
     for name, value in data.values.items():
-        whole = layout.get(name)
-        found = list(range(whole.start, whole.stop)) if whole else [names.index(choice("values", name, names))]
+        found = numbers_of("values", name, known)
         if len(found) != np.shape(value)[1]:
             raise InputError(f"values[{name!r}]", np.shape(value), f"{len(found)} columns")
         columns += found
@@ -174,5 +173,5 @@ def coordinates(system: ContactSystem, start: Start, names: Sequence[str] | None
     model = system.model(start.atlas)
     N = np.asarray(Point.of(system, start).kept(start.x, np.zeros(model.u.shape[0]))[1])
     found, P, X = independent(model, start.x, N, names or ())
-    kept = [i for i, name in enumerate(found) if names is None or name in names]
-    return X[:, kept], P[kept]
+    kept = None if names is None else len({i for name in names for i in numbers_of("initial", name, found)})
+    return X[:, :kept], P[:kept]  # those of the names come first

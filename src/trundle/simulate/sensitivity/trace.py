@@ -9,8 +9,9 @@ import numpy as np
 
 from trundle.checks import FloatArray, instance
 from trundle.errors import InputError, SimulationError
-from trundle.models.linear.coordinates import components, independent
+from trundle.models.linear.coordinates import independent
 from trundle.models.linear.linearize import Point
+from trundle.models.linear.names import entries, numbers_of
 from trundle.models.tree.system import ContactSystem, Start
 from trundle.records import Trajectory
 from trundle.simulate.many.feedback import LinearFeedback
@@ -103,15 +104,18 @@ def directions(trace: Trace, initial: bool | Sequence[str], inputs: bool) -> Dir
         at = Start(begin.x, begin.mode.atlas, begin.mode.laws)
         N = np.asarray(Point.of(system, at).kept(begin.x, np.zeros(model.u.shape[0]))[1])
         found, _, X = independent(model, begin.x, N, () if initial is True else initial)
-        kept = [i for i, name in enumerate(found) if initial is True or name in initial]
-        names, X = [found[i] for i in kept], X[:, kept]
+        if initial is not True:
+            found = found[
+                : len({i for name in initial for i in numbers_of("initial", name, found)})
+            ]  # those come first
+        names, X = [entry.name for entry in found], X[:, : len(found)]
     names += [] if free is None else free.names
     table = np.zeros((0, model.u.shape[0]))
     if inputs:
         if not isinstance(policy, LinearFeedback):
             raise InputError("inputs", inputs, "False without a policy, whose inputs they are")
         table = np.asarray(policy.inputs)
-        labels = components(model.input_layout)
+        labels = [entry.name for entry in entries(model, model.input_layout)]
         names += [f"{label} at {k * policy.period:g} s" for k in range(len(table)) for label in labels]
     m, n = len(names), len(trace.values)
     if not m:

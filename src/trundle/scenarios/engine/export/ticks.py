@@ -19,6 +19,7 @@ TICKS = 200
 _STEP, _SLOW = 1e-3, 0.02
 """Period of the loop, s, and that of a tick above which the loop has the tick's own."""
 _SOLVER = "dense_qp.h"
+_END = ("carry", "z", "memory", "&solved", "multipliers")
 _ABOUT = """, for the measured state x: of contact coordinates in it only a guess is needed, where
  * those of the last tick have been lost"""
 
@@ -110,7 +111,7 @@ def values(name: str, tick: ControlTick, count: int, call: Callable[..., str]) -
         "tick_depth": 1 + max(map(len, attempts)),
         "tick_switch": "".join(f"    case {i}: return stage_{i}();\n" for i in range(len(stages))),
         "call_begin": call(f"{name}_begin", tick.begin, (*given, "memory"), ("carry", "z_begin", "good")),
-        "call_end": call(f"{name}_end", tick.end, ("carry", "z", "memory", "&solved"), ("u", "after")),
+        "call_end": call(f"{name}_end", tick.end, _END[: tick.end.n_in()], ("u", "after")),
         "call_memory": call(f"{name}_memory", tick.reset, ("x",) if measured else (), ("memory",)),
     }
 

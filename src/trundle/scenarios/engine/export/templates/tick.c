@@ -75,7 +75,8 @@ int @name@_tick(@tick_arguments@double u[@NAME@_NU])
         if (begin(@tick_names@&good)) return @NAME@_NOT_CONVERGED;
         status = good > 0.0 ? solve() : @NAME@_NOT_CONVERGED;
     }
-    if (end(status >= 0, u)) return @NAME@_NOT_CONVERGED;
+    const double solved = status == @NAME@_SUCCESS ? 1.0 : status > 0 ? 2.0 : status == @NAME@_NOT_FINITE ? -1.0 : 0.0;
+    if (end(solved, u)) return @NAME@_NOT_CONVERGED;
     memcpy(memory, after, sizeof memory);
     return status;
 }

@@ -15,7 +15,6 @@ from typing import Any
 
 import h5py
 import numpy as np
-import tomli_w
 
 from tests.fuzz import mutate
 
@@ -83,21 +82,22 @@ def xml_of(content: bytes, rng: random.Random) -> bytes:
         if not inner or not holders:
             break
         (parent, child), (other, _), element = rng.choice(inner), rng.choice(inner), rng.choice(holders)
+        outside = not any(other is e for e in child.iter())
         key = rng.choice(list(element.attrib))
         words = element.attrib[key].split() or [""]
         place = rng.randrange(len(words))
         way = rng.randrange(10)
         if way == 0:
             parent.remove(child)
-        elif way == 1:
+        elif way == 1 and outside:
             other.append(child)  # twice in the tree
-        elif way == 2 and child is not other and not any(other is e for e in child.iter()):
+        elif way == 2 and outside:
             parent.remove(child)
             other.append(child)
         elif way == 3:
             child.tag = rng.choice([e.tag for e in root.iter()] + ["xacro:x", "gazebo"])
         elif way == 4:
-            element.attrib["other" if rng.random() < 0.5 else rng.choice(holders[-1].keys())] = element.attrib.pop(key)
+            element.attrib[rng.choice(["other", *rng.choice(holders).attrib])] = element.attrib.pop(key)
         elif way == 5:
             element.attrib[key] = rng.choice([v for e in holders for v in e.attrib.values()])
         else:
@@ -113,7 +113,9 @@ def _another(word: str, rng: random.Random) -> str:
     except ValueError:
         return rng.choice(["", "x", word + "x", word.upper(), "nan", "fixed", "floating", "planar", "screw", "\u0661"])
     numbers = ["nan", "inf", "-inf", "1e300", "-1e300", "1e-300", "5e-324", "0", "-0.0", "1e999", "0x10", "1_0", "1,5"]
-    return rng.choice([*numbers, repr(-value), repr(value * 10 ** rng.uniform(-9, 9)), repr(value * (1 + 1e-9)), word * 2])
+    return rng.choice(
+        [*numbers, repr(-value), repr(value * 10 ** rng.uniform(-9, 9)), repr(value * (1 + 1e-9)), word * 2]
+    )
 
 
 def toml_of(content: bytes, rng: random.Random) -> bytes:

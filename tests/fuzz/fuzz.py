@@ -66,7 +66,8 @@ class Worker:
         self.process.join()
         said = (self.folder / "said").read_text(errors="replace")[-3000:]
         what = "hang" if hangs else "crash"
-        return {"n": self.number, "target": self.name, "what": what, "said": f"exit {self.process.exitcode}\n{said}"}
+        row = {"n": self.number, "target": self.name, "what": what, "said": f"exit {self.process.exitcode}\n{said}"}
+        return row | {"seconds": round(time.monotonic() - self.begun, 4)}
 
 
 def _work(pipe: Connection, seed: int, folder: Path) -> None:
@@ -200,8 +201,10 @@ def main(arguments: list[str] | None = None) -> int:
                 break
     wall, new = time.monotonic() - begun, len(rows) - len(done)
     _show(rows)
-    rate = new / wall if wall else 0.0
-    print(f"seed {options.seed}: {new} mutants in {wall:.0f} s, {rate:.0f} a second: 100,000 in {1e5 / max(rate, 1e-9) / 60:.0f} min")
+    rate = max(new, 1) / max(wall, 1e-9)
+    print(
+        f"seed {options.seed}: {new} mutants in {wall:.0f} s, {rate:.0f} a second: 100,000 in {1e5 / rate / 60:.0f} min"
+    )
     return int(any(row["what"] in COLUMNS[3:] for row in rows))
 
 
@@ -210,7 +213,7 @@ def _show(rows: list[Row]) -> None:
     counts = collections.Counter((row["target"], row["what"]) for row in rows)
     for name in [*dict.fromkeys(sorted(row["target"] for row in rows)), "all"]:
         own = [row for row in rows if name in ("all", row["target"])]
-        times = [row.get("seconds", 2 * SECONDS) for row in own]
+        times = [row["seconds"] for row in own]
         found = [sum(counts[target, what] for target in {row["target"] for row in own}) for what in COLUMNS]
         cells = [len(own), *found, f"{1e3 * sum(times) / len(own):.1f}" if own else "", f"{max(times, default=0):.2f}"]
         table.add_row(name, *map(str, cells))

@@ -20,11 +20,12 @@ from trundle.scenarios.problems import ScenarioError
 
 BYTES = 1024**3
 SCENARIOS = {"scenarios": 10, "scenarios built": 1}
-"""Targets that are no `Kind`: mutants of the tables of every task, loaded, and their models built; with their shares."""
+"""Targets that are no `Kind`, with their shares: mutants of the tables of all tasks, loaded, and their models built."""
 
 
 class Outcome(NamedTuple):
-    """"accepted", "changed" (accepted, and not what the good file says), "refused", or a finding; and what was said."""
+    """What came of a mutant, and what was said: accepted, changed (accepted as other than the good file), refused, or a
+    finding."""
 
     what: str
     said: object

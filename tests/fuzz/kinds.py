@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import tomli_w

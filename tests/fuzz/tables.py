@@ -51,7 +51,7 @@ def of_scenario(base: dict[str, Any], path: Path) -> str:
 @cache
 def table_of_points() -> str:
     """Return a CSV table of a surface."""
-    return "x,y,z\n" + "".join(f"{0.1 * i},{0.1 * j},{0.01 * i * j}\n" for i in range(5) for j in range(5))
+    return "x,y,z\n" + "".join(f"{0.1 * i},{0.1 * j},{0.01 * i * j}\n" for i in range(6) for j in range(6))
 
 
 def _motion() -> str:

@@ -16,6 +16,7 @@ from tests.fuzz.kind import Kind, must, plain, text
 from tests.systems.walking.measured import mot, trc
 from tests.systems.walking.test_foot_fit import file_of, synthetic
 from trundle.scenarios import build, load_scenario
+from trundle.scenarios.engine.building import Simulation
 from trundle.scenarios.files import read_table
 from trundle.systems.walking.measured.gait_data import GaitData, read_gait
 
@@ -41,11 +42,21 @@ def points(path: Path, columns: tuple[str, ...] = ("x", "y", "z")) -> str:
 
 
 def of_scenario(base: dict[str, Any], path: Path) -> str:
-    """Build the scenario that reads the file, in the file's folder; it goes on from there without warnings."""
+    """Build the scenario that reads the file, in the file's folder; surface, curve or motion has the file's numbers."""
     home = path.with_suffix(".toml")
     home.write_text(tomli_w.dumps(base))
     simulation = build(load_scenario(home))
-    return repr(simulation) if simulation is None else repr(type(simulation))
+    assert isinstance(simulation, Simulation)
+    hand, rows = simulation.model.base, plain_rows(path)
+    if path.stem == "motion":
+        read = np.column_stack([hand.motion.times, hand.motion.values])
+    elif path.stem == "curve":
+        read = np.array(hand.shape.points)
+    else:
+        x, y = np.meshgrid(hand.shape.x, hand.shape.y, indexing="ij")
+        read, rows = np.column_stack([x.ravel(), y.ravel(), np.ravel(hand.shape.z)]), sorted(rows)
+    must(np.array_equal(read, rows), "other numbers than the file's")
+    return repr(read.tolist())
 
 
 @cache
@@ -141,5 +152,5 @@ TABLES: dict[str, Kind] = {
     "gait.txt": Kind(lambda path: file_of(path, synthetic()[:80]), gait, _ROWS),
     "walk.trc": Kind(lambda path: trc(path, _columns()), marked, _ROWS),
     "plate.mot": Kind(lambda path: mot(path, _columns()), loaded, _ROWS),
-    "walk.c3d": Kind(a_c3d, marked, (damage.bytes_of,)),
+    "walk.c3d": Kind(a_c3d, marked, (damage.bytes_of,), share=1),
 }

@@ -11,6 +11,7 @@ import tomli_w
 
 from tests.fuzz import damage
 from tests.fuzz.cases import BASES
+from tests.fuzz.commands import COMMANDS
 from tests.fuzz.kind import Kind, plain
 from tests.fuzz.robots import ROBOTS
 from tests.fuzz.tables import TABLES
@@ -192,4 +193,5 @@ KINDS: dict[str, Kind] = {
     "library.sha256": Kind(a_library, read_library, (*_BYTES, *_TEXT), True),
     **ROBOTS,
     **TABLES,
+    **COMMANDS,
 }

@@ -58,7 +58,7 @@ class Worker:
 
     def lost(self) -> Row | None:
         """Return the row of a mutant that ended the process, or ends it now: no end after the time of a mutant."""
-        hangs = time.monotonic() - self.begun > 2 * SECONDS
+        hangs = time.monotonic() - self.begun > 5 * SECONDS  # of waiting; SECONDS are of computing
         if hangs:
             self.process.kill()
         elif self.process.is_alive():

@@ -53,12 +53,12 @@ class Worker:
 
     def give(self, number: int, name: str) -> None:
         """Have it try a mutant."""
-        self.number, self.name, self.begun = number, name, time.monotonic()
+        self.number, self.name, self.begun, self.waited = number, name, time.monotonic(), 0.0
         self.pipe.send((number, name))
 
     def lost(self) -> Row | None:
         """Return the row of a mutant that ended the process, or ends it now: no end after the time of a mutant."""
-        hangs = time.monotonic() - self.begun > 5 * SECONDS  # of waiting; SECONDS are of computing
+        hangs = self.waited > 5 * SECONDS  # of waiting; SECONDS are of computing
         if hangs:
             self.process.kill()
         elif self.process.is_alive():
@@ -165,8 +165,10 @@ def campaign(numbers: Iterator[int], names: list[str], seed: int, jobs: int, fol
     for _ in range(jobs):
         begin(Worker(seed, folder))
     while busy:
-        ready = wait([worker.pipe for worker in busy], timeout=1.0)
+        begun = time.monotonic()
+        ready = wait([worker.pipe for worker in busy], timeout=min(1.0, SECONDS))
         for worker in list(busy):
+            worker.waited += min(time.monotonic() - begun, 2.0)  # a machine that slept is no hang
             row = None
             if worker.pipe in ready:
                 try:

@@ -78,8 +78,8 @@ format: $(INSTALLED) ## ruff, rewriting
 	@$(BIN)/ruff check --quiet --fix $(SOURCES)
 	@$(BIN)/ruff format $(SOURCES)
 
-fuzz: $(INSTALLED) ## thousands of mutated scenario files
-	@$(BIN)/python tests/fuzz/fuzz_scenarios.py $(ARGS)
+fuzz: $(INSTALLED) ## 100,000 mutants of everything that is read, in child processes
+	@$(BIN)/python tests/fuzz/fuzz.py $(ARGS)
 
 matrix: $(INSTALLED) ## shape x law x coordinates x mode, with residuals
 	@$(BIN)/python -m bench.matrix $(ARGS)

@@ -16,7 +16,7 @@ from trundle.errors import InputError, reason
 
 LARGEST_INTEGER = 2**53
 """Beyond it floats, and numbers in files, are not exact."""
-_LEAST, _MOST = 1e-50, 1e50
+_LEAST, _MOST, _SQUARED = 1e-50, 1e50, 1e152
 
 Word = TypeVar("Word", bound=str)
 FloatArray = NDArray[np.float64]
@@ -87,6 +87,8 @@ def number(
 ) -> float:
     """Return `value` as a finite float inside ``[minimum, maximum]`` and ``(above, below)``.
 
+    It is also within what products of it with others can bear: at most 1e50 in size, and what is > 0 at least 1e-50.
+
     Raises
     ------
     InputError
@@ -99,18 +101,17 @@ def number(
             result = float(scalar)
         except OverflowError:
             result = math.nan
+    words = f" ({unit})" if unit else ""
     if not math.isfinite(result) or not minimum <= result <= maximum or not above < result < below:
-        allowed = "a finite number" + _range(minimum, maximum, above, below) + (f" ({unit})" if unit else "")
-        raise InputError(key, value, allowed)
+        raise InputError(key, value, "a finite number" + _range(minimum, maximum, above, below) + words)
+    if abs(result) > _MOST or (above == 0.0 and result < _LEAST):
+        raise InputError(key, value, f"a number from {_LEAST if above == 0.0 else -_MOST:g} to {_MOST:g}{words}")
     return result
 
 
 def positive(key: str, value: Any, unit: str = "") -> float:
-    """Return `value` as a float > 0, within what products of it with others can bear: 1e-50 to 1e50."""
-    result = number(key, value, above=0.0, unit=unit)
-    if not _LEAST <= result <= _MOST:
-        raise InputError(key, value, f"a number from {_LEAST:g} to {_MOST:g}" + (f" ({unit})" if unit else ""))
-    return result
+    """Return `value` as a float > 0."""
+    return number(key, value, above=0.0, unit=unit)
 
 
 def non_negative(key: str, value: Any, unit: str = "") -> float:
@@ -142,13 +143,14 @@ def array(
     above: float = -math.inf,
     unit: str = "",
 ) -> FloatArray:
-    """Return `value` as a read-only finite float64 array of `shape` (None: any length).
+    """Return `value` as a read-only float64 array of `shape` (None: any length), finite and with squares that are.
 
     Raises
     ------
     InputError
         If it is ragged, not numeric, of another shape, not finite or out of range.
     """
+    finite = small = False
     try:
         raw = np.asarray(value)
     except Exception:  # ragged, or whatever the conversion of an object raises
@@ -158,7 +160,9 @@ def array(
         right = len(result.shape) == len(shape) and all(
             n is None or n == m for n, m in zip(shape, result.shape, strict=True)
         )
-        right = right and bool(np.isfinite(result).all())
+        finite = bool(np.isfinite(result).all())
+        small = finite and bool((np.abs(result) <= _SQUARED).all())
+        right = right and small
         # Comparisons and the words of an error only where they are needed: control loops come here.
         right = right and not (minimum > -math.inf and np.any(result < minimum))
         if right and not (above > -math.inf and np.any(result <= above)):
@@ -166,7 +170,9 @@ def array(
             return result
     size = " x ".join("n" if n is None else str(n) for n in shape)
     allowed = f"an array of {size} finite numbers" + _range(minimum, math.inf, above, math.inf)
-    raise InputError(key, value, allowed + (f" ({unit})" if unit else "")) from None
+    words = f" ({unit})" if unit else ""
+    most = f", each at most {_SQUARED:g} in size" if finite and not small else ""
+    raise InputError(key, value, allowed + words + most) from None
 
 
 class Standing:

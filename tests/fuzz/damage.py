@@ -7,12 +7,16 @@ import io
 import json
 import random
 import re
+import tomllib
+import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
+
+from tests.fuzz import mutate
 
 SEAL = b"\ntrundle-sha256:"
 _WORDS = [
@@ -67,6 +71,86 @@ def text_of(content: bytes, rng: random.Random) -> bytes:
         word = rng.choice(words)
         return content[: word.start()] + rng.choice(_WORDS) + content[word.end() :]
     return b"".join(lines)
+
+
+def xml_of(content: bytes, rng: random.Random) -> bytes:
+    """Return a well-formed XML with one element or attribute lost, doubled, moved, renamed or of another value."""
+    root = ET.fromstring(content)
+    for _ in range(rng.choice([1, 1, 2])):
+        inner = [(parent, child) for parent in root.iter() for child in parent]
+        holders = [element for element in root.iter() if element.attrib]
+        if not inner or not holders:
+            break
+        (parent, child), (other, _), element = rng.choice(inner), rng.choice(inner), rng.choice(holders)
+        outside = not any(other is e for e in child.iter())
+        key = rng.choice(list(element.attrib))
+        words = element.attrib[key].split() or [""]
+        place = rng.randrange(len(words))
+        way = rng.randrange(10)
+        if way == 0:
+            parent.remove(child)
+        elif way == 1 and outside:
+            other.append(child)  # twice in the tree
+        elif way == 2 and outside:
+            parent.remove(child)
+            other.append(child)
+        elif way == 3:
+            child.tag = rng.choice([e.tag for e in root.iter()] + ["xacro:x", "gazebo"])
+        elif way == 4:
+            element.attrib[rng.choice(["other", *rng.choice(holders).attrib])] = element.attrib.pop(key)
+        elif way == 5:
+            element.attrib[key] = rng.choice([v for e in holders for v in e.attrib.values()])
+        else:
+            words[place] = _another(words[place], rng)
+            element.attrib[key] = " ".join(words)
+    return ET.tostring(root)
+
+
+def _another(word: str, rng: random.Random) -> str:
+    """Return another word: a number times something, of another sign, at the edge, or none."""
+    try:
+        value = float(word)
+    except ValueError:
+        return rng.choice(["", "x", word + "x", word.upper(), "nan", "fixed", "floating", "planar", "screw", "\u0661"])
+    numbers = ["nan", "inf", "-inf", "1e300", "-1e300", "1e-300", "5e-324", "0", "-0.0", "1e999", "0x10", "1_0", "1,5"]
+    return rng.choice(
+        [*numbers, repr(-value), repr(value * 10 ** rng.uniform(-9, 9)), repr(value * (1 + 1e-9)), word * 2]
+    )
+
+
+def toml_of(content: bytes, rng: random.Random) -> bytes:
+    """Return a TOML file some values, keys or tables of which are others, lost or elsewhere."""
+    return mutate.mutated(tomllib.loads(content.decode()), rng, mutate.ANY_TABLE)
+
+
+def rows_of(content: bytes, rng: random.Random) -> bytes:
+    """Return a table with rows or columns lost, doubled, exchanged or turned round, or other words or separators."""
+    lines = content.decode().splitlines()
+    mark = next((m for m in ("\t", ",") if m in lines[-1]), " ")
+    table = [line.split(mark) for line in lines]
+    i, j = rng.randrange(len(table)), rng.randrange(len(table))
+    k, m = rng.randrange(len(table[-1])), rng.randrange(len(table[-1]))
+    way = rng.randrange(12)
+    if way == 0:
+        table[1:] = table[:0:-1]
+    elif way == 1:
+        table.insert(j, list(table[i]))
+    elif way == 2:
+        table[i], table[j] = table[j], table[i]
+    elif way == 3:
+        table = [row[:k] + row[k + 1 :] for row in table]
+    elif way == 4:
+        table = [[*row, *row[k : k + 1]] for row in table]
+    elif way == 5:
+        table = [[row[m] if n == k and m < len(row) else word for n, word in enumerate(row)] for row in table]
+    elif way == 6:
+        mark = rng.choice([";", ",", "\t", " ", ", ", "\t\t"])
+    elif way == 7:
+        del table[min(i, j) : max(i, j)]
+    elif table[i]:
+        k %= len(table[i])
+        table[i][k] = _another(table[i][k], rng)
+    return ("\n".join(mark.join(row) for row in table) + rng.choice(["\n", "\n", "", "\r\n\n"])).encode()
 
 
 def value_in(data: Any, rng: random.Random) -> None:

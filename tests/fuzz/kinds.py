@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import os
-import random
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import tomli_w
 
 from tests.fuzz import damage
-from tests.fuzz.cases import BASES, LEG
+from tests.fuzz.cases import BASES
+from tests.fuzz.commands import COMMANDS
+from tests.fuzz.kind import Kind, plain
+from tests.fuzz.robots import ROBOTS
+from tests.fuzz.tables import TABLES
 from tests.report.synthetic import ball_on_plate, disk_down_slope
-from tests.systems.walking.test_foot_fit import file_of, synthetic
-from trundle.models.robots.avatar import build_avatar
-from trundle.models.robots.humanoid import load_humanoid
-from trundle.models.urdf.checks import load_urdf
 from trundle.numerics.compiled import cache as compiled
 from trundle.plan.walk.plan import WalkPlan, load_walk, repeat
 from trundle.records import Plan, Reference, Trajectory, load_plan, load_trajectory
@@ -27,39 +23,11 @@ from trundle.scenarios import load_scenario
 from trundle.scenarios.engine import folder as folders
 from trundle.scenarios.engine import journal, sweep
 from trundle.scenarios.engine.sweep_points import axes_of, points_of
-from trundle.scenarios.files import read_table
 from trundle.status import Status
-from trundle.systems.walking.measured.gait_data import read_gait
-from trundle.systems.wallbounce.robot import BallBalancer
 
 POINTS = points_of(axes_of(["object.mass=1:4:4"]), None, 0)
 PLAN = {"scenario": "x", "digest": "d", "set": [], "over": ["object.mass=1:4:4"], "samples": None, "seed": 0, "runs": 4}
 OURS = ("scenario.toml", "plots/a.png", "data/b.csv")
-ROOT = Path(__file__).resolve().parents[2] / "src/trundle"
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A kind of file.
-
-    `write` makes a good one in a folder; `read` returns what was read in a form that can be compared, and raises if it
-    is not one that can be used. `damages` return a damaged file. What is `exact` is read as it was, or refused.
-    """
-
-    write: Callable[[Path], Path]
-    read: Callable[[Path], Any]
-    damages: tuple[Callable[[bytes, random.Random], bytes], ...]
-    exact: bool = False
-    under_checksum: Callable[[bytes, random.Random], bytes] | None = None
-
-
-def plain(value: Any) -> Any:
-    """Return a value whose `repr` says all of it."""
-    if isinstance(value, np.ndarray):
-        return (value.shape, value.dtype.kind, value.tolist())
-    if isinstance(value, dict):
-        return {key: plain(inner) for key, inner in value.items()}
-    return [plain(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def read_trajectory(path: Path, load: Callable[[Path], Trajectory] = load_trajectory) -> str:
@@ -182,48 +150,6 @@ def a_scenario(path: Path) -> Path:
     return path
 
 
-def a_humanoid(path: Path) -> Path:
-    """Write the file of a robot beside its description."""
-    (path.parent / "avatar.urdf").write_text(build_avatar().robot.urdf())
-    path.write_text(HUMANOID)
-    return path
-
-
-HUMANOID = """
-[robot]
-name = "avatar"
-urdf = "avatar.urdf"
-base = "pelvis"
-
-[feet.left]
-link = "left_foot"
-length = 0.2
-width = 0.08
-at = [0.05, 0.0, -0.07]
-
-[posture]
-"*" = 0.0
-
-[armature]
-"*" = 0.01
-
-[stiffness]
-"*" = 100.0
-
-[servo.stiffness]
-"*" = 300.0
-
-[servo.damping]
-"*" = 6.0
-"""
-
-
-@cache
-def table_of_points() -> str:
-    """Return a CSV table of a surface."""
-    return "x,y,z\n" + "".join(f"{0.1 * i},{0.1 * j},{0.01 * i * j}\n" for i in range(5) for j in range(5))
-
-
 def _build(to: Path) -> None:
     to.write_bytes(b"library" * 100)
 
@@ -241,18 +167,7 @@ def a_library(path: Path) -> Path:
     return next(path.parent.glob(f"*{path.suffix}"))
 
 
-def text(content: str) -> Callable[[Path], Path]:
-    """Return a writer of a text."""
-    return lambda path: damage.file_of(path.parent, path.name, content.encode())
-
-
-def _read_humanoid(path: Path) -> str:
-    robot = load_humanoid(path)
-    return repr((robot.name, robot.feet, robot.standing().tolist(), robot.drives if robot.servo else None))
-
-
 _BYTES, _TEXT = (damage.bytes_of,), (damage.text_of,)
-_GAIT = ("RLM", "RLEK", "FP2", "RGTRO")
 KINDS: dict[str, Kind] = {
     "trajectory.nc": Kind(
         lambda path: ball_on_plate(duration=0.05).save(path),
@@ -274,20 +189,9 @@ KINDS: dict[str, Kind] = {
     "sweep.json": Kind(a_sweep_plan, read_sweep_plan, (*_TEXT, damage.json_of), True),
     ".trundle.jsonl": Kind(a_list, read_list, (*_TEXT, damage.lines_of), True),
     "scenario.toml": Kind(a_scenario, lambda path: load_scenario(path).resolved_toml(), _TEXT),
-    "ball_balancer.toml": Kind(
-        text((ROOT / "systems/wallbounce/robots/ball_balancer.toml").read_text()),
-        lambda p: repr(BallBalancer.read(p)),
-        _TEXT,
-    ),
-    "humanoid.toml": Kind(a_humanoid, _read_humanoid, _TEXT),
-    "robot.urdf": Kind(text(LEG), lambda path: load_urdf(path, repair=True).text, _TEXT),
-    "avatar.urdf": Kind(text(build_avatar().robot.urdf()), lambda path: load_urdf(path).text, _TEXT),
-    "points.csv": Kind(
-        text(table_of_points()), lambda path: repr(read_table(path, ("x", "y", "z"), "f", str(path)).tolist()), _TEXT
-    ),
-    "gait.txt": Kind(
-        lambda path: file_of(path, synthetic()[:80]), lambda path: repr(plain(vars(read_gait(path, *_GAIT)))), _TEXT
-    ),
     "library.so": Kind(a_library, read_library, _BYTES, True),
     "library.sha256": Kind(a_library, read_library, (*_BYTES, *_TEXT), True),
+    **ROBOTS,
+    **TABLES,
+    **COMMANDS,
 }

@@ -6,7 +6,7 @@ import copy
 import datetime
 import random
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tomli_w
@@ -120,11 +120,11 @@ SHAPES: dict[str, list[Table]] = {
 }
 
 
-def mutated(base: Table, rng: random.Random) -> bytes:
-    """Return the bytes of `base` after one to four mutations, in the tables or in the text."""
+def mutated(base: Table, rng: random.Random, ways: Sequence[Callable[[Table, random.Random], None]] = ()) -> bytes:
+    """Return the bytes of `base` after one to four mutations (`ways`), in the tables or in the text."""
     data = copy.deepcopy(base)
     for _ in range(rng.choice([1, 1, 2, 3])):
-        rng.choice(TABLE_MUTATIONS)(data, rng)
+        rng.choice(ways or TABLE_MUTATIONS)(data, rng)
     try:
         text = tomli_w.dumps(data)
     except (TypeError, ValueError, AttributeError, RecursionError):
@@ -317,6 +317,7 @@ def _bom(content: bytes, rng: random.Random) -> bytes:
     return b"\xef\xbb\xbf" + content if rng.random() < 0.5 else content.decode("utf-8", "replace").encode("utf-16")
 
 
+ANY_TABLE = [rename, retype, extreme, extreme, plausible, units, remove, lengthen, nest, swap]
 TABLE_MUTATIONS = [
     *(plausible, plausible, plausible, shape, shape, shape),
     *(rename, retype, extreme, extreme, units, units, remove, lengthen, nest, tag, path, swap, head, parts),

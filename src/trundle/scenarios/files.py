@@ -38,7 +38,7 @@ def read_table(path: Path, columns: Sequence[str], key: str, name: str, file: st
         fields = [field.strip() for field in stripped.split(",")]
         values = _numbers(fields) if len(fields) == len(columns) else None
         if values is None:
-            if header and not rows and len(fields) == len(columns) and not any(_numbers([f]) for f in fields):
+            if header and not rows and len(fields) == len(columns) and not any(map(_numeric, fields)):
                 header = False
                 continue
             allowed = f"{len(columns)} finite numbers separated by commas ({', '.join(columns)})"
@@ -49,6 +49,14 @@ def read_table(path: Path, columns: Sequence[str], key: str, name: str, file: st
     if len(rows) < 2:
         raise InputError(key, name, f"a file of at least 2 rows of {', '.join(columns)}", file)
     return np.array(rows, dtype=np.float64)
+
+
+def _numeric(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
 
 
 def _numbers(fields: Sequence[str]) -> list[float] | None:

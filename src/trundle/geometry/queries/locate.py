@@ -240,6 +240,7 @@ def _critical(chart: NumericChart, u: FloatArray, normal: FloatArray) -> FloatAr
         value = chart.at(u[active])
         gradient = np.einsum("mia,i->ma", value.first, normal)
         hessian = np.einsum("miab,i->mab", value.second, normal)
+        hessian[np.abs(hessian) < 1e-150] = 0.0  # a bump of 1e-300 m is none: the square of the step is a number
         step = -np.einsum("mab,mb->ma", np.linalg.pinv(hessian, rcond=1e-10), gradient)
         size = np.linalg.norm(step, axis=1, keepdims=True)
         moved = chart.wrap(u[active] + step * np.minimum(1.0, longest / np.maximum(size, 1e-300)))

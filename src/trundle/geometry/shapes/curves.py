@@ -285,7 +285,8 @@ class FourierRadius(Shape):
         worst = int(np.argmin(factor))
         if factor[worst] <= 1e-6:
             allowed = f"such that r(phi) > 0: r = {self.radius * factor[worst]:.3g} m at phi = {phi[worst]:.3g} rad"
-            raise InputError("cos" if self.cos else "sin", self.cos or self.sin, allowed)
+            name = max("cos", "sin", key=lambda one: float(np.max(np.abs(getattr(self, one)), initial=0.0)))
+            raise InputError(name, getattr(self, name), allowed)
 
     def radius_at(self, phi: ca.SX) -> ca.SX:
         """Return r(phi) in m."""

@@ -12,7 +12,7 @@ from trundle.checks import FloatArray, array, choice, instance, non_negative, qu
 from trundle.contact.packed import ContactRows, FrameMotion
 from trundle.errors import InputError, optional
 from trundle.models.urdf.checks import CheckedUrdf
-from trundle.models.urdf.tree import refuse_idle
+from trundle.models.urdf.tree import check_moving, refuse_idle
 from trundle.threads import PerThread
 
 _REFINEMENTS = 3
@@ -144,15 +144,14 @@ class Articulated:
     ) -> None:
         instance("urdf", urdf, CheckedUrdf, "a CheckedUrdf, as load_urdf and check_urdf return it")
         self._pin = optional("pinocchio", "pin", "robots")
-        for name, joint_type in urdf.joints.items():
-            if joint_type in ("planar", "floating"):
-                raise InputError(f"joint[{name}].type", joint_type, "revolute, continuous, prismatic or fixed")
         self.urdf = urdf
         self.gravity = array("gravity", gravity, (3,), unit="m/s2")
-        try:
-            self._model = self._pin.buildModelFromXML(urdf.text, self._pin.JointModelFreeFlyer())
-        except (ValueError, RuntimeError) as error:
-            raise InputError("urdf", urdf.name, f"a description Pinocchio can read ({error})") from None
+        with urdf.naming():
+            check_moving(urdf)
+            try:
+                self._model = self._pin.buildModelFromXML(urdf.text, self._pin.JointModelFreeFlyer())
+            except (ValueError, RuntimeError) as error:
+                raise InputError("urdf", urdf.name, f"a description Pinocchio can read ({error})") from None
         self._model.gravity.linear = np.array(self.gravity)
         self._workspace = PerThread(self._model.createData)
         self._frames: dict[str, int] = {}
@@ -165,7 +164,8 @@ class Articulated:
         self.armature = array("armature", rotors, (len(self.joints),), minimum=0.0, unit="kg m2")
         self._model.armature[6:] = self.armature
         self.lower, self.upper, self.rate_limit, self.torque_limit = self._limits()
-        refuse_idle(urdf.name, self.terms(self.neutral, np.zeros(self.nv)).M, self.joints)
+        with urdf.naming():
+            refuse_idle(urdf.name, self.terms(self.neutral, np.zeros(self.nv)).M, self.joints)
 
     def __reduce__(self) -> tuple[type[Articulated], tuple[object, ...]]:
         return type(self), (self.urdf, self.gravity, self.armature, self._limited)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from trundle.checks import FloatArray, instance
+from trundle.checks import FloatArray, instance, positive
 from trundle.errors import InputError
 from trundle.models.brief import brief
 from trundle.models.urdf.joints import check_joint, check_structure
@@ -22,6 +23,24 @@ SLACK = 1e-3
 NEGLIGIBLE = 1e-15
 """kg m2: below it an inertia is the dust of a computation and counts as zero."""
 
+_OWN = {
+    "robot": {"link", "joint", "material"},
+    "link": {"inertial", "visual", "collision", "origin"},
+    "joint": {"origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "calibration", "safety_controller"},
+    "inertial": {"origin", "mass", "inertia"},
+    "visual": {"origin", "geometry", "material"},
+    "collision": {"origin", "geometry", "material"},
+}
+_WORDS = set[str]().union(*_OWN.values())
+_ATTRIBUTES = {
+    "origin": {"xyz", "rpy"},
+    "mass": {"value"},
+    "inertia": {key for key, _, _ in TENSOR},
+    "axis": {"xyz"},
+    "parent": {"link"},
+    "child": {"link"},
+    "mimic": {"joint", "multiplier", "offset"},
+}
 _SINGLE = {"inertial", "mass", "inertia", "origin", "axis", "limit", "parent", "child", "geometry", "mimic", "dynamics"}
 
 
@@ -56,6 +75,14 @@ class CheckedUrdf:
     def __repr__(self) -> str:
         """Return links and joints in one line."""
         return brief(self, self.name, links=self.links, joints=self.joints)
+
+    @contextmanager
+    def naming(self) -> Iterator[None]:
+        """Have errors of what is made of the description name its file."""
+        try:
+            yield
+        except InputError as error:
+            raise error.within("", None if self.file is None else str(self.file)) from None
 
 
 def load_urdf(
@@ -112,7 +139,9 @@ def check_urdf(text: str, *, repair: bool = False) -> CheckedUrdf:
     1. the XML is well formed, of bounded size, without document type and entities (`trundle.models.urdf.xml`);
     2. every number is finite; masses are >= 0, and > 0 where there is an inertia; inertias are those of a mass
        distribution: no principal moment below zero, I1 + I2 >= I3 (to `SLACK`: files round);
-    3. axes are not zero, lower <= upper, efforts, rates, damping and friction >= 0; sizes of shapes > 0;
+    3. what URDF has words for stands where it is read, and no joint or inertial has other words (but ``name:word``);
+       axes are not zero, lower <= upper, both given or none, efforts, rates, damping and friction >= 0; sizes of
+       shapes > 0;
     4. names of links and of joints are unique, joints join two different links that exist, every link has one
        parent but the base: no loops, one tree; who mimics follows a joint that does not follow it in turn.
 
@@ -133,8 +162,10 @@ def _checked(data: bytes, file: Path | None, folders: tuple[Path, ...], meshes: 
     robot = parse_xml(data)
     if robot.tag != "robot":
         raise InputError("xml", f"<{robot.tag}>", "a <robot> element at the root")
+    _name("robot", robot)
     for element in robot.iter():
         _check_element(element)
+    _check_words(robot)
     links = [_name("link", link) for link in robot.findall("link")]
     repaired = []
     for name, link in zip(links, robot.findall("link"), strict=True):
@@ -163,6 +194,21 @@ def _check_element(element: ET.Element) -> None:
         if twice:
             name = element.get("name")
             raise InputError(f"{element.tag}[{name}]" if name else element.tag, f"<{twice}> twice", "given once")
+
+
+def _check_words(element: ET.Element) -> None:
+    """Refuse what stands where nothing reads it: in another element than its own, or misspelt."""
+    name = f" of {element.get('name')!r}" if element.get("name") else ""
+    own = _OWN.get(element.tag, set[str]())
+    for child in element:
+        if child.tag in own:
+            _check_words(child)
+        elif child.tag in _WORDS or (element.tag in ("joint", "inertial") and ":" not in child.tag):
+            rule = f"where it is read: <{element.tag}> has " + ", ".join(f"<{tag}>" for tag in sorted(own))
+            raise InputError("xml", f"<{child.tag}> in <{element.tag}>{name}", rule)
+    known = _ATTRIBUTES.get(element.tag, set(element.attrib))
+    for key in element.attrib.keys() - known:
+        raise InputError(f"{element.tag}.{key}", element.get(key), "one of " + ", ".join(sorted(known)))
 
 
 def _name(tag: str, element: ET.Element) -> str:
@@ -197,6 +243,8 @@ def _check_inertial(inertial: ET.Element | None, repair: bool) -> bool:
         mass = number_of("mass.value", mass_element.get("value"))
         if mass < 0:
             raise InputError("mass.value", mass, ">= 0 (kg)")
+        if mass > 0:
+            positive("mass.value", mass, "kg")
         if inertia_element is None:
             raise InputError("inertia", None, "given: an <inertial> has an <inertia>")
         tensor = np.zeros((3, 3))

@@ -52,7 +52,13 @@ def _check_limit(limit: ET.Element, kind: str) -> None:
             continue
         if number_of(f"limit.{key}", limit.get(key)) < 0:
             raise InputError(f"limit.{key}", limit.get(key), ">= 0")
-    lower, upper = (number_of(f"limit.{key}", limit.get(key, "0")) for key in ("lower", "upper"))
+    ends = [limit.get(key) for key in ("lower", "upper")]
+    if ends.count(None) == 1 and kind in ("revolute", "prismatic"):
+        raise InputError("limit", f"lower {ends[0]}, upper {ends[1]}", "with both, lower and upper, or neither (0)")
+    lower, upper = (
+        number_of(f"limit.{key}", "0" if end is None else end)
+        for key, end in zip(("lower", "upper"), ends, strict=True)
+    )
     if lower > upper:
         raise InputError("limit", f"lower {lower:g}, upper {upper:g}", "lower <= upper")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from trundle.numerics.rotations import rotation_rpy
 from trundle.records.whole import read_bytes
 
 MESH_BYTES = 100_000_000
+_PLY_COUNT = re.compile(rb"^element (vertex|face) (\d{1,12})\s*$", re.MULTILINE)
+_NAN = re.compile(rb"(?<=[\s>])[-+]?nan(?=[\s<])", re.IGNORECASE)
 _KINDS = ("stl", "obj", "dae", "ply")
 
 
@@ -93,15 +96,20 @@ def _read(file: Path) -> tuple[FloatArray, NDArray[np.int64]]:
     kind = file.suffix[1:].lower()
     if kind not in _KINDS:
         raise InputError("mesh.filename", str(file), "a mesh of kind " + ", ".join(_KINDS))
-    data = BytesIO(read_bytes(file, MESH_BYTES, "mesh.filename", str(file)))
+    data = read_bytes(file, MESH_BYTES, "mesh.filename", str(file))
     try:  # from bytes: a file that names others, materials or textures, opens none of them
-        mesh = trimesh.load_mesh(data, file_type=kind, process=False)
+        mesh = trimesh.load_mesh(BytesIO(data), file_type=kind, process=False)
         vertices, faces = np.array(mesh.vertices, dtype=np.float64), np.array(mesh.faces, dtype=np.int64)
     except Exception as error:  # what the readers of four kinds raise is no fixed list
         raise InputError("mesh.filename", str(file), f"a mesh that can be read ({error})") from None
     right = vertices.ndim == faces.ndim == 2 and vertices.shape[1] == faces.shape[1] == 3 and faces.size > 0
     if not right or not np.isfinite(vertices).all() or faces.min() < 0 or faces.max() >= len(vertices):
         raise InputError("mesh.filename", str(file), "a mesh of triangles between finite vertices")
+    said = {key: int(count) for key, count in _PLY_COUNT.findall(data[:10_000])} if kind == "ply" else {}
+    if len(vertices) < said.get(b"vertex", 0) or len(faces) < said.get(b"face", 0):
+        raise InputError("mesh.filename", str(file), "a whole file: as many vertices and faces as its header says")
+    if kind == "dae" and _NAN.search(data):  # which its reader takes for 0
+        raise InputError("mesh.filename", str(file), "a mesh of numbers: no nan")
     return vertices, faces
 
 

@@ -157,6 +157,21 @@ def urdf_tree(robot: str | Path | CheckedUrdf | RobotDescription | UrdfTree) -> 
     if not isinstance(urdf, CheckedUrdf):
         allowed = "the path of a file, a CheckedUrdf (load_urdf, check_urdf) or a RobotDescription"
         raise InputError("urdf", str(urdf) if isinstance(urdf, Path) else robot, allowed)
+    with urdf.naming():
+        check_moving(urdf)
+        tree = _tree_of(urdf)
+        refuse_idle(urdf.name, tree.inertia(), tree.joints)
+    return tree
+
+
+def check_moving(urdf: CheckedUrdf) -> None:
+    """Refuse joints of more than one freedom."""
+    for name, kind in urdf.joints.items():
+        if kind in ("planar", "floating"):
+            raise InputError(f"joint[{name}].type", kind, "revolute, continuous, prismatic or fixed")
+
+
+def _tree_of(urdf: CheckedUrdf) -> UrdfTree:
     root = ET.fromstring(urdf.text)
     elements = {link.get("name", ""): link for link in root.findall("link")}
     hanging: dict[str, list[ET.Element]] = {}
@@ -180,9 +195,7 @@ def urdf_tree(robot: str | Path | CheckedUrdf | RobotDescription | UrdfTree) -> 
             lump = lump.plus(part) if lump and part else lump or part
         bodies.append(_root(link, lump) if joint is None else _moving(joint, parent, links, lump))
         todo += reversed(outer)
-    tree = UrdfTree(urdf.name, tuple(bodies), links)
-    refuse_idle(urdf.name, tree.inertia(), tree.joints)
-    return tree
+    return UrdfTree(urdf.name, tuple(bodies), links)
 
 
 def refuse_idle(name: str, M: FloatArray, joints: Sequence[str]) -> None:
@@ -224,8 +237,6 @@ def _moving(
     joint: ET.Element, parent: int, links: Mapping[str, tuple[int, Place]], lump: LinkInertia | None
 ) -> MovingBody:
     name, kind = joint.get("name", ""), joint.get("type", "")
-    if kind not in ("revolute", "continuous", "prismatic"):
-        raise InputError(f"joint[{name}].type", kind, "revolute, continuous, prismatic or fixed")
     place = links[_end(joint, "parent")][1].then(_origin(joint))
     element = joint.find("axis")
     axis = np.array([1.0, 0.0, 0.0] if element is None else numbers_of("axis.xyz", element.get("xyz"), 3))

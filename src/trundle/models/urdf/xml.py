@@ -15,6 +15,7 @@ MAX_DEPTH = 50
 
 TENSOR = (("ixx", 0, 0), ("ixy", 0, 1), ("ixz", 0, 2), ("iyy", 1, 1), ("iyz", 1, 2), ("izz", 2, 2))
 """Attributes of an <inertia> and their places in the tensor."""
+_MOST = 1e50  # as of masses: what is computed of them can be squared
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
@@ -61,8 +62,8 @@ def numbers_of(key: str, text: str | None, count: int) -> tuple[float, ...]:
     if len(parts) != count or any(_NUMBER.fullmatch(part) is None for part in parts):
         raise InputError(key, text, allowed)
     values = tuple(float(part) for part in parts)
-    if any(abs(value) > 1e300 for value in values):
-        raise InputError(key, text, allowed)
+    if any(abs(value) > _MOST for value in values):
+        raise InputError(key, text, f"{allowed}, up to {_MOST:g}")
     return values
 
 

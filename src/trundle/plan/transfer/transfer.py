@@ -237,6 +237,9 @@ def _made(kind: type[Part], key: str, value: Part | Mapping[str, Any]) -> Part:
     return kind(**value)
 
 
+_SHORTEST, _LONGEST = 1e-9, 2000.0  # s: a replay of a million samples
+
+
 @dataclass(frozen=True, eq=False)
 class Transfer:
     """Bring an object on a hand from a start to a goal, rolling all the way.
@@ -302,6 +305,8 @@ class Transfer:
             low, high = array("duration", self.duration, (2,), above=0.0, unit="s")
             if low > high:
                 raise InputError("duration", self.duration, "(low, high) with low <= high")
+        if not _SHORTEST <= low <= high <= _LONGEST:
+            raise InputError("duration", self.duration, f"from {_SHORTEST:g} to {_LONGEST:g} (s)")
         object.__setattr__(self, "duration", (float(low), float(high)))
         self.hand_limits.components(self.pair.d)
         choice("start_velocities", self.start_velocities, ("given", "free"))

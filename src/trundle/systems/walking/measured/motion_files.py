@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
+from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from trundle.checks import FloatArray, choice
-from trundle.errors import InputError, MissingExtraError
+from trundle.errors import InputError, optional
 from trundle.scenarios.files import read_bytes
+from trundle.systems.walking.measured import c3d_reader
 
 BYTES = 64_000_000
 ROWS = 1_000_000
+_SECONDS = 10.0
+"""For a small C3D file, of which its reader needs less than one; a second more for each megabyte."""
 _LARGEST = 1e100
 """Beyond any number: squares of it can still be computed."""
 _UNITS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3}
@@ -70,7 +74,7 @@ def read_motion(
     if axes[0][-1] == axes[1][-1]:
         raise InputError("up", axes[1], f"another axis than forward, {forward}")
     if ending == ".c3d":
-        return _c3d(Path(path), shown, axes)
+        return _c3d(Path(path), len(content), shown, axes)
     lines = _text(content, shown)
     table = _trc(lines, shown, axes) if ending == ".trc" else _named(lines, shown)
     if forces is None:
@@ -134,6 +138,13 @@ def _number(field: str, name: str, line: int, shown: str) -> float:
     return value
 
 
+def _whole(key: str, shown: str, said: object, there: int) -> None:
+    """Refuse a file that is cut off: of fewer rows or frames than it says."""
+    count = str(said).strip()
+    if count.isdecimal() and len(count) < 20 and there < int(count):
+        raise InputError(key, f"{shown}: {there} rows", f"whole: {count} are announced")
+
+
 def _trc(lines: Sequence[str], shown: str, axes: tuple[str, str]) -> Table:
     """Read a TRC file: three lines of settings, the markers' names over three columns each, X1 Y1 Z1 ..., rows."""
     if len(lines) < 6 or not lines[0].startswith("PathFileType"):
@@ -143,6 +154,7 @@ def _trc(lines: Sequence[str], shown: str, axes: tuple[str, str]) -> Table:
     markers = [name.strip() for name in lines[3].split("\t")[2:] if name.strip()]
     names = ["Frame#", "Time", *(f"{marker}.{axis}" for marker in markers for axis in "xyz")]
     table = _table(lines, 5, names, "\t", shown)
+    _whole("DATA", shown, settings.get("NumFrames", ""), len(table.rows))
     found = {name: table.rows[:, [names.index(f"{name}.{axis}") for axis in "xyz"]] for name in markers}
     return _sagittal(table.rows[:, 1], {m: _UNITS[unit] * p for m, p in found.items()}, {}, axes, table.lines)
 
@@ -154,6 +166,8 @@ def _mot(lines: Sequence[str], shown: str, axes: tuple[str, str]) -> Table:
         raise InputError("FORCES", shown, "a MOT file: a line 'endheader' and a line of names below it")
     names = lines[ends[0] + 1].split()
     table = _table(lines, ends[0] + 2, names, None, shown)
+    said = dict(line.split("=", 1) for line in lines[: ends[0]] if "=" in line)
+    _whole("FORCES", shown, said.get("nRows", ""), len(table.rows))
     if "time" not in names:
         raise InputError("FORCES", shown, f"a file with the column time (it has {', '.join(names)})")
     plates = {match[1]: None for name in names if (match := _FORCE.fullmatch(name))}
@@ -168,34 +182,40 @@ def _mot(lines: Sequence[str], shown: str, axes: tuple[str, str]) -> Table:
     return _sagittal(table.rows[:, names.index("time")], {}, found, axes, table.lines)
 
 
-def _c3d(path: Path, shown: str, axes: tuple[str, str]) -> Table:
+def _c3d(path: Path, size: int, shown: str, axes: tuple[str, str]) -> Table:
+    optional("ezc3d", "ezc3d", "motion")
+    command = [sys.executable, "-P", c3d_reader.__file__, str(path)]
     try:
-        ezc3d: Any = import_module("ezc3d")
-    except ImportError:
-        raise MissingExtraError("ezc3d", "motion") from None
-    try:
-        file = ezc3d.c3d(str(path), extract_forceplat_data=True)
-        point = file["parameters"]["POINT"]
-        labels = [str(label).strip() for label in point["LABELS"]["value"]]
-        unit = choice(f"{shown}, POINT:UNITS", "".join(point["UNITS"]["value"][:1]).strip(), _UNITS)
-        places = _UNITS[unit] * np.asarray(file["data"]["points"], dtype=float)[:3]
-        rate, plates = float(point["RATE"]["value"][0]), file["data"]["platform"]
-        ratio = file["data"]["analogs"].shape[2] // max(places.shape[2], 1)
-        found = {f"FP{k}": _platform(plate, ratio, places.shape[2], axes[1]) for k, plate in enumerate(plates, 1)}
+        done = subprocess.run(command, capture_output=True, timeout=_SECONDS + size / 1e6, check=False)
+        if done.returncode:
+            said = done.stderr.decode(errors="replace").strip().splitlines()
+            raise ValueError(said[-1][:200] if said and done.returncode > 0 else "its reader broke down")
+        file = np.load(BytesIO(done.stdout))
+        ratio, frames = int(file["samples"]) // max(file["points"].shape[2], 1), file["points"].shape[2]
+        unit = choice(f"{shown}, POINT:UNITS", str(file["unit"]), _UNITS)
+        _whole("DATA", shown, file["frames"], frames)
+        found = {}
+        while f"force {len(found) + 1}" in file:
+            k = len(found) + 1
+            plate = [file[f"{key} {k}"] for key in ("force", "center_of_pressure", "unit_position")]
+            found[f"FP{k}"] = _platform(*plate, ratio, frames, axes[1])
+    except subprocess.TimeoutExpired as error:
+        raise InputError("DATA", shown, f"a C3D file (its reader had not ended after {error.timeout:.0f} s)") from None
     except InputError:
         raise
     except Exception as error:  # whatever ezc3d raises of a broken file
-        raise InputError("DATA", shown, f"a C3D file ({str(error).splitlines()[0][:200]})") from None
-    time = np.arange(places.shape[2]) / rate
+        raise InputError("DATA", shown, f"a C3D file ({(str(error).splitlines() or [''])[0][:200]})") from None
+    places, labels = _UNITS[unit] * file["points"], file["labels"].tolist()
     markers = {label: places[:, k].T for k, label in enumerate(labels)}
-    return _sagittal(time, markers, found, axes, list(range(1, len(time) + 1)))
+    return _sagittal(np.arange(frames) / file["rate"], markers, found, axes, list(range(1, frames + 1)))
 
 
-def _platform(plate: Mapping[str, Any], ratio: int, count: int, up: str) -> tuple[FloatArray, FloatArray]:
+def _platform(
+    force: FloatArray, at: FloatArray, unit: FloatArray, ratio: int, count: int, up: str
+) -> tuple[FloatArray, FloatArray]:
     """Return force on the foot (N) and centre of pressure (m) at each frame, the mean of its analog samples."""
-    force, at = (np.asarray(plate[key], dtype=float).T for key in ("force", "center_of_pressure"))
-    length = _UNITS[str(plate["unit_position"]).strip()]
-    force, at = (np.nanmean(v[: count * ratio].reshape(count, ratio, 3), axis=1) for v in (force, length * at))
+    length = _UNITS[str(unit).strip()]
+    force, at = (np.nanmean(v.T[: count * ratio].reshape(count, ratio, 3), axis=1) for v in (force, length * at))
     upward = np.nansum(force @ _axis(up))  # whether the file has the force on the plate or that on the foot
     return (force if upward > 0 else -force), at
 

@@ -1,0 +1,216 @@
+"""How many small faults the tests find: mutants of geometry, contact, trees, events and numerics, each against the tests that run its line.
+
+    python tests/mutation/run_mutants.py --count 1000 --seed 1 --jobs 2
+
+Outcomes go to tests/mutation/mutants.jsonl as they come; a run that was cut off goes on where it was. The tree is never written to.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import resource
+import sys
+import tempfile
+import time
+import tomllib
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tests.mutation.mutants import PARTS, Mutant, sample  # noqa: E402
+from tests.mutation.trial import Bench, in_stages  # noqa: E402
+from tests.mutation.watch import Map  # noqa: E402
+
+HERE = Path(__file__).parent
+JOURNAL, EXPLAINED = HERE / "mutants.jsonl", HERE / "explained.toml"
+TESTS = ["tests/geometry", "tests/contact", "tests/models", "tests/simulate", "tests/numerics"]
+STAGES = (
+    15.0,
+    45.0,
+)  # s of tests, as measured under coverage.py, that a mutant is tried with at first, and if it lives
+CONTROLS = 25  # one in so many: the tests that killed the mutant are run on the unmutated file, too
+Line = dict[str, Any]
+
+_bench: Bench
+_map: Map
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Try the mutants that the journal has no outcome for, print the score; 1 where it is below the least one asked for."""
+    options = _options(arguments)
+    home = options.scratch.resolve()
+    watched = Map.read(home / "map.json")
+    watched.refresh(home / "map.json", list(PARTS.values()), TESTS, [sys.executable])
+    mutants = sample(ROOT, options.seed, options.count)
+    done = read(options.journal)
+    waiting = [
+        m for m in mutants if m.key not in done or (options.again and not done[m.key]["outcome"].startswith("killed"))
+    ]
+    print(f"{len(mutants)} mutants of seed {options.seed}, {len(waiting)} to try", flush=True)
+    for line in tried(waiting, watched, home, options):
+        done[line["key"]] = line
+    judged = [done[m.key] for m in mutants if m.key in done]
+    explained = [e for e in tomllib.loads(EXPLAINED.read_text(encoding="utf-8"))["mutant"]]
+    return report(judged, mutants, explained, options.least)
+
+
+def tried(waiting: list[Mutant], watched: Map, home: Path, options: argparse.Namespace) -> Iterator[Line]:
+    """Yield the outcome of each mutant, after it is in the journal."""
+    begin, began = time.monotonic(), _computed()
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder, ProcessPoolExecutor(
+        options.jobs, multiprocessing.get_context("fork"), _ready, (Path(folder), home / "cache", watched)
+    ) as pool:  # fmt: skip
+        stop = begin + options.seconds
+        futures = [pool.submit(try_one, m, options.seed, stop) for m in waiting]
+        count, killed = 0, 0
+        for future in as_completed(futures):
+            line = future.result()
+            if line is None:
+                continue
+            with options.journal.open("a", encoding="utf-8") as journal:
+                journal.write(json.dumps(line, ensure_ascii=False) + "\n")
+            count, killed = count + 1, killed + line["outcome"].startswith("killed")
+            if options.verbose or count % 20 == 0:
+                wall = (time.monotonic() - begin) / count
+                print(
+                    f"{count}/{len(waiting)}: {killed / count:.0%} killed, {wall:.1f} s each, all in {wall * len(waiting) / 3600:.2f} h"
+                )
+                print(f"    {line['outcome']}: {line['key']} -> {line['after']}", flush=True)
+            yield line
+    if count:
+        print(
+            f"{count} tried, {(_computed() - began) / count:.1f} s of CPU and {(time.monotonic() - begin) / count:.1f} s each"
+        )
+
+
+def _computed() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _ready(folder: Path, cache: Path, watched: Map) -> None:
+    global _bench, _map
+    cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+    own = folder / str(os.getpid())
+    own.mkdir()
+    _bench, _map = Bench(own, cache), watched
+    _bench.collect(TESTS)
+
+
+def try_one(mutant: Mutant, seed: int, stop: float) -> Line | None:
+    """Run a mutant's tests in stages until one fails; none once the time is over."""
+    begin = time.monotonic()
+    if begin > stop:
+        return None
+    source = mutant.source(ROOT)
+    name = mutant.path.removeprefix("src/trundle/")
+    mirror = str(Path("tests") / Path(name).parent / f"test_{Path(name).name}")
+    covering = {test: _map.seconds[test] for test in _map.of(mutant.path, *mutant.statement)}
+    outcome, by, used, control = "no test", "", 0, ""
+    for stage in in_stages(covering, mirror, STAGES):
+        used += len(stage)
+        outcome, by = _bench.judge(mutant.path, source, stage, frozenset(_map.seconds))
+        if outcome.startswith("killed"):
+            if zlib.crc32(mutant.key.encode()) % CONTROLS == 0:
+                unmutated = (ROOT / mutant.path).read_text(encoding="utf-8")
+                control, _ = _bench.judge(mutant.path, unmutated, stage, frozenset(_map.seconds))
+                outcome = outcome if control == "survived" else f"not judged: its tests fail unmutated, {control}"
+            break
+        by = ""
+    return {
+        "key": mutant.key,
+        "part": mutant.part,
+        "family": mutant.family,
+        "line": mutant.line,
+        "after": mutant.after(ROOT),
+        "outcome": outcome,
+        "by": by,
+        "control": control,
+        "tests": used,
+        "of": len(covering),
+        "seed": seed,
+        "seconds": round(time.monotonic() - begin, 1),
+    }
+
+
+def read(journal: Path) -> dict[str, Line]:
+    """Return the last outcome of each mutant in a journal; half a line at its end is none."""
+    done = {}
+    for text in journal.read_text(encoding="utf-8").splitlines() if journal.exists() else ():
+        if text.endswith("}"):
+            line = json.loads(text)
+            done[line["key"]] = line
+    return done
+
+
+def reason_of(line: Line, explained: list[Line]) -> Line | None:
+    """Return the entry of explained.toml for a mutant: its key has the words of `key`, its changed line those of `after`."""
+    return next((e for e in explained if e["key"] in line["key"] and e.get("after", "") in line["after"]), None)
+
+
+def report(judged: list[Line], mutants: list[Mutant], explained: list[Line], least: float) -> int:
+    """Print the score of all and of each part, then the survivors that nobody has explained."""
+    living = [line for line in judged if not line["outcome"].startswith("killed")]
+    reasons = {line["key"]: reason_of(line, explained) for line in living}
+    equivalent = {key for key, entry in reasons.items() if entry is not None and entry["equivalent"]}
+    for part in (*PARTS, "all"):
+        lines = [line for line in judged if part in ("all", line["part"])]
+        print(
+            f"{part:10} {score(lines, set()):28} {score(lines, equivalent)} without {_equal(lines, equivalent)} that change nothing"
+        )
+    print("outcomes:", dict(Counter(line["outcome"] for line in judged)), f"of {len(mutants)}")
+    controls = [line["control"] for line in judged if line["control"]]
+    print(f"{controls.count('survived')} of {len(controls)} controls: tests that kill pass where nothing is mutated")
+    open_ones = [line for line in living if reasons[line["key"]] is None]
+    print(f"{len(living)} survivors, {len(living) - len(open_ones)} explained in {EXPLAINED.relative_to(ROOT)}")
+    for line in open_ones:
+        print(f"  {line['outcome']}: {line['key']} -> {line['after']}")
+    counted = [line for line in judged if line["key"] not in equivalent]
+    killed = sum(line["outcome"].startswith("killed") for line in counted)
+    return int(not counted or killed < least * len(counted))
+
+
+def _equal(lines: list[Line], equivalent: set[str]) -> int:
+    return sum(line["key"] in equivalent for line in lines)
+
+
+def score(lines: list[Line], without: set[str]) -> str:
+    """Say which part of the mutants is killed, with Wilson's interval of 95 %."""
+    from scipy.stats import binomtest
+
+    outcomes = [line["outcome"].startswith("killed") for line in lines if line["key"] not in without]
+    if not outcomes:
+        return "none tried"
+    interval = binomtest(sum(outcomes), len(outcomes)).proportion_ci(method="wilson")
+    return f"{sum(outcomes)}/{len(outcomes)} = {sum(outcomes) / len(outcomes):.1%} [{interval.low:.1%}, {interval.high:.1%}]"
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=1000, help="mutants of the sample")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--seconds", type=float, default=10_800.0, help="begin no mutant after this wall time")
+    parser.add_argument("--again", action="store_true", help="try those again that lived: tests have come since")
+    parser.add_argument(
+        "--least", type=float, default=0.85, help="the least score, without mutants that change nothing"
+    )
+    parser.add_argument("--journal", type=Path, default=JOURNAL)
+    parser.add_argument(
+        "--scratch", type=Path, default=ROOT / "runs" / "mutants", help="of the map and of compiled code"
+    )
+    parser.add_argument("--verbose", action="store_true", help="a line for each mutant")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

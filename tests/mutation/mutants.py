@@ -1,7 +1,7 @@
 """Which mutants there are, and a seeded, stratified order of them of which every beginning is a sample.
 
-The changes are those of cosmic-ray (https://cosmic-ray.readthedocs.io), the ones of them that a person could have written: no
-shift in place of a sum. One mutant a place of the text; types and what only a type checker reads are left out.
+The changes are those of cosmic-ray (https://cosmic-ray.readthedocs.io) that a person could have written: no shift in
+place of a sum. One mutant a place of the text; types and what only a type checker reads are left out.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ PARTS = {
     "events": "src/trundle/simulate/events",
     "numerics": "src/trundle/numerics",
 }
-_BINARY = "Add_Sub Add_Mul Sub_Add Sub_Mul Mul_Div Mul_Add Div_Mul Div_FloorDiv FloorDiv_Div FloorDiv_Mul Mod_FloorDiv Pow_Mul"
-_BITS = "BitOr_BitAnd BitAnd_BitOr BitXor_BitAnd LShift_RShift RShift_LShift"
+_BINARY = "Add_Sub Add_Mul Sub_Add Sub_Mul Mul_Div Mul_Add Div_Mul Div_FloorDiv FloorDiv_Div FloorDiv_Mul"
+_BITS = "Mod_FloorDiv Pow_Mul BitOr_BitAnd BitAnd_BitOr BitXor_BitAnd LShift_RShift RShift_LShift"
 _ORDER = "Eq_NotEq NotEq_Eq Lt_LtE Lt_GtE LtE_Lt LtE_Gt Gt_GtE Gt_LtE GtE_Gt GtE_Lt Is_IsNot IsNot_Is"
 _LOGIC = "AddNot ReplaceTrueWithFalse ReplaceFalseWithTrue ReplaceAndWithOr ReplaceOrWithAnd"
 _FLOW = "ReplaceBreakWithContinue ReplaceContinueWithBreak ExceptionReplacer RemoveDecorator ZeroIterationForLoop"
@@ -44,7 +44,7 @@ _OPERATORS = {name: OperatorProvider()[name]() for names in FAMILIES.values() fo
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change of one file: the operator, the how-manieth of its places in the file, the lines of the statement around it."""
+    """One change of one file: an operator at one of its places, and the statement around it."""
 
     part: str
     family: str
@@ -73,21 +73,21 @@ class Mutant:
             raise LookupError(f"no place {self.occurrence} for {self.operator} in {self.path}")
         return text
 
-    def after(self, root: Path) -> str:
-        """Return the mutated line; empty where it is gone."""
-        before, after = (root / self.path).read_text(encoding="utf-8").splitlines(), self.source(root).splitlines()
+    def after(self, original: str, source: str) -> str:
+        """Return the line of the mutated text; empty where it is gone."""
+        before, after = original.splitlines(), source.splitlines()
         return after[self.line - 1].strip() if len(before) == len(after) else ""
 
 
 def sample(root: Path, seed: int, count: int) -> list[Mutant]:
-    """Return `count` mutants, from each part and family its share, in an order of which every beginning is such a sample."""
+    """Return `count` mutants, of each part and family its share; every beginning of them is such a sample."""
     strata: dict[tuple[str, str], list[Mutant]] = defaultdict(list)
     for mutant in places(root, seed):
         strata[mutant.part, mutant.family].append(mutant)
     ranked = []
     for stratum, members in strata.items():
         members.sort(key=lambda m: m.share(seed))
-        # The middle of the i-th of n equal pieces of (0, 1), moved by less than half a piece so that small strata do not all come at once.
+        # A point of the i-th of n equal pieces of (0, 1), the same in all pieces: small strata do not come all at once.
         shift = int(hashlib.sha256(f"{seed} {stratum}".encode()).hexdigest()[:8], 16) / 16**8
         ranked += [((i + shift) / len(members), m.key, m) for i, m in enumerate(members)]
     return [m for _, _, m in sorted(ranked, key=lambda r: r[:2])[:count]]

@@ -1,8 +1,8 @@
-"""How many small faults the tests find: mutants of geometry, contact, trees, events and numerics, each against the tests that run its line.
+"""How many small faults of geometry, contact, trees, events and numerics are found by the tests that run their lines.
 
     python tests/mutation/run_mutants.py --count 1000 --seed 1 --jobs 2
 
-Outcomes go to tests/mutation/mutants.jsonl as they come; a run that was cut off goes on where it was. The tree is never written to.
+Outcomes go to tests/mutation/mutants.jsonl as they come: a run that was cut off goes on. Only copies are mutated.
 """
 
 from __future__ import annotations
@@ -15,52 +15,49 @@ import resource
 import sys
 import tempfile
 import time
-import tomllib
 import zlib
-from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from tests.mutation.mutants import PARTS, Mutant, sample  # noqa: E402
+from tests.mutation.score import JOURNAL, Line, explained, read, report  # noqa: E402
 from tests.mutation.trial import Bench, in_stages  # noqa: E402
 from tests.mutation.watch import Map  # noqa: E402
 
-HERE = Path(__file__).parent
-JOURNAL, EXPLAINED = HERE / "mutants.jsonl", HERE / "explained.toml"
 TESTS = ["tests/geometry", "tests/contact", "tests/models", "tests/simulate", "tests/numerics"]
 STAGES = (
     15.0,
     45.0,
-)  # s of tests, as measured under coverage.py, that a mutant is tried with at first, and if it lives
+)  # s of tests, measured under coverage.py: at first, and for those that live
 CONTROLS = 25  # one in so many: the tests that killed the mutant are run on the unmutated file, too
-Line = dict[str, Any]
 
 _bench: Bench
 _map: Map
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Try the mutants that the journal has no outcome for, print the score; 1 where it is below the least one asked for."""
+    """Try the mutants that the journal has no outcome for, print the score; 1 where it is too low."""
     options = _options(arguments)
     home = options.scratch.resolve()
     watched = Map.read(home / "map.json")
     watched.refresh(home / "map.json", list(PARTS.values()), TESTS, [sys.executable])
     mutants = sample(ROOT, options.seed, options.count)
     done = read(options.journal)
-    waiting = [
-        m for m in mutants if m.key not in done or (options.again and not done[m.key]["outcome"].startswith("killed"))
-    ]
+    living = {key for key, line in done.items() if not line["outcome"].startswith("killed")}
+    waiting = [m for m in mutants if m.key not in done or (options.again and m.key in living)]
     print(f"{len(mutants)} mutants of seed {options.seed}, {len(waiting)} to try", flush=True)
     for line in tried(waiting, watched, home, options):
         done[line["key"]] = line
     judged = [done[m.key] for m in mutants if m.key in done]
-    explained = [e for e in tomllib.loads(EXPLAINED.read_text(encoding="utf-8"))["mutant"]]
-    return report(judged, mutants, explained, options.least)
+    if len(judged) == len(mutants) > 0:  # in the order of the sample, without what is no longer of it
+        whole = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in judged)
+        options.journal.with_suffix(".new").write_text(whole, encoding="utf-8")
+        options.journal.with_suffix(".new").replace(options.journal)
+    return report(judged, explained(), len(mutants), options.least)
 
 
 def tried(waiting: list[Mutant], watched: Map, home: Path, options: argparse.Namespace) -> Iterator[Line]:
@@ -81,15 +78,13 @@ def tried(waiting: list[Mutant], watched: Map, home: Path, options: argparse.Nam
             count, killed = count + 1, killed + line["outcome"].startswith("killed")
             if options.verbose or count % 20 == 0:
                 wall = (time.monotonic() - begin) / count
-                print(
-                    f"{count}/{len(waiting)}: {killed / count:.0%} killed, {wall:.1f} s each, all in {wall * len(waiting) / 3600:.2f} h"
-                )
+                total = f"{wall:.1f} s each, all in {wall * len(waiting) / 3600:.2f} h"
+                print(f"{count}/{len(waiting)}: {killed / count:.0%} killed, {total}")
                 print(f"    {line['outcome']}: {line['key']} -> {line['after']}", flush=True)
             yield line
     if count:
-        print(
-            f"{count} tried, {(_computed() - began) / count:.1f} s of CPU and {(time.monotonic() - begin) / count:.1f} s each"
-        )
+        cpu, wall = (_computed() - began) / count, (time.monotonic() - begin) / count
+        print(f"{count} tried, {cpu:.1f} s of CPU and {wall:.1f} s each")
 
 
 def _computed() -> float:
@@ -111,7 +106,7 @@ def try_one(mutant: Mutant, seed: int, stop: float) -> Line | None:
     begin = time.monotonic()
     if begin > stop:
         return None
-    source = mutant.source(ROOT)
+    original, source = (ROOT / mutant.path).read_text(encoding="utf-8"), mutant.source(ROOT)
     name = mutant.path.removeprefix("src/trundle/")
     mirror = str(Path("tests") / Path(name).parent / f"test_{Path(name).name}")
     covering = {test: _map.seconds[test] for test in _map.of(mutant.path, *mutant.statement)}
@@ -121,8 +116,7 @@ def try_one(mutant: Mutant, seed: int, stop: float) -> Line | None:
         outcome, by = _bench.judge(mutant.path, source, stage, frozenset(_map.seconds))
         if outcome.startswith("killed"):
             if zlib.crc32(mutant.key.encode()) % CONTROLS == 0:
-                unmutated = (ROOT / mutant.path).read_text(encoding="utf-8")
-                control, _ = _bench.judge(mutant.path, unmutated, stage, frozenset(_map.seconds))
+                control, _ = _bench.judge(mutant.path, original, stage, frozenset(_map.seconds))
                 outcome = outcome if control == "survived" else f"not judged: its tests fail unmutated, {control}"
             break
         by = ""
@@ -131,7 +125,7 @@ def try_one(mutant: Mutant, seed: int, stop: float) -> Line | None:
         "part": mutant.part,
         "family": mutant.family,
         "line": mutant.line,
-        "after": mutant.after(ROOT),
+        "after": mutant.after(original, source),
         "outcome": outcome,
         "by": by,
         "control": control,
@@ -140,58 +134,6 @@ def try_one(mutant: Mutant, seed: int, stop: float) -> Line | None:
         "seed": seed,
         "seconds": round(time.monotonic() - begin, 1),
     }
-
-
-def read(journal: Path) -> dict[str, Line]:
-    """Return the last outcome of each mutant in a journal; half a line at its end is none."""
-    done = {}
-    for text in journal.read_text(encoding="utf-8").splitlines() if journal.exists() else ():
-        if text.endswith("}"):
-            line = json.loads(text)
-            done[line["key"]] = line
-    return done
-
-
-def reason_of(line: Line, explained: list[Line]) -> Line | None:
-    """Return the entry of explained.toml for a mutant: its key has the words of `key`, its changed line those of `after`."""
-    return next((e for e in explained if e["key"] in line["key"] and e.get("after", "") in line["after"]), None)
-
-
-def report(judged: list[Line], mutants: list[Mutant], explained: list[Line], least: float) -> int:
-    """Print the score of all and of each part, then the survivors that nobody has explained."""
-    living = [line for line in judged if not line["outcome"].startswith("killed")]
-    reasons = {line["key"]: reason_of(line, explained) for line in living}
-    equivalent = {key for key, entry in reasons.items() if entry is not None and entry["equivalent"]}
-    for part in (*PARTS, "all"):
-        lines = [line for line in judged if part in ("all", line["part"])]
-        print(
-            f"{part:10} {score(lines, set()):28} {score(lines, equivalent)} without {_equal(lines, equivalent)} that change nothing"
-        )
-    print("outcomes:", dict(Counter(line["outcome"] for line in judged)), f"of {len(mutants)}")
-    controls = [line["control"] for line in judged if line["control"]]
-    print(f"{controls.count('survived')} of {len(controls)} controls: tests that kill pass where nothing is mutated")
-    open_ones = [line for line in living if reasons[line["key"]] is None]
-    print(f"{len(living)} survivors, {len(living) - len(open_ones)} explained in {EXPLAINED.relative_to(ROOT)}")
-    for line in open_ones:
-        print(f"  {line['outcome']}: {line['key']} -> {line['after']}")
-    counted = [line for line in judged if line["key"] not in equivalent]
-    killed = sum(line["outcome"].startswith("killed") for line in counted)
-    return int(not counted or killed < least * len(counted))
-
-
-def _equal(lines: list[Line], equivalent: set[str]) -> int:
-    return sum(line["key"] in equivalent for line in lines)
-
-
-def score(lines: list[Line], without: set[str]) -> str:
-    """Say which part of the mutants is killed, with Wilson's interval of 95 %."""
-    from scipy.stats import binomtest
-
-    outcomes = [line["outcome"].startswith("killed") for line in lines if line["key"] not in without]
-    if not outcomes:
-        return "none tried"
-    interval = binomtest(sum(outcomes), len(outcomes)).proportion_ci(method="wilson")
-    return f"{sum(outcomes)}/{len(outcomes)} = {sum(outcomes) / len(outcomes):.1%} [{interval.low:.1%}, {interval.high:.1%}]"
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:

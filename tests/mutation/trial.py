@@ -18,8 +18,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("src", "tests", "bench", "examples", "pyproject.toml", "Makefile")
-LOADED = "numpy casadi scipy.linalg scipy.optimize scipy.spatial.transform scipy.integrate hypothesis.strategies pytest pydantic"
-LOADED += " beartype matplotlib.figure pandas xarray rich typer clarabel piqp daqp qpsolvers"
+LOADED = "numpy casadi scipy.linalg scipy.optimize scipy.spatial.transform scipy.integrate pytest pydantic"
+LOADED += " hypothesis.strategies beartype matplotlib.figure pandas xarray rich typer clarabel piqp daqp qpsolvers"
 PATIENCE = 600.0  # s of wall time, for what waits without computing
 SLACK = 10.0  # s of computing that a test may take beyond five times its usual time
 MEMORY = 12 << 30  # bytes of addresses
@@ -28,7 +28,7 @@ _SIGPROF_KILLED, _PASSED, _FAILED, _NONE_LEFT = -signal.SIGPROF, 0, 1, 5
 
 
 class Chosen:
-    """The plug-in of pytest that runs the chosen tests in their order, each within its time, and notes which failed."""
+    """A plug-in of pytest: the chosen tests in their order, each within its time; it notes the last one."""
 
     def __init__(self, seconds: dict[str, float], known: frozenset[str], said: Path) -> None:
         self.seconds, self.known, self.said = seconds, known, said
@@ -50,7 +50,7 @@ class Chosen:
 
 
 class Bench:
-    """A copy of the project in a temporary folder, in which one file at a time is mutated; the tree itself is never touched."""
+    """A copy of the project in a temporary folder, in which one file at a time is mutated."""
 
     def __init__(self, folder: Path, cache: Path) -> None:
         self.root, self.cache = folder / "tree", cache
@@ -167,7 +167,7 @@ class Bench:
 
 
 def in_stages(tests: dict[str, float], mirror: str, limits: tuple[float, ...]) -> list[dict[str, float]]:
-    """Return the tests in stages of so many seconds: those of the module's own file first, then the quickest of each file in turn."""
+    """Return the tests in stages of so many seconds: the module's own first, then the quickest of each file in turn."""
     by_file: dict[str, list[str]] = defaultdict(list)
     for test in sorted(tests, key=lambda t: (tests[t], t)):
         by_file[test.split("::")[0]].append(test)

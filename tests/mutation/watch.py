@@ -67,7 +67,7 @@ class Map:
             self.sources.setdefault(name, other.sources[name])
 
     def of(self, name: str, first: int, last: int) -> set[str]:
-        """Return the tests that run the lines; all those of the file for what runs at its import, or where it changed since."""
+        """Return the tests that run the lines; all of the file for what runs at its import or where it changed."""
         of_file = self.lines.get(name, {})
         lines = [line for line in map(str, range(first, last + 1)) if line in of_file]
         tests = {test for line in lines for test in of_file[line]}
@@ -77,7 +77,7 @@ class Map:
 
 
 class Watch:
-    """The plug-in of pytest: a context of coverage.py for each test, and the seconds of its setup, call and teardown."""
+    """A plug-in of pytest: a context of coverage.py for each test, and its seconds with setup and teardown."""
 
     def __init__(self, measured: Any) -> None:
         self.measured = measured

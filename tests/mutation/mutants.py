@@ -131,6 +131,8 @@ def _for_types(node: Any) -> list[Any]:
         return [node.annotation] if node.annotation is not None else []
     if node.type == "annassign":
         return [node.children[1]]
+    if node.type == "decorator" and node.children[1].get_code() in ("final", "overload", "override"):
+        return [node]
     return [node] if node.type == "if_stmt" and node.children[1].get_code().strip() == "TYPE_CHECKING" else []
 
 

@@ -26,9 +26,9 @@ sys.path.insert(0, str(ROOT))
 from tests.mutation.mutants import PARTS, Mutant, sample  # noqa: E402
 from tests.mutation.score import JOURNAL, Line, explained, read, report  # noqa: E402
 from tests.mutation.trial import Bench, in_stages  # noqa: E402
-from tests.mutation.watch import Map  # noqa: E402
+from tests.mutation.watch import DECLARED, Map  # noqa: E402
 
-TESTS = ["tests/geometry", "tests/contact", "tests/models", "tests/simulate", "tests/numerics"]
+TESTS = ["tests/geometry", "tests/contact", "tests/models", "tests/simulate", "tests/numerics", DECLARED]
 STAGES = (
     15.0,
     45.0,
@@ -111,7 +111,7 @@ def try_one(mutant: Mutant, seed: int, stop: float) -> Line | None:
     mirror = str(Path("tests") / Path(name).parent / f"test_{Path(name).name}")
     covering = {test: _map.seconds[test] for test in _map.of(mutant.path, *mutant.statement)}
     outcome, by, used, control = "no test", "", 0, ""
-    for stage in in_stages(covering, mirror, STAGES):
+    for stage in in_stages(covering, (mirror, DECLARED), STAGES):
         used += len(stage)
         outcome, by = _bench.judge(mutant.path, source, stage, frozenset(_map.seconds))
         if outcome.startswith("killed"):

@@ -108,7 +108,7 @@ def test_tests_are_tried_from_the_modules_own_file_first_then_the_quickest_of_ea
 
     tests = {"a/test_x.py::slow": 3.0, "a/test_x.py::quick": 1.0, "b/test_y.py::one": 0.5, "b/test_y.py::two": 0.7}
     tests |= {"c/test_z.py::one": 0.6}
-    own, rest = in_stages(tests, "a/test_x.py", (4.0, 1.5))
+    own, rest = in_stages(tests, ("a/test_x.py",), (4.0, 1.5))
     assert list(own) == ["a/test_x.py::quick", "a/test_x.py::slow"]
     assert list(rest) == ["b/test_y.py::one", "c/test_z.py::one"]  # 1.8 s would be too long
 

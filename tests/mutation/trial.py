@@ -166,12 +166,12 @@ class Bench:
             sys.stderr.flush()
 
 
-def in_stages(tests: dict[str, float], mirror: str, limits: tuple[float, ...]) -> list[dict[str, float]]:
+def in_stages(tests: dict[str, float], first: tuple[str, ...], limits: tuple[float, ...]) -> list[dict[str, float]]:
     """Return the tests in stages of so many seconds: the module's own first, then the quickest of each file in turn."""
     by_file: dict[str, list[str]] = defaultdict(list)
     for test in sorted(tests, key=lambda t: (tests[t], t)):
         by_file[test.split("::")[0]].append(test)
-    own = [f for f in by_file if f.endswith(mirror)]
+    own = [f for f in by_file if f.endswith(first)]
     turns = sorted(((rank, tests[t], t) for f, ts in by_file.items() if f not in own for rank, t in enumerate(ts)))
     queue = [t for f in own for t in by_file[f]] + [t for _, _, t in turns]
     stages: list[dict[str, float]] = []

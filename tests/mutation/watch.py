@@ -16,11 +16,16 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
+DECLARED = "tests/test_declarations.py"  # tests of what is told while modules are imported
 
 
 def digest(path: Path) -> str:
     """Return what tells one content of a file from another."""
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
+def _files(path: Path) -> list[Path]:
+    return sorted(path.rglob("test_*.py")) if path.is_dir() else [path]
 
 
 @dataclass
@@ -41,7 +46,7 @@ class Map:
 
     def refresh(self, path: Path, folders: list[str], tests: list[str], command: list[str]) -> None:
         """Measure the test files that are new or changed since, forget those that are gone, write the map to `path`."""
-        now = {f.relative_to(ROOT).as_posix(): digest(f) for t in tests for f in sorted((ROOT / t).rglob("test_*.py"))}
+        now = {f.relative_to(ROOT).as_posix(): digest(f) for t in tests for f in _files(ROOT / t)}
         changed = [name for name, content in now.items() if self.tests.get(name) != content]
         gone = {*changed, *(set(self.tests) - set(now))}
         self.seconds = {test: s for test, s in self.seconds.items() if test.split("::")[0] not in gone}
@@ -72,7 +77,8 @@ class Map:
         lines = [line for line in map(str, range(first, last + 1)) if line in of_file]
         tests = {test for line in lines for test in of_file[line]}
         if self.sources.get(name) != digest(ROOT / name) or (lines and not tests):
-            return {test for of_line in of_file.values() for test in of_line}
+            declared = {test for test in self.seconds if test.startswith(DECLARED)}
+            return declared.union(*of_file.values())
         return tests
 
 

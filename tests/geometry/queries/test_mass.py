@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import casadi as ca
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -122,6 +123,51 @@ def test_polygon_moments() -> None:
     assert inertia == pytest.approx(1.0)
     rod = tg.Polytope([[0, 0], [4, 0], [4, 1e-9]]).mass_properties("shell")[1]
     assert rod == pytest.approx(16 / 12)
+
+
+def test_a_planar_body_off_its_origin() -> None:
+    middle, (a, b) = np.array([0.7, -0.4]), (0.3, 0.2)
+    outline = tg.ExpressionCurve(
+        lambda u: (middle[0] + a * ca.cos(u), middle[1] + b * ca.sin(u)), (0, 2 * np.pi, "periodic"), -1
+    )
+    centroid, inertia = outline.mass_properties()
+    np.testing.assert_allclose(centroid, middle, rtol=1e-12)
+    assert inertia == pytest.approx((a * a + b * b) / 4, rel=1e-10)
+    hoop = tg.ExpressionCurve(lambda u: (0.7 + a * ca.cos(u), a * ca.sin(u)), (0, 2 * np.pi, "periodic"), -1)
+    centroid, inertia = hoop.mass_properties("shell")
+    np.testing.assert_allclose(centroid, [0.7, 0], atol=1e-12)
+    assert inertia == pytest.approx(a * a, rel=1e-10)
+
+
+def test_the_moments_of_a_cardioid_are_its_integrals_over_the_angle() -> None:
+    # r = 1 + e cos phi: area pi (1 + e^2/2), and the integrals of r^3 cos phi / 3 and r^4 / 4.
+    e = 0.5
+    area = np.pi * (1 + e * e / 2)
+    across = np.pi * (e + e**3 / 4) / area
+    centroid, inertia = tg.FourierRadius(1.0, [e]).mass_properties()
+    np.testing.assert_allclose(centroid, [across, 0], atol=1e-12)
+    assert inertia == pytest.approx(np.pi / 2 * (1 + 3 * e * e + 3 * e**4 / 8) / area - across**2, rel=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["solid", "shell"])
+def test_a_ring_and_a_ball_off_their_origins(kind: str) -> None:
+    middle = np.array([1.0, -2.0, 0.5])
+    turn = (0, 2 * np.pi, "periodic")
+    ring = tg.ExpressionSurface(
+        lambda u, v: (
+            middle[0] + (0.3 + 0.1 * ca.cos(v)) * ca.cos(u),
+            middle[1] + (0.3 + 0.1 * ca.cos(v)) * ca.sin(u),
+            middle[2] + 0.1 * ca.sin(v),
+        ),
+        (turn, turn),
+    )
+    centroid, inertia = ring.mass_properties(kind)
+    np.testing.assert_allclose(centroid, middle, rtol=1e-10)
+    np.testing.assert_allclose(inertia, tg.Torus(0.3, 0.1).mass_properties(kind)[1], atol=1e-10)
+    ball = tg.ExpressionLevelSurface(lambda x, y, z: (x - 0.1) ** 2 + (y + 0.2) ** 2 + z * z - 0.25, 0.5)
+    centroid, inertia = ball.mass_properties(kind)
+    np.testing.assert_allclose(centroid, [0.1, -0.2, 0], atol=1e-6)
+    np.testing.assert_allclose(inertia, (0.1 if kind == "solid" else 1 / 6) * np.eye(3), atol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ TESTS = ["tests/geometry", "tests/contact", "tests/models", "tests/simulate", "t
 STAGES = (
     15.0,
     45.0,
-)  # s of tests, measured under coverage.py: at first, and for those that live
+)  # s of computing, under coverage.py, of the tests tried at first, and of those for mutants that live
 CONTROLS = 25  # one in so many: the tests that killed the mutant are run on the unmutated file, too
 
 _bench: Bench
@@ -43,6 +43,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Try the mutants that the journal has no outcome for, print the score; 1 where it is too low."""
     options = _options(arguments)
     home = options.scratch.resolve()
+    (home / "cache").mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.environ |= {"TRUNDLE_CACHE": str(home / "cache"), "OMP_NUM_THREADS": "1"}
     watched = Map.read(home / "map.json")
     watched.refresh(home / "map.json", list(PARTS.values()), TESTS, [sys.executable])
     mutants = sample(ROOT, options.seed, options.count)
@@ -94,7 +96,6 @@ def _computed() -> float:
 
 def _ready(folder: Path, cache: Path, watched: Map) -> None:
     global _bench, _map
-    cache.mkdir(mode=0o700, parents=True, exist_ok=True)
     own = folder / str(os.getpid())
     own.mkdir()
     _bench, _map = Bench(own, cache), watched

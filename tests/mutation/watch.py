@@ -10,7 +10,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections import defaultdict
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -83,21 +83,22 @@ class Map:
 
 
 class Watch:
-    """A plug-in of pytest: a context of coverage.py for each test, and its seconds with setup and teardown."""
+    """A plug-in of pytest: for each test a context of coverage.py, and its seconds of computing."""
 
     def __init__(self, measured: Any) -> None:
         self.measured = measured
-        self.seconds: dict[str, float] = defaultdict(float)
+        self.seconds: dict[str, float] = {}
         self.failed: set[str] = set()
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self.seconds[nodeid] = -time.process_time()
         self.measured.switch_context(nodeid)
 
-    def pytest_runtest_logfinish(self) -> None:
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        self.seconds[nodeid] += time.process_time()
         self.measured.switch_context("")
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        self.seconds[report.nodeid] += report.duration
         if not report.passed:
             self.failed.add(report.nodeid)
 

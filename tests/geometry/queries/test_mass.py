@@ -46,6 +46,26 @@ def test_meshes_are_closed_and_outward(name: str) -> None:
         assert volume == pytest.approx(CLOSED[name], rel=0.01)
 
 
+def test_the_mesh_of_a_level_set_with_a_hole() -> None:
+    R, r = 0.3, 0.12
+    ring = tg.ExpressionLevelSurface(
+        lambda x, y, z: (x * x + y * y + z * z + R * R - r * r) ** 2 - 4 * R * R * (x * x + y * y), 0.5
+    )
+    vertices, faces = ring.mesh(64)
+    off = np.hypot(np.hypot(vertices[:, 0], vertices[:, 1]) - R, vertices[:, 2]) - r
+    assert np.abs(off).max() < 1e-12
+    edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
+    forward = {tuple(e) for e in edges}
+    assert len(forward) == len(edges)  # no edge twice the same way: outward everywhere
+    assert {(b, a) for a, b in forward} == forward  # closed
+    assert len(vertices) - len(edges) // 2 + len(faces) == 0  # Euler's characteristic of one hole
+    assert mesh_moments(vertices, faces, "shell")[0] == pytest.approx(4 * np.pi**2 * R * r, rel=0.01)
+    assert mesh_moments(vertices, faces, "solid")[0] == pytest.approx(2 * np.pi**2 * R * r * r, rel=0.02)
+    part, _ = ring.mesh(32, around=[R, 0.0, 0.0], radius=0.2)
+    assert part[:, 0].min() > 0.05
+    assert np.abs(part[:, 1:]).max() < 0.25
+
+
 def test_unwelded_windows_face_up() -> None:
     vertices, faces = tg.Plane().mesh(8, around=[0, 0, 0], radius=1.0)
     assert len(vertices) == 81

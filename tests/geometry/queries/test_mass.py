@@ -190,6 +190,24 @@ def test_a_ring_and_a_ball_off_their_origins(kind: str) -> None:
     np.testing.assert_allclose(inertia, (0.1 if kind == "solid" else 1 / 6) * np.eye(3), atol=1e-5)
 
 
+class Oval(tg.SupportShape):
+    d = 2
+
+    def support(self, u: ca.SX) -> ca.SX:
+        return ca.sqrt((0.3 * u[0]) ** 2 + (0.2 * u[1]) ** 2) + 0.1 * u[0]
+
+
+def test_a_smooth_body_given_by_its_support_function_is_as_exact_as_one_with_a_chart() -> None:
+    # Meshes would leave an error of 1e-5.
+    body = tg.ExpressionBody(lambda x, y, z: ca.sqrt(0.09 * x * x + 0.04 * y * y + 0.01 * z * z) + 0.05 * x - 0.1 * z)
+    centroid, inertia = body.mass_properties()
+    np.testing.assert_allclose(centroid, [0.05, 0, -0.1], atol=1e-14)
+    np.testing.assert_allclose(inertia, np.diag([0.05, 0.1, 0.13]) / 5, atol=1e-14)
+    centroid, inertia = Oval().mass_properties()
+    np.testing.assert_allclose(centroid, [0.1, 0], atol=1e-14)
+    assert inertia == pytest.approx(0.13 / 4, rel=1e-12)
+
+
 @pytest.mark.parametrize(
     "shape", [tg.Plane(), tg.Tube(1), tg.Dish([1, 1, 1]), tg.Line(), tg.Arc(1), make("saddle"), make("bell")]
 )

@@ -28,7 +28,8 @@ from tests.mutation.score import JOURNAL, Line, explained, read, report  # noqa:
 from tests.mutation.trial import Bench, in_stages  # noqa: E402
 from tests.mutation.watch import DECLARED, Map  # noqa: E402
 
-TESTS = ["tests/geometry", "tests/contact", "tests/models", "tests/simulate", "tests/numerics", DECLARED]
+TESTS = ["tests/geometry", "tests/contact", "tests/models", "tests/simulate", "tests/numerics"]
+TESTS += ["tests/extension", DECLARED]
 STAGES = (
     15.0,
     45.0,

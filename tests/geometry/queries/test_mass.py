@@ -208,6 +208,20 @@ def test_a_smooth_body_given_by_its_support_function_is_as_exact_as_one_with_a_c
     assert inertia == pytest.approx(0.13 / 4, rel=1e-12)
 
 
+class UnitBall(tg.DistanceShape):
+    def signed_distance(self, x: ca.SX) -> ca.SX:
+        return ca.norm_2(x) - 1
+
+
+def test_a_surface_that_does_not_say_how_large_it_is_is_of_a_metre() -> None:
+    ball = UnitBall()
+    assert ball.reference_length == 1.0
+    assert ball.representations.charts  # star-shaped about the origin
+    centroid, inertia = ball.mass_properties()
+    np.testing.assert_allclose(centroid, 0.0, atol=1e-12)
+    np.testing.assert_allclose(inertia, 0.4 * np.eye(3), atol=1e-10)
+
+
 @pytest.mark.parametrize(
     "shape", [tg.Plane(), tg.Tube(1), tg.Dish([1, 1, 1]), tg.Line(), tg.Arc(1), make("saddle"), make("bell")]
 )

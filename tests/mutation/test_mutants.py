@@ -106,11 +106,11 @@ def test_an_edit_elsewhere_leaves_the_order_of_the_others(project: Path) -> None
 def test_tests_are_tried_from_the_modules_own_file_first_then_the_quickest_of_each() -> None:
     from tests.mutation.trial import in_stages
 
-    tests = {"a/test_x.py::slow": 3.0, "a/test_x.py::quick": 1.0, "b/test_y.py::one": 0.5, "b/test_y.py::two": 0.7}
-    tests |= {"c/test_z.py::one": 0.6}
-    own, rest = in_stages(tests, ("a/test_x.py",), (4.0, 1.5))
-    assert list(own) == ["a/test_x.py::quick", "a/test_x.py::slow"]
-    assert list(rest) == ["b/test_y.py::one", "c/test_z.py::one"]  # 1.8 s would be too long
+    own, near, far = (f"tests/{name}.py::" for name in ("geometry/test_x", "geometry/test_y", "models/test_z"))
+    tests = {own + "slow": 3.0, own + "quick": 1.0, near + "one": 0.5, near + "two": 0.7, far + "one": 0.1}
+    first, rest = in_stages(tests, ("tests/geometry/test_x.py",), (4.0, 1.25))
+    assert list(first) == [own + "quick", own + "slow"]
+    assert list(rest) == [near + "one", near + "two"]  # with the other package's it would be too long
 
 
 def test_every_explanation_is_of_a_mutant_that_lives_in_code_that_is_there() -> None:

@@ -167,13 +167,18 @@ class Bench:
 
 
 def in_stages(tests: dict[str, float], first: tuple[str, ...], limits: tuple[float, ...]) -> list[dict[str, float]]:
-    """Return the tests in stages of so many seconds: the module's own first, then the quickest of each file in turn."""
+    """Return the tests in stages of so many seconds: those of the files `first`, then the quickest of each file in turn.
+
+    Of the other files those of the first one's package come before the rest.
+    """
     by_file: dict[str, list[str]] = defaultdict(list)
     for test in sorted(tests, key=lambda t: (tests[t], t)):
         by_file[test.split("::")[0]].append(test)
     own = [f for f in by_file if f.endswith(first)]
-    turns = sorted(((rank, tests[t], t) for f, ts in by_file.items() if f not in own for rank, t in enumerate(ts)))
-    queue = [t for f in own for t in by_file[f]] + [t for _, _, t in turns]
+    others = [(rank, t) for f, ts in by_file.items() if f not in own for rank, t in enumerate(ts)]
+    package = "/".join(first[0].split("/")[:2]) + "/"
+    others.sort(key=lambda turn: (not turn[1].startswith(package), turn[0], tests[turn[1]], turn[1]))
+    queue = [t for f in own for t in by_file[f]] + [t for _, t in others]
     stages: list[dict[str, float]] = []
     for limit in limits:
         stage, total = [], 0.0

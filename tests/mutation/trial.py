@@ -167,7 +167,7 @@ class Bench:
 
 
 def in_stages(tests: dict[str, float], first: tuple[str, ...], limits: tuple[float, ...]) -> list[dict[str, float]]:
-    """Return the tests in stages of so many seconds: those of the files `first`, then the quickest of each file in turn.
+    """Return the tests in stages of so many seconds: of the files `first`, then the quickest of each in turn.
 
     Of the other files those of the first one's package come before the rest.
     """

@@ -11,7 +11,6 @@ from tests.models.test_rigid_body import refused
 from trundle.contact.choice import make_contact
 from trundle.contact.laws import ROLLING
 from trundle.models.robot import Robot
-from trundle.models.tree.joints import BodySpec, Free
 from trundle.models.tree.tree import Link, Tree, TreeModel
 
 NAN = float("nan")
@@ -163,9 +162,3 @@ def test_a_chain_too_long_for_expressions_is_refused_at_once() -> None:
     for i in range(255):  # and the ground
         link = robot.revolute(link, (0, 0), 1.0, 0.1, name=f"l{i}")
     refused(lambda: robot.revolute(link, (0, 0), 1.0, 0.1, name="one more"), "name", "of at most 256 bodies")
-
-
-def test_a_body_of_which_no_parent_is_told_floats():
-    assert BodySpec(Free(3), "ball").floating
-    assert not BodySpec(Free(3), "ball").jointed
-    assert BodySpec(Free(3), "ball", parent=0).jointed

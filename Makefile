@@ -17,7 +17,7 @@ PYTHONS ?= $(foreach p,python3.11 python3.12 python3.13,$(shell $(p) -c '' 2>/de
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help install demo test test-all lint typecheck format bench classics matrix fuzz docs dist-check clean distclean
+.PHONY: help install demo test test-all lint typecheck format bench classics matrix fuzz mutants docs dist-check clean distclean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -80,6 +80,14 @@ format: $(INSTALLED) ## ruff, rewriting
 
 fuzz: $(INSTALLED) ## 100,000 mutants of everything that is read, in child processes
 	@$(BIN)/python tests/fuzz/fuzz.py $(ARGS)
+
+mutants: $(VENV)/.installed-mutants ## small faults of the sources and whether the tests find them: 1,000, below 3 h
+	@$(BIN)/python tests/mutation/run_mutants.py --jobs $(JOBS) $(ARGS)
+
+$(VENV)/.installed-mutants: $(INSTALLED)
+	@echo "[install] cosmic-ray and coverage.py into $(VENV) (once)"
+	$(call logged,$(VENV)/install-mutants.log,$(BIN)/$(PIP) --editable '.[dev,mutants]')
+	@touch $@
 
 matrix: $(INSTALLED) ## shape x law x coordinates x mode, with residuals
 	@$(BIN)/python -m bench.matrix $(ARGS)

@@ -71,6 +71,7 @@ def test_make_test_runs_lint_types_and_the_suite_last() -> None:
         "bench",
         "classics",
         "fuzz",
+        "mutants",
         "matrix",
         "docs",
         "dist-check",
@@ -115,7 +116,7 @@ def test_an_installer_that_fails_is_told_with_the_end_of_its_log(tmp_path: Path)
     assert lines[1:] == [f"    {line}" for line in [*range(12, 31), "no such package"]]
 
 
-@pytest.mark.parametrize("target", ["demo", "test", "docs", "bench"])
+@pytest.mark.parametrize("target", ["demo", "test", "docs", "bench", "mutants"])
 def test_every_installation_of_a_target_is_logged(target: str) -> None:
     plan = subprocess.run(
         ["make", "-n", "-W", "pyproject.toml", target], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
@@ -207,7 +208,7 @@ def test_all_asks_for_every_extra_that_users_need() -> None:
     extras = PROJECT["optional-dependencies"]
     (everything,) = extras["all"]
     asked = set(re.findall(r"\w+", everything)) - {"trundle"}
-    assert asked == set(extras) - {"all", "dev", "docs", "bench", "peers"}
+    assert asked == set(extras) - {"all", "dev", "docs", "bench", "peers", "mutants"}
 
 
 def test_no_file_of_the_project_names_a_private_path() -> None:

@@ -64,3 +64,28 @@ def test_one_round_feature_is_nearest(shape: tr.Shape, ground: tr.Shape) -> None
         assert len(near) == 1, "a convex body has one nearest point"
         if isinstance(ground, tr.Sphere):
             assert near[0] == pytest.approx(brute, rel=1e-9)
+
+
+def test_the_point_of_a_rim_is_the_lowest_of_its_circle() -> None:
+    ground, disc = tr.Ellipsoid([0.5, 0.7, 0.6]), tr.Disc(0.2)
+    level = ground.representations.level
+    assert level is not None
+    (rim,) = (f for f in disc.representations.features if f.rim)
+    contact = FeatureContact(rim, level, (), ground.representations.distance)
+    angle = 2 * np.pi * np.arange(2000) / 2000
+    circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    random = np.random.default_rng(3)
+
+    def value(points: np.ndarray) -> np.ndarray:
+        return np.sum((points / [0.5, 0.7, 0.6]) ** 2, axis=-1)
+
+    for _ in range(20):
+        R, p = Rotation.random(random_state=random).as_matrix(), random.normal(size=3)
+        p *= 1.2 / np.linalg.norm(p)
+        y = np.asarray(contact._nearest(R, p + R @ rim.at)[0]).ravel()
+        assert np.linalg.norm(y) == pytest.approx(0.2, rel=1e-12)
+        around = value(p + 0.2 * circle @ np.array(rim.axes) @ R.T)
+        x = p + R @ np.array(rim.axes).T @ y[:2] if len(y) == 2 else p + R @ y
+        assert value(x) <= around.min() + 1e-12
+        along = np.cross(R @ np.cross(*np.array(rim.axes)), x - p)
+        assert abs((x / [0.25, 0.49, 0.36]) @ along) < 1e-12  # the level does not change along the circle

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import root
 
-from trundle.simulate.events.coulomb import contact_impulses
+from trundle.simulate.events.coulomb import _Problem, contact_impulses
 
 Array = NDArray[np.float64]
 SAME = 1e-9
@@ -119,3 +119,25 @@ def test_the_answer_is_one_of_the_sets(d: int, seeds: int) -> None:
         assert min(apart, default=np.inf) < 1e-7, f"seed {seed}: no set has the solver's velocities"
         contacts += len(mu)
     assert contacts > seeds
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_every_guess_is_of_all_contacts_and_those_by_sweeps_are_in_the_cones(d: int) -> None:
+    for seed in range(5):
+        D, before, mu = problem(seed, d)
+        m = len(mu)
+        guesses = list(_Problem(D, before.ravel(), mu, d, np.zeros(m)).starts())
+        assert {guess.shape for guess in guesses} == {(m * d,)}
+        np.testing.assert_array_equal(guesses[1], 0.0)
+        for guess in guesses[2:7]:
+            pushes = guess.reshape(m, d)
+            assert np.all(np.linalg.norm(pushes[:, 1:], axis=1) <= mu * pushes[:, 0] * (1 + 1e-12))
+        stuck = guesses[0].reshape(m, d)
+        if np.linalg.matrix_rank(D) == len(D):
+            np.testing.assert_allclose(before.ravel() + D @ stuck.ravel(), 0.0, atol=1e-8)
+
+
+def test_what_no_impulse_can_stop_is_not_called_exact() -> None:
+    nothing = contact_impulses(np.diag([0.0, 1.0]), np.array([[-1.0, 0.3]]), np.array([0.5]))
+    assert not nothing.exact
+    assert nothing.residual == pytest.approx(1.0)

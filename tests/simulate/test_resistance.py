@@ -65,6 +65,20 @@ def test_viscous_parts_decay_exponentially() -> None:
     np.testing.assert_allclose(run["object_angular_velocity"][-1, 1:], expected, rtol=1e-9)
 
 
+def test_a_ball_that_sticks_to_the_floor_slides_and_spins_to_closed_forms() -> None:
+    # Adhesion adds to the load: slides at mu (g + A/m), turns up at mu (m g + A) R / I; the spin decays by itself.
+    mu, adhesion, viscosity = 0.3, 2.0, 0.003
+    pair = tr.RollingPair(
+        BALL, tr.Hand(tr.Plane()), on_slip="slide", friction=mu, adhesion=adhesion, drilling_viscosity=viscosity
+    )
+    start = pair.place(slip=(2.0, 0.0, 0.0), object_angular_velocity=(0.0, 0.0, 3.0))
+    run = tr.simulate(pair, start, duration=0.1)
+    load, travel = M * G + adhesion, run["object_position"][-1] - run["object_position"][0]
+    np.testing.assert_allclose(travel, [0.2 - 0.5 * mu * load / M * 0.01, 0.0, 0.0], atol=1e-9)
+    turning = [0.0, mu * load * R / INERTIA * 0.1, 3.0 * np.exp(-viscosity / INERTIA * 0.1)]
+    np.testing.assert_allclose(run["object_angular_velocity"][-1], turning, atol=1e-8)
+
+
 @pytest.mark.parametrize(("slope", "moves"), [(0.009, False), (0.011, True)])
 def test_on_a_slope_a_ball_starts_to_roll_beyond_its_bound(slope: float, moves: bool) -> None:
     # It rolls where tan(slope) > c/R, with the acceleration (g sin - (c/R) g cos)/1.4.

@@ -69,6 +69,26 @@ def test_peanut_has_two_points_at_the_bottom() -> None:
     assert len(found) == 3
 
 
+def test_a_level_set_with_a_hole_has_two_points_of_each_normal_and_the_distances_of_a_ring() -> None:
+    R, r = 0.3, 0.12
+    ring = tg.ExpressionLevelSurface(
+        lambda x, y, z: (x * x + y * y + z * z + R * R - r * r) ** 2 - 4 * R * R * (x * x + y * y), 0.5
+    )
+    random = np.random.default_rng(0)
+    for normal in random.normal(size=(3, 3)):
+        normal /= np.linalg.norm(normal)
+        e = np.append(normal[:2], 0.0) / np.hypot(*normal[:2])
+        found = ring.points_with_normal(normal)
+        inner = np.linalg.norm(found[:, :2], axis=1) < R
+        np.testing.assert_allclose(found[np.argsort(inner)], [R * e + r * normal, -R * e + r * normal], atol=1e-9)
+    points = random.uniform(-0.5, 0.5, size=(20, 3))
+    across = np.hypot(points[:, 0], points[:, 1]) - R
+    distance, normals = ring.distance(points)
+    np.testing.assert_allclose(distance, np.hypot(across, points[:, 2]) - r, atol=1e-9)
+    outward = points - R * points * [1, 1, 0] / np.hypot(points[:, 0], points[:, 1])[:, None]
+    np.testing.assert_allclose(normals, outward / np.linalg.norm(outward, axis=1)[:, None], atol=1e-7)
+
+
 def test_normals_a_shape_has_not_give_no_point() -> None:
     assert len(tg.Parabola(0.1).points_with_normal([0, -1], [0, 0], 5)) == 0
     assert len(tg.Sinusoid(0.06, 0.8).points_with_normal([1, 0], [0, 0], 1)) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import casadi as ca
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -43,6 +44,26 @@ def test_meshes_are_closed_and_outward(name: str) -> None:
     assert volume > 0
     if CLOSED[name] is not None:
         assert volume == pytest.approx(CLOSED[name], rel=0.01)
+
+
+def test_the_mesh_of_a_level_set_with_a_hole() -> None:
+    R, r = 0.3, 0.12
+    ring = tg.ExpressionLevelSurface(
+        lambda x, y, z: (x * x + y * y + z * z + R * R - r * r) ** 2 - 4 * R * R * (x * x + y * y), 0.5
+    )
+    vertices, faces = ring.mesh(64)
+    off = np.hypot(np.hypot(vertices[:, 0], vertices[:, 1]) - R, vertices[:, 2]) - r
+    assert np.abs(off).max() < 1e-12
+    edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
+    forward = {tuple(e) for e in edges}
+    assert len(forward) == len(edges)  # no edge twice the same way: outward everywhere
+    assert {(b, a) for a, b in forward} == forward  # closed
+    assert len(vertices) - len(edges) // 2 + len(faces) == 0  # Euler's characteristic of one hole
+    assert mesh_moments(vertices, faces, "shell")[0] == pytest.approx(4 * np.pi**2 * R * r, rel=0.01)
+    assert mesh_moments(vertices, faces, "solid")[0] == pytest.approx(2 * np.pi**2 * R * r * r, rel=0.02)
+    part, _ = ring.mesh(32, around=[R, 0.0, 0.0], radius=0.2)
+    assert part[:, 0].min() > 0.05
+    assert np.abs(part[:, 1:]).max() < 0.25
 
 
 def test_unwelded_windows_face_up() -> None:
@@ -122,6 +143,83 @@ def test_polygon_moments() -> None:
     assert inertia == pytest.approx(1.0)
     rod = tg.Polytope([[0, 0], [4, 0], [4, 1e-9]]).mass_properties("shell")[1]
     assert rod == pytest.approx(16 / 12)
+
+
+def test_a_planar_body_off_its_origin() -> None:
+    middle, (a, b) = np.array([0.7, -0.4]), (0.3, 0.2)
+    outline = tg.ExpressionCurve(
+        lambda u: (middle[0] + a * ca.cos(u), middle[1] + b * ca.sin(u)), (0, 2 * np.pi, "periodic"), -1
+    )
+    centroid, inertia = outline.mass_properties()
+    np.testing.assert_allclose(centroid, middle, rtol=1e-12)
+    assert inertia == pytest.approx((a * a + b * b) / 4, rel=1e-10)
+    hoop = tg.ExpressionCurve(lambda u: (0.7 + a * ca.cos(u), a * ca.sin(u)), (0, 2 * np.pi, "periodic"), -1)
+    centroid, inertia = hoop.mass_properties("shell")
+    np.testing.assert_allclose(centroid, [0.7, 0], atol=1e-12)
+    assert inertia == pytest.approx(a * a, rel=1e-10)
+
+
+def test_the_moments_of_a_cardioid_are_its_integrals_over_the_angle() -> None:
+    # r = 1 + e cos phi: area pi (1 + e^2/2), and the integrals of r^3 cos phi / 3 and r^4 / 4.
+    e = 0.5
+    area = np.pi * (1 + e * e / 2)
+    across = np.pi * (e + e**3 / 4) / area
+    centroid, inertia = tg.FourierRadius(1.0, [e]).mass_properties()
+    np.testing.assert_allclose(centroid, [across, 0], atol=1e-12)
+    assert inertia == pytest.approx(np.pi / 2 * (1 + 3 * e * e + 3 * e**4 / 8) / area - across**2, rel=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["solid", "shell"])
+def test_a_ring_and_a_ball_off_their_origins(kind: str) -> None:
+    middle = np.array([1.0, -2.0, 0.5])
+    turn = (0, 2 * np.pi, "periodic")
+    ring = tg.ExpressionSurface(
+        lambda u, v: (
+            middle[0] + (0.3 + 0.1 * ca.cos(v)) * ca.cos(u),
+            middle[1] + (0.3 + 0.1 * ca.cos(v)) * ca.sin(u),
+            middle[2] + 0.1 * ca.sin(v),
+        ),
+        (turn, turn),
+    )
+    centroid, inertia = ring.mass_properties(kind)
+    np.testing.assert_allclose(centroid, middle, rtol=1e-10)
+    np.testing.assert_allclose(inertia, tg.Torus(0.3, 0.1).mass_properties(kind)[1], atol=1e-10)
+    ball = tg.ExpressionLevelSurface(lambda x, y, z: (x - 0.1) ** 2 + (y + 0.2) ** 2 + z * z - 0.25, 0.5)
+    centroid, inertia = ball.mass_properties(kind)
+    np.testing.assert_allclose(centroid, [0.1, -0.2, 0], atol=1e-6)
+    np.testing.assert_allclose(inertia, (0.1 if kind == "solid" else 1 / 6) * np.eye(3), atol=1e-5)
+
+
+class Oval(tg.SupportShape):
+    d = 2
+
+    def support(self, u: ca.SX) -> ca.SX:
+        return ca.sqrt((0.3 * u[0]) ** 2 + (0.2 * u[1]) ** 2) + 0.1 * u[0]
+
+
+def test_a_smooth_body_given_by_its_support_function_is_as_exact_as_one_with_a_chart() -> None:
+    # Meshes would leave an error of 1e-5.
+    body = tg.ExpressionBody(lambda x, y, z: ca.sqrt(0.09 * x * x + 0.04 * y * y + 0.01 * z * z) + 0.05 * x - 0.1 * z)
+    centroid, inertia = body.mass_properties()
+    np.testing.assert_allclose(centroid, [0.05, 0, -0.1], atol=1e-14)
+    np.testing.assert_allclose(inertia, np.diag([0.05, 0.1, 0.13]) / 5, atol=1e-14)
+    centroid, inertia = Oval().mass_properties()
+    np.testing.assert_allclose(centroid, [0.1, 0], atol=1e-14)
+    assert inertia == pytest.approx(0.13 / 4, rel=1e-12)
+
+
+class UnitBall(tg.DistanceShape):
+    def signed_distance(self, x: ca.SX) -> ca.SX:
+        return ca.norm_2(x) - 1
+
+
+def test_a_surface_that_does_not_say_how_large_it_is_is_of_a_metre() -> None:
+    ball = UnitBall()
+    assert ball.reference_length == 1.0
+    assert ball.representations.charts  # star-shaped about the origin
+    centroid, inertia = ball.mass_properties()
+    np.testing.assert_allclose(centroid, 0.0, atol=1e-12)
+    np.testing.assert_allclose(inertia, 0.4 * np.eye(3), atol=1e-10)
 
 
 @pytest.mark.parametrize(

@@ -353,10 +353,12 @@ def test_another_thread_can_solve():
     assert found == [Status.SUCCESS]
 
 
-@pytest.mark.parametrize("options", [{"nonsense": 1}, {"linear_solver": "ma27"}])
-def test_options_ipopt_does_not_have_are_input_errors(options):
+@pytest.mark.parametrize(
+    ("options", "said"), [({"nonsense": 1}, "No such IPOPT option: nonsense"), ({"linear_solver": "ma27"}, "option")]
+)
+def test_options_ipopt_does_not_have_are_input_errors(options, said):
     program = integrator(5)
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=said) as caught:
         solve(program, np.zeros(program.size), options=options)
     assert caught.value.key == "options"
 

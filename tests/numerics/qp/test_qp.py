@@ -166,7 +166,11 @@ def test_bounds_that_cross_and_costs_that_fall(solver):
     assert s.status is Status.CONFLICTING_LIMITS
     assert s.worst == 0
     falling = QuadraticProgram(np.diag([1.0, 0.0]), [0, -1.0], x_lower=[0, 0])
-    assert solve_qp(falling, solver, throw=False).status is Status.UNBOUNDED
+    s = solve_qp(falling, solver, throw=False)
+    assert s.status is Status.UNBOUNDED
+    _, _, A, low, high = falling.arrays
+    outside = violations(A, low, high, s.x)
+    assert s.worst == (np.argmax(outside) if outside.max() > 0 else -1)
 
 
 def test_wrong_answers_are_not_believed(monkeypatch):

@@ -318,6 +318,7 @@ def hopper(T: Transform) -> tuple[Any, Start, float]:
 
 
 TREES: Mapping[str, Scene] = {one.__name__: one for one in (driving, falling)}
+EACH_TREE = pytest.mark.parametrize("scene", ["driving", pytest.param("falling", marks=pytest.mark.slow)])
 
 
 def by_body(run: tr.Trajectory, name: str) -> dict[str, Array]:
@@ -352,13 +353,25 @@ MIRROR = Transform(turned(0.2, 0.3, -1.0, mirrored=True), np.array([0.0, 1.0, 0.
 UNIT = Transform(m=30.0, l=4.0, t=2.5)
 
 
-@pytest.mark.parametrize("T", [FRAME, MIRROR, UNIT], ids=["frame", "mirror", "units"])
+def worlds(frame: Transform, mirror: Transform) -> pytest.MarkDecorator:
+    """All at once; and, slowly, one by one."""
+    both = replace(mirror, m=UNIT.m, l=UNIT.l, t=UNIT.t)
+    apart = {"frame": frame, "mirror": mirror, "units": UNIT}
+    slow = [pytest.param(T, id=name, marks=pytest.mark.slow) for name, T in apart.items()]
+    return pytest.mark.parametrize("T", [pytest.param(both, id="all"), *slow])
+
+
+SPACE = worlds(FRAME, MIRROR)
+FLAT = worlds(PLANE, PLANE_MIRROR)
+
+
+@SPACE
 @pytest.mark.parametrize("scene", PAIRS)
 def test_a_pair_moves_alike_in_another_world(scene: str, T: Transform) -> None:
     check_pair(PAIRS[scene], T, 1e-7)
 
 
-@pytest.mark.parametrize("T", [PLANE, PLANE_MIRROR, UNIT], ids=["frame", "mirror", "units"])
+@FLAT
 def test_a_planar_pair_moves_alike_in_another_world(T: Transform) -> None:
     found, wanted = run_of(ellipse_on_a_line, T), plain(ellipse_on_a_line)
     same_events(found, wanted, T, 1e-7)
@@ -370,20 +383,20 @@ def test_a_planar_pair_moves_alike_in_another_world(T: Transform) -> None:
         close(values - shift, unit * before @ Q.T, T.l * unit, 1e-7)
 
 
-@pytest.mark.parametrize("T", [PLANE, PLANE_MIRROR, UNIT], ids=["frame", "mirror", "units"])
-@pytest.mark.parametrize("scene", TREES)
+@FLAT
+@EACH_TREE
 def test_a_tree_moves_alike_in_another_world(scene: str, T: Transform) -> None:
     check_tree(run_of(TREES[scene], T), plain(TREES[scene]), T, 1e-6)
 
 
-@pytest.mark.parametrize("scene", TREES)
+@EACH_TREE
 def test_the_order_of_bodies_and_contacts_does_not_matter(scene: str) -> None:
     model, start, duration = TREES[scene](Transform(), ("pole", "front", "rear"))  # type: ignore[call-arg]
     run = tr.simulate(model, start, duration, output_step=duration / 20, relative_tolerance=1e-12)
     check_tree(run, plain(TREES[scene]), Transform(), 1e-6)
 
 
-@pytest.mark.parametrize("T", [FRAME, MIRROR, UNIT], ids=["frame", "mirror", "units"])
+@SPACE
 def test_a_robot_of_a_urdf_lands_alike_in_another_world(T: Transform) -> None:
     check_tree(run_of(hopper, T), plain(hopper), T, 1e-6, mirrored=T.side < 0)
 

@@ -97,6 +97,7 @@ MAKERS: dict[type, Callable[[], Arguments]] = {
     tr.RollingPair: lambda: {"body": pair().body, "base": pair().base},
     BalancingLQR: lambda: {"pair": pair(), "state": pair().place(), "Q": np.eye(20), "R": np.eye(6)},
     Sensed: lambda: {"policy": Resting(), "pair": pair()},
+    tr.Watchdog: lambda: {"policy": Resting(), "size": 3},
     Shooting: lambda: {"parameters": [SearchParameter("a", 0.0, 1.0)], "roll_out": lambda values: None},
     ThrowCatch: lambda: {"pair": flat_pair(), "start": flat_pair().place(), "goal_angle": 1.0},
     BallTransfer: lambda: {"radius": 0.1, "mass": 1.0, "goal": (0.1, 0.0)},

@@ -22,7 +22,8 @@ from trundle.models import load_humanoid
 from trundle.plan.stances.pose import StanceError
 from trundle.scenarios.problems import Problem, ScenarioError
 
-OF_THE_EXAMPLE = {"Actuated", "Delayed", "FunctionPolicy", "Part", "Noisy", "PlayThenHold", "Sensed", "Switching"}
+OF_THE_EXAMPLE = {"Actuated", "Delayed", "FunctionPolicy", "Faulty", "Part", "Noisy", "PlayThenHold", "Sensed",
+                  "Switching", "Watchdog"}  # fmt: skip
 """They hold what an example defines, a policy's class or a function, which pickle cannot find: copied only."""
 
 

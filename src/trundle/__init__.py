@@ -25,11 +25,14 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.control import BalancingLQR as BalancingLQR
     from trundle.control import Camera as Camera
     from trundle.control import Encoders as Encoders
+    from trundle.control import Faults as Faults
+    from trundle.control import Faulty as Faulty
     from trundle.control import Preview as Preview
     from trundle.control import PreviewWeights as PreviewWeights
     from trundle.control import Sensed as Sensed
     from trundle.control import Switching as Switching
     from trundle.control import TrackingLQR as TrackingLQR
+    from trundle.control import Watchdog as Watchdog
     from trundle.control import attraction_level as attraction_level
     from trundle.control import lqr as lqr
     from trundle.errors import CompileError as CompileError
@@ -154,7 +157,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "trundle.contact": "FlatPatch Friction PlacedPatch SoftLaw SoftTouch Wall normal_force",
     "trundle.control": (
-        "Actuated BalancingLQR Camera Encoders Preview PreviewWeights Sensed Switching TrackingLQR attraction_level lqr"
+        "Actuated BalancingLQR Camera Encoders Faults Faulty Preview PreviewWeights Sensed Switching TrackingLQR "
+        "Watchdog attraction_level lqr"
     ),
     "trundle.errors": (
         "CompileError ControlLostError InputError MissingExtraError ShapeError "

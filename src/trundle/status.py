@@ -60,6 +60,10 @@ class Status(Enum):
         "feedback lost what it controls: lower the noise, errors or weights (controller.final, controller.state), or, "
         "if it is that far from its reference on purpose, raise controller.lost"
     )
+    SAFE_STOP = (
+        "what the controller measured, or its answers, were bad for longer than its watchdog waits: it let go; see the "
+        "reason, mend the sensor, or raise the watchdog's patience"
+    )
     REST = "the body came to rest"
     STEP_TOO_SMALL = "the integrator's step shrank to round-off: loosen relative_tolerance, or look for a stiff contact"
     TOO_MANY_STEPS = "the step limit was reached: shorten the run or loosen relative_tolerance"

@@ -492,7 +492,7 @@ BY_KIND: dict[str, dict[str, Any]] = {
     "juggling": {
         "contact.on_slip": "stop",
         "simulation.gravity": [0, 0, -9.81],
-        "simulation.relative_tolerance": 1e-10,
+        "simulation.relative_tolerance": 1e-11,
     },
     "planar": {
         "contact.on_slip": "ignore", "simulation.gravity": 9.81,
@@ -631,7 +631,7 @@ LEG = """<robot name="leg">
 BALL: dict[str, dict[str, Any]] = {
     "initial": {"position": [0, 0]},
     "plan": {"model": "dynamic", "duration": 1, "nodes": 100, "starts": 8, "parts": 50},
-    "simulation": {"gravity": 9.81, "output_step": 0.005, "relative_tolerance": 1e-10},
+    "simulation": {"gravity": 9.81, "output_step": 0.005, "relative_tolerance": 1e-11},
 }
 CARRY: dict[str, dict[str, Any]] = {
     "box": {"size": [0.2, 0.24, 0.2], "mass": 2, "preview": "body", "held": [0.27, 0, 0.2]},

@@ -196,7 +196,7 @@ def test_defaults_are_those_of_the_contract(tmp_path: Path) -> None:
         "gravity": [0.0, 0.0, -9.81],
         "duration": 10.0,
         "output_step": 0.01,
-        "relative_tolerance": 1e-10,
+        "relative_tolerance": 1e-11,
     }
     planar = load_scenario(written(tmp_path, PLANAR)).resolved()
     planar_contact = {"law": "rolling", "friction": 1.0, "on_slip": "ignore", "on_separation": "stop"}

@@ -13,7 +13,7 @@ from trundle.control.regulators import (
     in_rolling_coordinates,
     lqr,
 )
-from trundle.control.sensing import Actuated, Camera, Encoders, Sensed
+from trundle.control.sensing import Actuated, Camera, Encoders, Faults, Faulty, Sensed, Watchdog
 from trundle.control.whole_body import (
     BalanceTarget,
     CollisionRows,
@@ -36,6 +36,8 @@ __all__ = [
     "Camera",
     "CollisionRows",
     "Encoders",
+    "Faults",
+    "Faulty",
     "Footsteps",
     "HumanoidPolicy",
     "InverseDynamics",
@@ -52,6 +54,7 @@ __all__ = [
     "Switching",
     "Task",
     "TrackingLQR",
+    "Watchdog",
     "WholeBodyController",
     "WholeBodyGains",
     "WholeBodyTarget",

@@ -46,7 +46,7 @@ class Method(Checked):
 
     name: str = "dop853"
     step: float | None = parameter(None, "s, of the fixed-step integrator; 0.001 unless relative_tolerance is given")
-    relative_tolerance: Tolerance = parameter(1e-10, "of the adaptive integrator")
+    relative_tolerance: Tolerance = parameter(1e-11, "of the adaptive integrator")
     stabilization: Stabilization = parameter("projection", "what keeps slip and gap at zero")
 
     @property

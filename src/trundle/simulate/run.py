@@ -55,7 +55,7 @@ def simulate(
     output_step : float, s
         Between recorded samples (default: duration / 500), from duration / 1e6 to duration. The end is always recorded.
     relative_tolerance : float
-        Of the adaptive integrator (default 1e-10).
+        Of the adaptive integrator (default 1e-11).
     step : float, s
         Fixed step, from duration / 1e8 to duration; excludes `relative_tolerance`.
     method : str

@@ -54,6 +54,19 @@ def test_ellipsoid_distance_on_both_routes(axes: tuple[float, ...], points: np.n
     np.testing.assert_allclose(s, -t, atol=1e-9)
 
 
+def test_the_nearest_point_of_a_chart_is_known_to_round_off() -> None:
+    """Near the surface, too, where the distance itself says little of where its least value is."""
+    axes, rng = np.array([2.0, 2.5, 1.5]), np.random.default_rng(0)
+    on_ball = rng.normal(size=(100, 3))
+    on_ball /= np.linalg.norm(on_ball, axis=1)[:, None]
+    normals = on_ball / axes
+    normals /= np.linalg.norm(normals, axis=1)[:, None]
+    away = rng.uniform(1e-4, 1e-2, (100, 1)) * rng.choice([-1.0, 1.0], (100, 1))
+    dish, points = tg.Dish(axes.tolist()), on_ball * axes
+    np.testing.assert_allclose(dish.closest(points + away * normals), points, atol=1e-14)
+    np.testing.assert_allclose(dish.distance(points + away * normals)[1], -normals, atol=1e-10)
+
+
 def test_one_lipschitz() -> None:
     shape = make("rock")
     rng = np.random.default_rng(0)

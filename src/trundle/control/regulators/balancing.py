@@ -136,7 +136,7 @@ class BalancingLQR:
 
     def __call__(self, time: float, state: FloatArray) -> FloatArray:
         """Return the input (n_u,) for the measured `state`."""
-        features, gains = self.error.of_state(state), self.regulator
+        features, gains = self.error.of_measured(state), self.regulator
         self.error.check_near(self._features, features, self.lost)
         e = self.error.between(self._features, features)
         z: FloatArray = gains.begin @ e if self._z is None else self._z

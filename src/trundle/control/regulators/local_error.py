@@ -172,6 +172,12 @@ class LocalError:
         """
         return self._read(x)[1]
 
+    def of_measured(self, state: FloatArray) -> FloatArray:
+        """Return `of_state`; a policy gives up where what it measures is not finite."""
+        if not np.all(np.isfinite(state)):
+            raise ControlLostError("the measurement is not finite", Status.NOT_FINITE)
+        return self.of_state(state)
+
     def start_of(self, x: FloatArray) -> Start:
         """Return a state (n_x,) of ``pair`` with the chart it was written in."""
         return Start(np.array(x), self._read(x)[0])

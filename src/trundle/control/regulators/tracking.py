@@ -216,7 +216,7 @@ class TrackingLQR:
         if ended and self.after is not None:
             return self.after(time, state)
         i = self._index(time)
-        features = self.error.of_state(state)
+        features = self.error.of_measured(state)
         self.error.check_near(self._features[i], features, self.lost)
         e = self.error.between(self._features[i], features)
         u = np.zeros(self.error.inputs) if ended else self._held[i].copy()

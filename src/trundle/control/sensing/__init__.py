@@ -3,10 +3,12 @@
 `Sensed` gives a policy the state that a `PoseEstimator` makes of `Camera` images and `Encoders`; `RollingEstimator`
 makes that of a robot on wheels in the plane of encoders and an inertial unit; `Actuated` delays, limits and disturbs
 its inputs.
+`Faulty` lets measurements and ticks fail, `Watchdog` stops a robot where they do for long.
 """
 
 from trundle.control.sensing.disturbance import Actuated
 from trundle.control.sensing.estimator import PoseEstimator
+from trundle.control.sensing.faults import Faults, Faulty, Watchdog
 from trundle.control.sensing.rolling_estimator import Estimate, RollingEstimator, RollingSensors
 from trundle.control.sensing.sensing import Camera, Encoders, Sensed
 
@@ -15,8 +17,11 @@ __all__ = [
     "Camera",
     "Encoders",
     "Estimate",
+    "Faults",
+    "Faulty",
     "PoseEstimator",
     "RollingEstimator",
     "RollingSensors",
     "Sensed",
+    "Watchdog",
 ]

@@ -159,8 +159,10 @@ class HumanoidPolicy:
         self._age, self._due, self._lift = 0.0, 0.0, 0.0
         self.progress = Progress(self.steps, self.path, self.gating, self.periods.control)
         self._last, self._bend = np.zeros(self._n), np.zeros(self._n)
+        self._held = self._last
         if self._targets:
             self._targets.reset()
+            self._held = self._start[7 : 7 + self._n]
 
     def measurement(self, state: FloatArray) -> Measurement:
         """Return a measurement of `trundle.simulate.mujoco.humanoid` by its parts."""
@@ -172,7 +174,18 @@ class HumanoidPolicy:
         return Measurement(state[:n], state[n : 2 * n], R, R @ gyro, named)
 
     def __call__(self, time: float, state: FloatArray) -> FloatArray:
-        """Return torques (n,) for a measurement, or targets (n,) rad of the joints' drives."""
+        """Return torques (n,) for a measurement, or targets (n,) rad of the joints' drives.
+
+        A measurement that is not finite is counted in `statuses`, and the last answer is held.
+        """
+        if np.all(np.isfinite(state)):
+            self._held = self._tick(time, state)
+        else:
+            self.statuses[Status.NOT_FINITE] += 1
+        return self._held
+
+    def _tick(self, time: float, state: FloatArray) -> FloatArray:
+        """Return the answer to a measurement."""
         begin, self._previewed = clock.thread_time(), False
         measured = self.measurement(state)
         q, nu, terms, ends = self._estimate(measured)

@@ -94,7 +94,7 @@ def _search(
         trial = chart.wrap(u[rows] + factor * step[rest])
         value = np.linalg.norm(chart.points(trial) - x[rows], axis=1)
         # Near the end the distance is known to round-off only: a full step that keeps it is taken.
-        better = value <= cost[rows] * (1 + 4e-16) + 1e-300
+        better = value <= cost[rows] + 4e-16 * (cost[rows] + np.linalg.norm(x[rows], axis=1)) + 1e-300
         chosen = rows[better]
         u[chosen], cost[chosen] = trial[better], value[better]
         moved[rest[better]] = True

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from trundle.checks import FloatArray, positive
-from trundle.errors import InputError
+from trundle.errors import ControlLostError, InputError
 from trundle.records import Policy
 from trundle.records.policy import held_alone
 from trundle.simulate.mujoco.mjcf import compiled, load_mujoco
@@ -137,7 +137,7 @@ class PlantRun:
     Attributes
     ----------
     status : Status
-        SUCCESS, FELL or NOT_FINITE.
+        SUCCESS, FELL, NOT_FINITE, or why the policy gave up.
     reason : str
         What happened; empty for success.
     time : (n,) s
@@ -306,7 +306,10 @@ class _Run:
             return Status.NOT_FINITE, f"the plant became unstable at {time:.3f} s"
         self.readings.read(i, view)
         if i % self.every == 0:
-            answer = np.asarray(self.policy(time, self.readings.delivered(i)), dtype=np.float64)
+            try:
+                answer = np.asarray(self.policy(time, self.readings.delivered(i)), dtype=np.float64)
+            except ControlLostError as error:
+                return error.status, str(error)
             if not np.all(np.isfinite(answer)):
                 return Status.NOT_FINITE, f"the policy's answer at {time:.3f} s is not finite"
             self.answer = answer

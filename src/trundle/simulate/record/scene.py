@@ -40,8 +40,8 @@ def scene_of(system: ContactSystem, path_on_B: FloatArray) -> tuple[SceneBody, .
     roles = ("object", "hand") if system.view == "pair" else ("body", "terrain")
     com = -np.array(contact_pair.center_A)
     return (
-        _body(contact_pair.shape_A, contact_pair.body_A, roles[0], com),
-        _body(contact_pair.shape_B, contact_pair.body_B, roles[1], None, _window(contact_pair, path_on_B)),
+        _body(system, contact_pair.shape_A, contact_pair.body_A, roles[0], com),
+        _body(system, contact_pair.shape_B, contact_pair.body_B, roles[1], None, _window(contact_pair, path_on_B)),
     )
 
 
@@ -63,14 +63,14 @@ def tree_scene(
         contact_pair = system.contact_pairs[numbers[0]]
         name, R, p = model.carrier(contact_pair.body_A)
         center = np.array(contact_pair.center_A)
-        scene.append(_turned(_body(contact_pair.shape_A, name, "body", None), R, coms[name] - p - R @ center))
+        scene.append(_turned(_body(system, contact_pair.shape_A, name, "body"), R, coms[name] - p - R @ center))
     pairs = list(system.shape_pairs.values())
     carriers = {model.carrier(contact_pair.body_A)[0] for contact_pair in pairs}
     for contact_pair in pairs:  # a body that others touch
         name, R, p = model.carrier(contact_pair.body_B)
         if name in coms and name not in carriers | system.motions.keys() and _bounded(contact_pair.shape_B):
             carriers.add(name)
-            scene.append(_turned(_body(contact_pair.shape_B, name, "body", None), R, coms[name] - p))
+            scene.append(_turned(_body(system, contact_pair.shape_B, name, "body"), R, coms[name] - p))
     for name, com in coms.items():
         if name in system.motions:
             continue
@@ -92,7 +92,7 @@ def tree_scene(
         sizes = [contact_pair.shape_A.reference_length for contact_pair in pairs]
         radius = _MARGIN * (float(np.linalg.norm(np.ptp(path, axis=0))) / 2 + 1.5 * max(sizes))
         window = MeshWindow((path.min(axis=0) + path.max(axis=0)) / 2, radius)
-        terrain = _body(fixed[0].shape_B, fixed[0].body_B, "terrain", None, window)
+        terrain = _body(system, fixed[0].shape_B, fixed[0].body_B, "terrain", None, window)
         _, R, p = model.carrier(terrain.name)
         scene.append(replace(terrain, vertices=terrain.vertices @ R.T + p))
     return tuple(scene)
@@ -129,14 +129,22 @@ def _window(contact_pair: ContactPair, path: FloatArray) -> MeshWindow:
     return MeshWindow(center, size)
 
 
-def _body(shape: Shape, name: str, role: str, com: FloatArray | None, window: MeshWindow | None = None) -> SceneBody:
-    bounded = _bounded(shape)
-    around, radius = (None, None) if bounded or window is None else window
-    if shape.d == 2:
-        outline = shape.mesh(240, around, radius)
-        return SceneBody(name, role, outline, closed=bounded, shape=describe(shape), center_of_mass=com)
-    vertices, faces = shape.mesh(64, around, radius)
-    return SceneBody(name, role, vertices, faces, shape=describe(shape), center_of_mass=com)
+def _body(
+    system: ContactSystem,
+    shape: Shape,
+    name: str,
+    role: str,
+    com: FloatArray | None = None,
+    window: MeshWindow | None = None,
+) -> SceneBody:
+    bounded, resolution = _bounded(shape), 240 if shape.d == 2 else 64
+    if bounded or window is None:  # the system has the shape, so that no other has its id
+        made = system.kept(("mesh", id(shape)), lambda: shape.mesh(resolution))
+    else:
+        made = shape.mesh(resolution, *window)
+    vertices, faces = (made, None) if shape.d == 2 else made
+    closed = bounded or shape.d == 3
+    return SceneBody(name, role, vertices, faces, closed, describe(shape), com)
 
 
 def _bounded(shape: Shape) -> bool:

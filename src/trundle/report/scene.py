@@ -58,8 +58,15 @@ def _stage_space(run: Trajectory) -> Stage:
     line = thinned(on_hand + 0.018 * size * _hand_normals(run))
     surface = checkered_surface(hand, on_hand, _hand_normals(run), size)
     actors = (
-        Actor("object", checkered_object(body), origin, q),
-        Actor("hand", surface, sampled(run, run["hand_position"], times), hand_q, ((line, _BLUE),)),
+        Actor("object", checkered_object(body), origin, q, label="object"),
+        Actor(
+            "hand",
+            surface,
+            sampled(run, run["hand_position"], times),
+            hand_q,
+            ((line, _BLUE, "contact path on the hand"),),
+            "hand",
+        ),
     )
     resting = thinned(run["contact_position"] + 0.022 * size * run["contact_normal"])
     moving = np.any(np.ptp(run["hand_quaternion"], axis=0) > 0) or np.any(np.ptp(run["hand_position"], axis=0) > 0)
@@ -77,7 +84,7 @@ def _stage_space(run: Trajectory) -> Stage:
         force_scale(run["contact_force"], size, plane=False),
         friction_cone(run, size, plane=False),
         size, look_at, look_at + 2.5 * reach * direction / np.linalg.norm(direction),
-        ((resting, _ORANGE),) if moving else (),
+        ((resting, _ORANGE, "contact path in space"),) if moving else (), mass_centre=com,
     )  # fmt: skip
 
 
@@ -94,7 +101,7 @@ def _stage_plane(run: Trajectory) -> Stage:
     # Base and body are flush in front; what is drawn of the contact lies before both.
     before = np.array([0.0, -0.5 * thickness - 0.03 * size, 0.0])
     actors = (
-        Actor(view.body.role, extruded_body(view.body, thickness), lift(origin), q),
+        Actor(view.body.role, extruded_body(view.body, thickness), lift(origin), q, label=view.body.role),
         _base_actor(run, view, times, before, size),
     )
     low, high = _view(_shown(view), np.resize(_touching(run), len(_shown(view))), size)
@@ -110,7 +117,7 @@ def _stage_plane(run: Trajectory) -> Stage:
         lift(sampled(run, view.force, times)),
         force_scale(view.force, size, plane=True),
         friction_cone(run, size, plane=True),
-        size, look_at, look_at + reach * np.array([0.12, -1.75, 0.42]),
+        size, look_at, look_at + reach * np.array([0.12, -1.75, 0.42]), mass_centre=lift(centre) + before,
     )  # fmt: skip
 
 
@@ -127,7 +134,7 @@ def _base_actor(run: Trajectory, view: PlanarView, times: Array, before: Array, 
         surface, path = extruded_terrain(base, view.contact, -0.225 * size, 3 * size), lift(view.contact)
     else:
         surface, path = extruded_hand(base, 0.45 * size, 0.25 * size), run["contact_on_hand"]
-    return Actor(base.role, surface, lift(position), q, ((thinned(path + before), _ORANGE),))
+    return Actor(base.role, surface, lift(position), q, ((thinned(path + before), _ORANGE, "contact path"),), base.role)
 
 
 def _shown(view: PlanarView) -> Array:

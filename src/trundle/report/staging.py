@@ -12,6 +12,8 @@ from trundle.records import Trajectory
 from trundle.report.meshes import MeshPart, cone_lines, wedge_lines
 
 Array = NDArray[np.float64]
+Line = tuple[Array, tuple[int, int, int], str]
+"""Points (n, 3), m, colour and row of the legend."""
 
 FRAMES_PER_SECOND = 30.0
 MOST_FRAMES = 1800
@@ -21,13 +23,20 @@ FIELD_OF_VIEW = 0.72
 
 @dataclass(frozen=True)
 class Actor:
-    """A body that moves: coloured meshes in its own frame and its pose at each of k frames, world."""
+    """A body that moves: coloured meshes in its own frame and its pose at each of k frames, world.
+
+    `label` is its row in the legend, one for all actors of that label; a `ghost` shows what is only planned and never
+    hides what is; of k frames `shown` (k,) says in which it is there.
+    """
 
     name: str
     parts: tuple[MeshPart, ...]
     positions: Array
     quaternions: Array
-    lines: tuple[tuple[Array, tuple[int, int, int]], ...] = ()
+    lines: tuple[Line, ...] = ()
+    label: str = "bodies"
+    ghost: bool = False
+    shown: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True)
@@ -47,7 +56,7 @@ class Stage:
     cone : (m, 2, 3) or None
         Friction cone as line segments, tip at the origin, axis z.
     paths : tuple
-        Lines that rest in the world, each with its colour.
+        Lines that rest in the world, each with its colour and its row of the legend.
     size : float
         Size of the object, m.
     look_at, camera : (3,)
@@ -55,7 +64,13 @@ class Stage:
     others : tuple
         Of each further contact its points (k, 3) and forces (k, 3).
     arrows : tuple
-        Further forces: foot (k, 3), m, force (k, 3), N, drawn to the same scale, and colour.
+        Further forces: foot (k, 3), m, force (k, 3), N, drawn to the same scale, colour and row of the legend.
+    contacts : tuple of str, optional
+        Names of the contact and of the others.
+    mass_centre : (k, 3), optional
+        Centre of mass of all that moves, world, m.
+    title, status : str
+        Name of the scenario, and how the run ended.
     """
 
     seconds: float
@@ -69,9 +84,13 @@ class Stage:
     size: float
     look_at: Array
     camera: Array
-    paths: tuple[tuple[Array, tuple[int, int, int]], ...] = field(default=())
+    paths: tuple[Line, ...] = field(default=())
     others: tuple[tuple[Array, Array], ...] = field(default=())
-    arrows: tuple[tuple[Array, Array, tuple[int, int, int]], ...] = field(default=())
+    arrows: tuple[tuple[Array, Array, tuple[int, int, int], str], ...] = field(default=())
+    contacts: tuple[str, ...] = ()
+    mass_centre: Array | None = None
+    title: str = ""
+    status: str = ""
 
 
 def frame_times(run: Trajectory) -> tuple[Array, float, float]:
@@ -114,9 +133,9 @@ def friction_cone(run: Trajectory, size: float, plane: bool) -> Array | None:
     return make(height * float(friction), height)
 
 
-def fixed(name: str, part: MeshPart, count: int) -> Actor:
+def fixed(name: str, part: MeshPart, count: int, label: str) -> Actor:
     """Return an actor that is at rest at the origin for as many frames."""
-    return Actor(name, (part,), np.zeros((count, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)))
+    return Actor(name, (part,), np.zeros((count, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)), label=label)
 
 
 def turned_from_z(directions: Array) -> Array:

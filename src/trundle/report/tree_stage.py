@@ -39,7 +39,7 @@ def tree_stage(run: Trajectory) -> Stage:
     direction = np.array([0.12, -1.75, 0.42]) if plane else 2.5 * np.array([0.41, -0.73, 0.55])
     first = _first(run, times, plane)
     traces = tuple(
-        (thinned((lift(paths[:, slot]) if plane else paths[:, slot]) + before), _ORANGE)
+        (thinned((lift(paths[:, slot]) if plane else paths[:, slot]) + before), _ORANGE, "contact paths")
         for slot in range(paths.shape[1])
     )
     return Stage(
@@ -50,6 +50,7 @@ def tree_stage(run: Trajectory) -> Stage:
         size, look_at, look_at + reach * direction,
         traces,
         _others(run, times, before, plane),
+        contacts=tuple(str(name) for name in run["contact"]),
     )  # fmt: skip
 
 
@@ -91,7 +92,9 @@ def _actor(run: Trajectory, body: SceneBody, number: int, times: Array, size: fl
         q = q / np.linalg.norm(q, axis=1, keepdims=True)
         parts = checkered_object(body) if body.faces is not None else _limb(body, 0.3 * size)
     origin = centre - rotation_matrices(q) @ com
-    return Actor(f"{body.role}_{body.name}_{number}", parts, origin, q)
+    return Actor(
+        f"{body.role}_{body.name}_{number}", parts, origin, q, label={"body": "bodies"}.get(body.role, "links")
+    )
 
 
 def _limb(body: SceneBody, radius: float) -> tuple[MeshPart, ...]:
@@ -123,7 +126,7 @@ def _ground(terrain: SceneBody, paths: Array, times: Array, size: float, plane: 
         parts = extruded_terrain(terrain, paths.reshape(-1, 2), -0.225 * size, 6 * size)
     else:
         parts = (MeshPart(terrain.vertices, np.asarray(terrain.faces), _GROUND, 0.9, True),)
-    return Actor("terrain", parts, np.zeros((len(times), 3)), still)
+    return Actor("terrain", parts, np.zeros((len(times), 3)), still, label="ground")
 
 
 def _carried(run: Trajectory, ground: Actor, times: Array) -> Actor:

@@ -48,14 +48,15 @@ def stage(run: Trajectory) -> Stage:
     actors += _ground(run, len(times), middle, reach) + _obstacles(run, len(times), reach)
     if run.metadata.get("box"):
         place, turn = run["box_position"][index], run["box_quaternion"][index]
-        actors.append(Actor("box", (box(run.metadata["box"], _PARCEL),), place, turn))
+        actors.append(Actor("box", (box(run.metadata["box"], _PARCEL),), place, turn, label="box"))
     look_at = middle * [1.0, 1.0, 0.95]
     others = tuple(zip(points[1:], pushes[1:], strict=True))
     up = np.tile([0.0, 0.0, 1.0], (len(times), 1))
-    path = (run["com_position"][:: max(1, len(run.time) // 400)], (36, 110, 185))
+    path = (run["com_position"][:: max(1, len(run.time) // 400)], (36, 110, 185), "path of the centre of mass")
     return Stage(
         seconds, lapse, tuple(actors), points[0], up, pushes[0], _FORCE, None, 0.35,
         look_at, look_at + reach * np.array([0.55, -1.0, 0.35]), (path,), others,
+        contacts=tuple(str(run["contact"][i]) for i in carrying), mass_centre=sampled(run, run["com_position"], times),
     )  # fmt: skip
 
 
@@ -71,7 +72,13 @@ def _robot(run: Trajectory, q: Array) -> list[Actor]:
         for name, motion in zip(names, robot.terms(state, np.zeros(robot.nv), names).motions, strict=True):
             poses[name].append((motion.p, quaternion_of(motion.R)))
     return [
-        Actor(name, shapes[name], np.array([p for p, _ in poses[name]]), np.array([r for _, r in poses[name]]))
+        Actor(
+            name,
+            shapes[name],
+            np.array([p for p, _ in poses[name]]),
+            np.array([r for _, r in poses[name]]),
+            label="robot",
+        )
         for name in names
     ]
 
@@ -105,7 +112,7 @@ def _sticks(bodies: Sequence[BodyRecord], q: Array) -> list[Actor]:
     for body, reach, place, turn in zip(bodies, ends, places, turns, strict=True):
         parts = tuple(_bar(end) for end in reach if np.linalg.norm(end) > 0.01)
         if parts:
-            actors.append(Actor(body["name"], parts, place, np.array([quaternion_of(R) for R in turn])))
+            actors.append(Actor(body["name"], parts, place, np.array([quaternion_of(R) for R in turn]), label="robot"))
     return actors
 
 
@@ -162,7 +169,9 @@ def _obstacles(run: Trajectory, count: int, reach: float) -> list[Actor]:
             ball, half = sphere(one["size"][0], _OBSTACLE), 0.5 * sum(one["size"][1:])
             part = replace(ball, vertices=ball.vertices + half * np.sign(ball.vertices) * [0.0, 0.0, 1.0])
         turn = np.tile(quaternion_of(np.array(one["axes"])), (count, 1))
-        actors.append(Actor(f"obstacle_{one['name']}", (part,), np.tile(one["position"], (count, 1)), turn))
+        actors.append(
+            Actor(f"obstacle_{one['name']}", (part,), np.tile(one["position"], (count, 1)), turn, label="obstacles")
+        )
     return actors
 
 
@@ -170,11 +179,11 @@ def _ground(run: Trajectory, count: int, middle: Array, reach: float) -> list[Ac
     terrain = run.metadata.get("terrain", {"floor": True, "blocks": []})
     actors = []
     if terrain["floor"]:
-        actors.append(fixed("floor", square(0.6 * reach, [*middle[:2], -0.004], _GROUND), count))
+        actors.append(fixed("floor", square(0.6 * reach, [*middle[:2], -0.004], _GROUND), count, "ground"))
     for i, block in enumerate(terrain["blocks"]):
-        actors.append(fixed(block["name"] or f"block_{i}", box((), _BLOCK, corners=block["corners"]), count))
+        actors.append(fixed(block["name"] or f"block_{i}", box((), _BLOCK, corners=block["corners"]), count, "blocks"))
     for i, place in enumerate(run.metadata.get("footholds", [])):
         corners = np.array(place["corners"]) + np.array([0.0, 0.0, 0.003])
         if len(corners) >= 3:
-            actors.append(fixed(f"foothold_{i}", polygon(corners, _HOLD, 0.8, sharp=True), count))
+            actors.append(fixed(f"foothold_{i}", polygon(corners, _HOLD, 0.8, sharp=True), count, "footholds"))
     return actors

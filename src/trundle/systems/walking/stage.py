@@ -40,7 +40,7 @@ def stage(run: Trajectory) -> Stage:
         sampled(run, uphill(run, force), times),
         0.7 / (9.81 * float(run.metadata["physics"]["mass"])),
         None,
-        size, look_at, camera,
+        size, look_at, camera, contacts=("ground, total",),
     )  # fmt: skip
 
 
@@ -66,7 +66,9 @@ def _actor(run: Trajectory, body: SceneBody, times: Array, lean: Rotation) -> Ac
     colour = _COLOURS.get(body.name.split("_")[0], _MIDDLE)
     part = MeshPart(np.asarray(body.vertices), np.asarray(body.faces), colour)
     positions = sampled(run, lean.apply(origin), times)
-    return Actor(f"body_{body.name}", (part,), positions, at / np.linalg.norm(at, axis=1, keepdims=True))
+    label = {_COLOURS["left"]: "left leg", _COLOURS["right"]: "right leg"}.get(colour, "trunk")
+    turns = at / np.linalg.norm(at, axis=1, keepdims=True)
+    return Actor(f"body_{body.name}", (part,), positions, turns, label=label)
 
 
 def _ground(low: float, high: float, times: Array, lean: Rotation) -> Actor:
@@ -83,4 +85,4 @@ def _ground(low: float, high: float, times: Array, lean: Rotation) -> Actor:
         faces = np.concatenate([np.array([[0, 1, 2], [0, 2, 3]]) + 4 * i for i in range(len(quads))])
         parts.append(MeshPart(np.concatenate(quads), faces, colour, double=True))
     still = np.tile(lean.as_quat(scalar_first=True), (len(times), 1))
-    return Actor("ground", tuple(parts), np.zeros((len(times), 3)), still)
+    return Actor("ground", tuple(parts), np.zeros((len(times), 3)), still, label="ground")

@@ -105,6 +105,7 @@ def _dressed(page: str, stages: Mapping[str, Stage], recorders: Mapping[str, Rec
                 "tracks": [[track.node, track.attribute] for track in recorder.tracks],
                 "first": begin,
                 "seen": extremes(stage).round(5).tolist(),
+                "margin": 0.1 * stage.size,
                 "way": (stage.camera - stage.look_at).tolist(),
                 "strips": [[title, [[line, colour] for line, colour, _ in lines]] for title, lines in strips],
             }

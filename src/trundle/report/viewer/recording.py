@@ -115,16 +115,15 @@ class Recorder:
             self._follow(cone, "position", stage.contact)
             self._follow(cone, "wxyz", continuous(turned_from_z(stage.normals)))
         for i, (point, force) in enumerate([(stage.contact, stage.forces), *stage.others]):
-            if len(stage.others) or np.any(force != 0.0):
+            if np.any(force != 0.0):
                 self._force(f"_{i}", point, force)
 
     def _force(self, name: str, contact: Array, force: Array) -> None:
-        """Draw a contact's point, where it ever has a force only while it has one, and its force."""
+        """Draw a contact's point, while it has a force, and its force."""
         row = self._row("contact force", _RED, "front")
         ball = self._ball(f"{row}/contact{name}", 0.035 * self._stage.size, _RED)
         self._follow(ball, "position", contact)
-        if np.any(force != 0.0):
-            self._follow(ball, "visible", np.any(force != 0.0, axis=1)[:, None].astype(float))
+        self._follow(ball, "visible", np.any(force != 0.0, axis=1)[:, None].astype(float))
         self._arrow(f"{row}/force{name}", contact, force, _RED)
 
     def _arrow(self, name: str, foot: Array, forces: Array, colour: Colour) -> None:

@@ -19,7 +19,7 @@ Colour = tuple[int, int, int]
 
 _BODY, _BALL, _ARM = (36, 110, 185), (70, 78, 88), (96, 108, 118)
 _WALL, _FLOOR, _BOX = (190, 183, 169), (232, 228, 220), (201, 161, 94)
-_GHOSTS: dict[str, tuple[Colour, float]] = {"implicit": ((224, 130, 20), 0.16), "hybrid": ((27, 120, 55), 0.16)}
+_GHOSTS: dict[str, tuple[Colour, float]] = {"implicit": ((224, 130, 20), 0.3), "hybrid": ((27, 120, 55), 0.3)}
 _FORCE = 0.012  # m of arrow a newton
 
 

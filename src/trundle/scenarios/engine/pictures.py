@@ -18,6 +18,7 @@ from trundle.records.whole import storing
 from trundle.report import Figure, RunSet, Stage, build_stage, trajectories, variable, write_figures, write_viewer
 from trundle.report import figures as figures_of_kit
 from trundle.report.runs import figures_of_runs
+from trundle.report.viewer import render, with_notice
 from trundle.scenarios.engine.folder import owned
 from trundle.scenarios.system import names, system
 from trundle.scratch import lasting_scratch
@@ -140,6 +141,24 @@ def draw(run: Trajectory, name: str | None = None, ax: Axes | None = None) -> Ax
     if wanted not in run.final:
         raise InputError("name", wanted, "one of " + ", ".join([*known, *run.final]))
     return variable(run, wanted, ax)
+
+
+def page_of(directory: str | Path) -> bytes:
+    """Return the viewer page of a run's folder, made from its trajectories.
+
+    Raises
+    ------
+    InputError
+        If the folder is not that of a run that has something to show.
+    MissingExtraError
+        If the extra ``viewer`` is not installed.
+    """
+    found = trajectories(directory)
+    with reading(Path(directory), "the folder of a run whose record has what its figures need"):
+        shown = stages(RunSet(found[""], {name: run for name, run in found.items() if name}))
+    page = render(shown)
+    notice = _notice(found[""])
+    return (with_notice(page, notice) if notice else page).encode()
 
 
 def open_viewer(run: Trajectory) -> Path:

@@ -90,7 +90,9 @@ def _actor(run: Trajectory, body: SceneBody, number: int, times: Array, size: fl
     else:
         q = sampled(run, run["body_quaternion"][:, k], times)
         q = q / np.linalg.norm(q, axis=1, keepdims=True)
-        parts = checkered_object(body) if body.faces is not None else _limb(body, 0.3 * size)
+        parts = _limb(body, 0.3 * size) if body.faces is None else checkered_object(body)
+        if body.faces is not None and body.role == "link":
+            parts = (MeshPart(body.vertices, body.faces, _STEEL, None, True, True),)
     origin = centre - rotation_matrices(q) @ com
     return Actor(
         f"{body.role}_{body.name}_{number}", parts, origin, q, label={"body": "bodies"}.get(body.role, "links")

@@ -14,6 +14,7 @@ from trundle.models.urdf.articulated import Articulated
 from trundle.models.urdf.checks import CheckedUrdf
 from trundle.models.urdf.examples import load_example_robot
 from trundle.models.urdf.meshes import visual_meshes
+from trundle.models.urdf.visuals import coarse
 from trundle.numerics.rotations import quaternion_of, rotation_by, rotation_of
 from trundle.records import Trajectory
 from trundle.report.meshes import MeshPart, box, polygon, sphere, square
@@ -133,21 +134,9 @@ def link_meshes(urdf: CheckedUrdf) -> dict[str, tuple[MeshPart, ...]]:
     """Return the coarse meshes of the links that have one on this machine, in the links' axes."""
     found: dict[str, tuple[MeshPart, ...]] = {}
     for visual in visual_meshes(urdf):
-        part = MeshPart(*coarse(visual.vertices, visual.faces), _shade(visual.link), None, True, True)
+        part = MeshPart(*coarse(visual.vertices, visual.faces, _CELL), _shade(visual.link), None, True, True)
         found[visual.link] = (*found.get(visual.link, ()), part)
     return found
-
-
-def coarse(vertices: Array, faces: NDArray[np.int64], cell: float = _CELL) -> tuple[Array, NDArray[np.int64]]:
-    """Return vertices (n, 3) and faces (m, 3) of a mesh, its vertices within one cell (m) merged to their mean."""
-    _, groups = np.unique(np.round(vertices / cell).astype(np.int64), axis=0, return_inverse=True)
-    groups = groups.ravel()
-    merged = np.column_stack([np.bincount(groups, vertices[:, i]) for i in range(3)]) / np.bincount(groups)[:, None]
-    faces = groups[faces]
-    a, b, c = faces.T
-    faces = faces[(a != b) & (b != c) & (a != c)]
-    _, first = np.unique(np.sort(faces, axis=1), axis=0, return_index=True)
-    return merged, faces[np.sort(first)]
 
 
 def _shade(name: str) -> tuple[int, int, int]:

@@ -50,8 +50,18 @@ def tree_stage(run: Trajectory) -> Stage:
         size, look_at, look_at + reach * direction,
         traces,
         _others(run, times, before, plane),
-        contacts=tuple(str(name) for name in run["contact"]),
+        contacts=tuple(str(name) for name in run["contact"]), mass_centre=_mass_centre(run, times, before),
     )  # fmt: skip
+
+
+def _mass_centre(run: Trajectory, times: Array, before: Array) -> Array | None:
+    """Return the centre of mass (k, 3) of all bodies whose mass the run tells, m."""
+    masses = run.metadata.get("physics", {}).get("masses", {})
+    weights = np.array([float(masses.get(str(name), 0.0)) for name in run["body"]])
+    if not np.any(weights > 0):
+        return None
+    at = sampled(run, np.einsum("j,ijk->ik", weights / np.sum(weights), run["body_position"]), times)
+    return (lift(at) if run.dimension == 2 else at) + before
 
 
 def _first(run: Trajectory, times: Array, plane: bool) -> tuple[Array, Array, Array]:

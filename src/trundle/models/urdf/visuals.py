@@ -57,6 +57,14 @@ def with_visuals(run: Trajectory, urdf: CheckedUrdf, meshes: bool = True, tree: 
     [('brick', 8)]
     """
     instance("urdf", urdf, CheckedUrdf, "a CheckedUrdf, as load_urdf and check_urdf return it")
+    shown = {body.name: body for body in visual_bodies(urdf, meshes, tree).values()}
+    kept = tuple(body for body in run.scene if body.role != "link" or body.name not in shown)
+    moving = {str(name) for name in run["body"]}
+    return replace(run, scene=(*kept, *(body for name, body in shown.items() if name in moving)))
+
+
+def visual_bodies(urdf: CheckedUrdf, meshes: bool = True, tree: UrdfTree | None = None) -> dict[int, SceneBody]:
+    """Return what is shown of the moving bodies, by their number in the tree; see `with_visuals`."""
     tree = urdf_tree(urdf) if tree is None else tree
     shapes: dict[int, list[Mesh]] = {}
     for link, (vertices, faces) in _shapes(urdf, meshes):
@@ -68,23 +76,24 @@ def with_visuals(run: Trajectory, urdf: CheckedUrdf, meshes: bool = True, tree: 
         vertices, faces = _joined(found)
         com = np.zeros(3) if body.inertia is None else body.inertia.com
         name = body.name.replace(".", "_")
-        shown[name] = SceneBody(name, "link", vertices, faces, closed=False, center_of_mass=com)
-    kept = tuple(body for body in run.scene if body.role != "link" or body.name not in shown)
-    moving = {str(name) for name in run["body"]}
-    return replace(run, scene=(*kept, *(body for name, body in shown.items() if name in moving)))
+        shown[number] = SceneBody(name, "link", vertices, faces, closed=False, center_of_mass=com)
+    return shown
 
 
 def _shapes(urdf: CheckedUrdf, meshes: bool) -> Iterator[tuple[str, Mesh]]:
     """Yield link and triangles of each shape, in the link's axes."""
+    found = visual_meshes(urdf) if meshes else []
     for link in ET.fromstring(urdf.text).findall("link"):
-        for visual in link.findall("visual") or link.findall("collision"):
-            geometry = visual.find("geometry")
-            shape = None if geometry is None else next(iter(geometry), None)
-            if shape is not None and shape.tag != "mesh":
-                vertices, faces = _primitive(shape)
-                yield link.get("name", ""), (placed(vertices, visual), faces)
-    for mesh in visual_meshes(urdf) if meshes else ():
-        yield mesh.link, coarse(mesh.vertices, mesh.faces)
+        name = link.get("name", "")
+        own = [coarse(mesh.vertices, mesh.faces) for mesh in found if mesh.link == name]
+        own += _primitives(link, "visual")
+        yield from ((name, mesh) for mesh in own or _primitives(link, "collision"))
+
+
+def _primitives(link: ET.Element, tag: str) -> list[Mesh]:
+    shapes = [(one, shape) for one in link.findall(tag) for shape in one.findall("geometry/*") if shape.tag != "mesh"]
+    made = ((one, _primitive(shape)) for one, shape in shapes)
+    return [(placed(vertices, one), faces) for one, (vertices, faces) in made]
 
 
 def _primitive(shape: ET.Element) -> Mesh:

@@ -49,10 +49,12 @@ def write_viewer(stage: Stage | Mapping[str, Stage], path: str | Path, notice: s
 
 def with_notice(page: str, notice: str) -> str:
     """Return the page with what a licence asks to go wherever the shapes go: in its corner, opened by a click."""
-    style = "position:fixed;right:8px;top:8px;z-index:99;max-height:60vh;max-width:90vw;overflow:auto;padding:2px 6px;"
+    style = (
+        "position:absolute;right:8px;top:8px;z-index:99;max-height:60vh;max-width:90vw;overflow:auto;padding:2px 6px;"
+    )
     style += "background:rgba(255,255,255,0.9);color:#333;font:11px sans-serif"
     text = html.escape(notice.strip())
-    box = f'<details style="{style}"><summary>Licence of the meshes</summary><pre>{text}</pre></details>'
+    box = f'<details id="notice" style="{style}"><summary>Licence of the meshes</summary><pre>{text}</pre></details>'
     before, end, after = page.rpartition("</body>")
     return f"{before}{box}\n{end}{after}" if end else f"{page}\n{box}\n"
 

@@ -95,6 +95,6 @@ def curves(stage: Stage) -> list[tuple[str, list[tuple[str, str, Array]]]]:
     at = focus(stage)
     axes = enumerate(zip("xyz", COMPONENTS, strict=True))
     way = [(name, colour, at[:, i] - at[0, i]) for i, (name, colour) in axes if np.ptp(at[:, i]) > 1e-9]
-    what = "centre of mass" if stage.mass_centre is not None else stage.actors[0].name.replace("_", " ")
+    what = "centre of mass" if stage.mass_centre is not None else stage.actors[0].label
     found = [("forces (N)", loads), (f"{what}, way from its start (m)", way)]
     return [strip for strip in found if strip[1]]

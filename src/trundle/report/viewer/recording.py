@@ -114,6 +114,7 @@ class Recorder:
             cone = self._scene.add_line_segments(f"{row}/cone", lines, _GREEN, thickness=0.014 * stage.size)
             self._follow(cone, "position", stage.contact)
             self._follow(cone, "wxyz", continuous(turned_from_z(stage.normals)))
+            self._follow(cone, "visible", np.any(stage.forces != 0.0, axis=1)[:, None].astype(float))
         for i, (point, force) in enumerate([(stage.contact, stage.forces), *stage.others]):
             if np.any(force != 0.0):
                 self._force(f"_{i}", point, force)

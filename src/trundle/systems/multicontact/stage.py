@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from trundle.models.urdf.examples import load_example_robot
 from trundle.models.urdf.meshes import visual_meshes
 from trundle.models.urdf.visuals import coarse
 from trundle.numerics.rotations import quaternion_of, rotation_by, rotation_of
-from trundle.records import Trajectory
+from trundle.records import SceneBody, Trajectory
 from trundle.report.meshes import MeshPart, box, polygon, sphere, square
 from trundle.report.staging import Actor, Stage, fixed, frame_times, sampled
 
@@ -66,7 +66,8 @@ def _robot(run: Trajectory, q: Array) -> list[Actor]:
     urdf = _description(run)
     shapes = {} if urdf is None else link_meshes(urdf)
     if urdf is None or not shapes:
-        return _sticks(run.metadata["bodies"], q)
+        own = {body.name: body for body in getattr(run, "scene", ()) if body.faces is not None}
+        return sticks(run.metadata["bodies"], q, own)
     robot, names = Articulated(urdf), list(shapes)
     poses: dict[str, list[tuple[Array, Array]]] = {name: [] for name in names}
     for state in q:
@@ -94,8 +95,8 @@ def _description(run: Trajectory) -> CheckedUrdf | None:
         return None
 
 
-def _sticks(bodies: Sequence[BodyRecord], q: Array) -> list[Actor]:
-    """Return an actor for each body: bars from its joint to those of the bodies that hang on it, and to its middle."""
+def sticks(bodies: Sequence[BodyRecord], q: Array, shapes: Mapping[str, SceneBody]) -> list[Actor]:
+    """Return an actor for each body: its shape, or bars from its joint to those that hang on it and to its middle."""
     at = {key: np.array([body[key] for body in bodies], dtype=np.float64) for key in ("R", "p", "axis", "com")}
     ends: list[list[Array]] = [[com] for com in at["com"]]
     for i, body in enumerate(bodies[1:], start=1):
@@ -111,7 +112,10 @@ def _sticks(bodies: Sequence[BodyRecord], q: Array) -> list[Actor]:
         turns[i] = turns[above] @ R @ np.array(own)
     actors = []
     for body, reach, place, turn in zip(bodies, ends, places, turns, strict=True):
-        parts = tuple(_bar(end) for end in reach if np.linalg.norm(end) > 0.01)
+        shape, parts = shapes.get(body["name"]), tuple(_bar(end) for end in reach if np.linalg.norm(end) > 0.01)
+        if shape is not None and shape.faces is not None:
+            rods = parts if 2 * len(shapes) < len(bodies) else ()  # few shapes make no robot
+            parts = (MeshPart(shape.vertices, shape.faces, _shade(body["name"]), None, True, True), *rods)
         if parts:
             actors.append(Actor(body["name"], parts, place, np.array([quaternion_of(R) for R in turn]), label="robot"))
     return actors

@@ -17,7 +17,7 @@ from pathlib import Path
 from trundle.errors import MissingExtraError
 from trundle.records.whole import write_bytes
 from trundle.report.staging import Stage
-from trundle.report.viewer.motion import curves, extremes, focus, packed
+from trundle.report.viewer.motion import curves, extremes, focus, legible, packed
 from trundle.report.viewer.recording import Recorder, record
 
 __all__ = ["render", "with_notice", "write_viewer"]
@@ -72,7 +72,8 @@ def render(stage: Stage | Mapping[str, Stage]) -> str:
         import viser
     except ImportError:
         raise MissingExtraError("viser", "viewer") from None
-    stages = {"": stage} if isinstance(stage, Stage) else stage
+    given = {"": stage} if isinstance(stage, Stage) else stage
+    stages = {name: legible(one) for name, one in given.items()}
     # The server is only the way to viser's recorder: bound to this machine, stopped before this function returns.
     # It announces itself and its end through rich, whose buffers are of one thread each, here and in the server's:
     # stdout belongs to the caller.

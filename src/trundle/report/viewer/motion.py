@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +69,14 @@ def extremes(stage: Stage) -> Array:
     return points[np.unique(np.argmax(points @ ways.T, axis=0))]
 
 
+def legible(stage: Stage) -> Stage:
+    """Return the stage with forces, cones and marks up to 4 times as large if the motion is far wider than the body."""
+    wide = float(np.max(np.ptp(extremes(stage), axis=0)))
+    times = min(max(1.0, wide / (10 * stage.size)), 4.0)
+    cone = None if stage.cone is None else times * stage.cone
+    return replace(stage, size=times * stage.size, force_scale=times * stage.force_scale, cone=cone)
+
+
 def _moves(actor: Actor) -> bool:
     return bool(np.any(np.ptp(actor.positions, axis=0) > 0) or np.any(np.ptp(actor.quaternions, axis=0) > 0))
 
@@ -86,7 +94,7 @@ def _corners(actor: Actor) -> Array:
 def curves(stage: Stage) -> list[tuple[str, list[tuple[str, str, Array]]]]:
     """Return the plots under the time bar: title with its unit, and of each line name, colour and values (k,)."""
     forces = [stage.forces, *(force for _, force in stage.others)]
-    names = stage.contacts or [f"contact {i + 1}" for i in range(len(forces))]
+    names = stage.contacts or ["contact", *(f"contact {i + 2}" for i in range(len(stage.others)))]
     pushes = [
         (name, PALETTE[i % len(PALETTE)], force) for i, (name, force) in enumerate(zip(names, forces, strict=True))
     ]

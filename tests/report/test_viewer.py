@@ -15,8 +15,8 @@ from trundle.errors import MissingExtraError
 from trundle.numerics.rotations import rotation_matrices
 from trundle.report import viewer
 from trundle.report.scene import build_stage
-from trundle.report.staging import turned_from_z
-from trundle.report.viewer.motion import continuous, curves, extremes
+from trundle.report.staging import continuous, turned_from_z
+from trundle.report.viewer.motion import curves, extremes
 from trundle.scenarios.engine import pictures
 
 

@@ -17,7 +17,7 @@ from trundle.report.meshes import (
     extruded_terrain,
 )
 from trundle.report.plane import PlanarView, Pose, flat, lies_in_plane, lift, planar_view
-from trundle.report.staging import Actor, Stage, force_scale, frame_times, friction_cone, sampled, thinned, unit
+from trundle.report.staging import Actor, Stage, force_scale, frame_times, friction_cone, sampled, thinned, turned, unit
 from trundle.report.tree_stage import tree_stage
 from trundle.report.trees import is_tree
 
@@ -41,17 +41,11 @@ def build_stage(run: Trajectory) -> Stage:
     return _stage_plane(run) if lies_in_plane(run) else _stage_space(run)
 
 
-def _sampled_quaternion(run: Trajectory, q: Array, times: Array) -> Array:
-    sign = np.cumprod(np.concatenate([[1.0], np.where(np.sum(q[1:] * q[:-1], axis=1) < 0, -1.0, 1.0)]))
-    q = sampled(run, q * sign[:, None], times)
-    return q / np.linalg.norm(q, axis=1, keepdims=True)
-
-
 def _stage_space(run: Trajectory) -> Stage:
     times, seconds, lapse = frame_times(run)
     body, hand = _role(run, "object"), _role(run, "hand")
     size = float(np.max(np.linalg.norm(body.vertices - np.asarray(body.center_of_mass), axis=1)))
-    q, hand_q = (_sampled_quaternion(run, run[f"{who}_quaternion"], times) for who in ("object", "hand"))
+    q, hand_q = (turned(run, run[f"{who}_quaternion"], times) for who in ("object", "hand"))
     com = sampled(run, run["object_position"], times)
     origin = com - rotation_matrices(q) @ np.asarray(body.center_of_mass)
     on_hand = run["contact_on_hand"]

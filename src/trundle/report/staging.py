@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from trundle.numerics.rotations import rotation_matrices
 from trundle.records import Trajectory
 from trundle.report.meshes import MeshPart, cone_lines, wedge_lines
 
@@ -187,3 +188,23 @@ def framed(points: Array, direction: Array, aspect: float = 1.4, room: float = 0
         nearest.append(-(above + below) / (2 * slope))
     camera = np.array([*places, min(nearest)]) @ axes
     return camera + (float(np.mean(z)) - min(nearest)) * ahead, camera
+
+
+def continuous(q: Array) -> Array:
+    """Return quaternions (k, 4) without jumps to the same rotation's other quaternion."""
+    return q * np.cumprod(np.concatenate([[1.0], np.where(np.sum(q[1:] * q[:-1], axis=1) < 0, -1.0, 1.0)]))[:, None]
+
+
+def turned(run: Trajectory, q: Array, times: Array) -> Array:
+    """Return unit quaternions (k, 4) at the frames' times from those of the run (n, 4)."""
+    return unit(sampled(run, continuous(q), times))
+
+
+def corners(actor: Actor, most: int = MOST_FRAMES + 1) -> Array:
+    """Return the corners (8 m, 3) of an actor's bounding box in its frames, or in about `most` of them, world, m."""
+    vertices = np.concatenate([part.vertices for part in actor.parts])
+    ends = np.stack([vertices.min(axis=0), vertices.max(axis=0)])
+    box = ends[np.indices((2, 2, 2)).reshape(3, -1).T, np.arange(3)]
+    some = slice(None, None, max(1, len(actor.positions) // most))
+    around = np.einsum("kij,mj->kmi", rotation_matrices(actor.quaternions[some]), box)
+    return (actor.positions[some, None] + around).reshape(-1, 3)

@@ -11,7 +11,18 @@ from trundle.records import SceneBody, Trajectory
 from trundle.report import recompute, trees
 from trundle.report.meshes import MeshPart, checkered_object, extruded_body, extruded_terrain
 from trundle.report.plane import lift
-from trundle.report.staging import Actor, Array, Stage, force_scale, frame_times, friction_cone, sampled, thinned, unit
+from trundle.report.staging import (
+    Actor,
+    Array,
+    Stage,
+    force_scale,
+    frame_times,
+    friction_cone,
+    sampled,
+    thinned,
+    turned,
+    unit,
+)
 
 _ORANGE = (224, 130, 20)
 _STEEL = (96, 108, 118)
@@ -98,8 +109,7 @@ def _actor(run: Trajectory, body: SceneBody, number: int, times: Array, size: fl
         com, centre = lift(com[None])[0], lift(centre)
         parts = _slabs(body, size)
     else:
-        q = sampled(run, run["body_quaternion"][:, k], times)
-        q = q / np.linalg.norm(q, axis=1, keepdims=True)
+        q = turned(run, run["body_quaternion"][:, k], times)
         parts = _limb(body, 0.3 * size) if body.faces is None else checkered_object(body)
         if body.faces is not None and body.role == "link":
             parts = (MeshPart(body.vertices, body.faces, _STEEL, None, True, True),)
@@ -146,6 +156,5 @@ def _carried(run: Trajectory, ground: Actor, times: Array) -> Actor:
     k = trees.moving_terrain(run)
     if k is None:
         return ground
-    q = sampled(run, run["body_quaternion"][:, k], times)
     places = sampled(run, run["body_position"][:, k], times)
-    return replace(ground, positions=places, quaternions=q / np.linalg.norm(q, axis=1, keepdims=True))
+    return replace(ground, positions=places, quaternions=turned(run, run["body_quaternion"][:, k], times))

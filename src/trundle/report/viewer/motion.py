@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from trundle.numerics.rotations import rotation_matrices
-from trundle.report.staging import Actor, Stage
+from trundle.report.staging import Actor, Stage, corners
 from trundle.report.style import COMPONENTS, PALETTE
 
 Array = NDArray[np.float64]
@@ -45,11 +44,6 @@ def packed(columns: Sequence[Array]) -> tuple[list[dict[str, object]], str]:
     return heads, base64.b64encode(zlib.compress(data, 9)).decode("ascii")
 
 
-def continuous(q: Array) -> Array:
-    """Return quaternions (k, 4) without jumps to the same rotation's other quaternion."""
-    return q * np.cumprod(np.concatenate([[1.0], np.where(np.sum(q[1:] * q[:-1], axis=1) < 0, -1.0, 1.0)]))[:, None]
-
-
 def focus(stage: Stage) -> Array:
     """Return what a camera follows (k, 3), world, m: the centre of mass, or the first body."""
     return stage.actors[0].positions if stage.mass_centre is None else stage.mass_centre
@@ -58,7 +52,7 @@ def focus(stage: Stage) -> Array:
 def extremes(stage: Stage) -> Array:
     """Return points (m, 3) of which the motion's hull is about made: corners of what moves, and tips of forces."""
     moving = [actor for actor in stage.actors if _moves(actor)] or list(stage.actors)
-    points = np.concatenate([_corners(actor) for actor in moving])
+    points = np.concatenate([corners(actor, _FITTED) for actor in moving])
     arrows = [(stage.contact, stage.forces), *stage.others, *((foot, force) for foot, force, _, _ in stage.arrows)]
     for foot, force in arrows:
         if np.any(force != 0.0):
@@ -79,16 +73,6 @@ def legible(stage: Stage) -> Stage:
 
 def _moves(actor: Actor) -> bool:
     return bool(np.any(np.ptp(actor.positions, axis=0) > 0) or np.any(np.ptp(actor.quaternions, axis=0) > 0))
-
-
-def _corners(actor: Actor) -> Array:
-    """Return the corners (8 m, 3) of an actor's bounding box in some of its frames."""
-    vertices = np.concatenate([part.vertices for part in actor.parts])
-    ends = np.stack([vertices.min(axis=0), vertices.max(axis=0)])
-    corners = ends[np.indices((2, 2, 2)).reshape(3, -1).T, np.arange(3)]
-    some = slice(None, None, max(1, len(actor.positions) // _FITTED))
-    turned = np.einsum("kij,mj->kmi", rotation_matrices(actor.quaternions[some]), corners)
-    return (actor.positions[some, None] + turned).reshape(-1, 3)
 
 
 def curves(stage: Stage) -> list[tuple[str, list[tuple[str, str, Array]]]]:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.report.meshes import Colour, MeshPart, arrow_mesh
-from trundle.report.staging import FIELD_OF_VIEW, Stage, turned_from_z
+from trundle.report.staging import FIELD_OF_VIEW, Stage, continuous, turned_from_z
 from trundle.report.style import unbroken
-from trundle.report.viewer.motion import Track, continuous
+from trundle.report.viewer.motion import Track
 
 if TYPE_CHECKING:
     from viser import MeshHandle, SceneApi, SceneNodeHandle, ViserServer

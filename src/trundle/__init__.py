@@ -110,6 +110,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.models import parameters_of as parameters_of
     from trundle.models import robot_from_urdf as robot_from_urdf
     from trundle.models import with_parameters as with_parameters
+    from trundle.models import with_visuals as with_visuals
     from trundle.numerics.ilqr import ControlProblem as ControlProblem
     from trundle.numerics.ilqr import ControlSolution as ControlSolution
     from trundle.numerics.ilqr import Cost as Cost
@@ -174,7 +175,7 @@ _HOMES = {
         "Arm AxisChange Centroidal CentroidalState Coast Equilibrium Foot Force Forecast Ground Hand Held LinearModel "
         "MassChange Potential Push Pushed RigidBody Robot RollingKinematics RollingPair RollingTree SampledMotion "
         "SinusoidMotion Tree build_avatar control_affine equilibrium linearize load_example_robot load_urdf "
-        "parameters_of robot_from_urdf with_parameters"
+        "parameters_of robot_from_urdf with_parameters with_visuals"
     ),
     "trundle.numerics.ilqr": "ControlProblem ControlSolution Cost Guess Limits Optimiser midpoint",
     "trundle.plan": (

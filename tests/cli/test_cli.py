@@ -7,15 +7,18 @@ import json
 import re
 import subprocess
 import sys
+import threading
 import time
 import tomllib
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 
 from tests.report.synthetic import ball_on_plate
 from tests.scenarios.files import JUGGLING, changed, written
-from trundle.cli import main
+from trundle.cli import interrupt, main
 from trundle.scenarios import catalogue
 from trundle.scenarios.engine import building
 from trundle.scenarios.schema import kinds
@@ -164,9 +167,49 @@ def test_view_opens_the_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     opened: list[str] = []
-    monkeypatch.setattr("webbrowser.open", opened.append)
+    pages: list[bytes] = []
+
+    def browse(address: str) -> None:
+        opened.append(address)
+
+        def load() -> None:
+            while True:
+                state = json.load(urlopen(f"{address}state"))
+                if state["ready"]:
+                    pages.append(urlopen(address).read())
+                    return
+
+        assert b"starting" in urlopen(address).read()
+        threading.Thread(target=load).start()
+
+    monkeypatch.setattr("webbrowser.open", browse)
     trundle(capsys, "run", "plate-spinning", "--out", tmp_path / "out", "--no-plots", "--quiet", "--view")
-    assert opened == [(tmp_path / "out" / "viewer.html").as_uri()]
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", *opened)
+    assert pages == [(tmp_path / "out" / "viewer.html").read_bytes()]
+
+
+@pytest.mark.usefixtures("ball")
+def test_the_page_of_a_run_is_shown_until_an_interrupt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trundle(capsys, "run", "plate-spinning", "--out", tmp_path / "out", "--no-plots", "--quiet")
+    seen: list[bytes] = []
+
+    def browse(address: str) -> None:
+        seen.append(urlopen(address).read())
+        for wrong in (Request(address, headers={"Host": "example.org"}), f"{address}etc/passwd"):
+            with pytest.raises(HTTPError, match="404"):
+                urlopen(wrong)
+        interrupt.note()
+
+    monkeypatch.setattr("webbrowser.open", browse)
+    code, out, _ = trundle(capsys, "view", tmp_path / "out")
+    assert code == 130
+    assert out.startswith("http://127.0.0.1:")
+    assert b"<title>plate-spinning - trundle</title>" in seen[0]
+    code, _, err = trundle(capsys, "view", tmp_path)
+    assert code == 2
+    assert "the folder of a run" in err
 
 
 @pytest.mark.parametrize(("status", "code"), [(Status.SLIPPED, 1), (Status.INTERRUPTED, 130)])

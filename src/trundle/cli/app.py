@@ -8,7 +8,7 @@ from collections.abc import Callable
 import typer
 import typer.main
 
-from trundle.cli import check, doctor, export, listing, peers, report, reproduce, run, schema, show, sweep
+from trundle.cli import check, doctor, export, listing, peers, report, reproduce, run, schema, show, sweep, view
 from trundle.cli.guard import guarded
 from trundle.cli.terminal import say
 from trundle.scenarios.system import load, systems
@@ -31,6 +31,7 @@ for _name, _function in {
     "check": check.check,
     "schema": schema.schema,
     "run": run.run,
+    "view": view.view,
     "report": report.report,
     "sweep": sweep.sweep,
     "reproduce": reproduce.reproduce,

@@ -14,6 +14,7 @@ import typer
 from trundle.cli import interrupt
 from trundle.cli.check import ALLOW_PATH
 from trundle.cli.terminal import say
+from trundle.cli.view import watched
 from trundle.errors import printable
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def run(
     warm_from: Path | None = typer.Option(None, "--warm-from", metavar="RUN", help="Start a plan from another run."),
     jobs: int | None = typer.Option(None, "--jobs", metavar="N", min=1, help="Processes for trials [all cores]."),
     scheduler: str | None = SCHEDULER,
-    view: bool = typer.Option(False, "--view", help="Open the viewer page in the browser."),
+    view: bool = typer.Option(False, "--view", help="Show run and viewer page in the browser."),
     allow_path: list[Path] = ALLOW_PATH,
 ) -> None:
     """Run a scenario and write its folder.
@@ -50,10 +51,9 @@ def run(
         overrides = [*overrides, f"plan.warm_from={json.dumps(str(warm_from.resolve() / 'trajectory.nc'))}"]
         allow_path = [*allow_path, warm_from]
     loaded = load_scenario(scenario, overrides, seed, allow_path)
-    with bar(not (quiet or as_json)) as progress:
-        result = run_scenario(
-            loaded, out, plots=not no_plots, view=view, progress=progress, jobs=jobs, scheduler=scheduler
-        )
+    with bar(not (quiet or as_json)) as line, watched(view, line) as (progress, show):
+        result = run_scenario(loaded, out, plots=not no_plots, progress=progress, jobs=jobs, scheduler=scheduler)
+        show(result.directory)
     if as_json:
         typer.echo(json.dumps(result.summary, indent=2))
     elif not quiet:

@@ -29,6 +29,7 @@ from trundle.models.urdf.checks import load_urdf
 from trundle.models.urdf.examples import load_example_robot
 from trundle.models.urdf.lock import lock_joints
 from trundle.models.urdf.robot import robot_from_urdf
+from trundle.models.urdf.visuals import with_visuals
 
 __all__ = [
     "IMPACT",
@@ -92,6 +93,7 @@ __all__ = [
     "robot_from_urdf",
     "surface_of",
     "with_parameters",
+    "with_visuals",
 ]
 
 guard(__name__)

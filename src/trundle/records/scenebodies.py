@@ -24,7 +24,8 @@ class SceneBody:
     name : str
         Name of the body; for moving planar bodies the label on the axis ``body``.
     role : str
-        ``object`` and ``hand``, ``body`` and ``terrain``; ``link``: lines between the joints of a body of a tree.
+        ``object`` and ``hand``, ``body`` and ``terrain``; ``link``: of a body of a tree, lines between its joints, or
+        triangles of what its description shows.
     vertices : array_like (n, 3) or (n, 2)
         Points of the surface or outline in m, in the shape's frame (its origin is the shape's origin; in the plane
         x and z).
@@ -55,7 +56,7 @@ class SceneBody:
         com = np.zeros(d) if self.center_of_mass is None else self.center_of_mass
         object.__setattr__(self, "center_of_mass", checks.array("center_of_mass", com, (d,), unit="m"))
         object.__setattr__(self, "shape", dict(self.shape))
-        if (self.faces is None) == (d == 3 and self.role != "link"):
+        if (self.faces is None) == (d == 3) and not (self.faces is None and self.role == "link"):
             raise InputError("faces", self.faces, "given for a body in space and left out in the plane")
         if self.faces is not None:
             given = np.asarray(self.faces)

@@ -53,9 +53,12 @@ def checkered_surface(hand: SceneBody, path: Array, normals: Array, size: float)
         Size of the object, m.
     """
     reach = 0.5 * float(np.max(np.ptp(path, axis=0)))
+    square = 0.25 * max(reach, 2.0 * size)
     if hand.shape.get("type") == "plane":
-        middle = 0.5 * (path.min(axis=0) + path.max(axis=0))
-        vertices, faces = _patch(middle[:2], max(1.2 * reach, 2.0 * size))
+        # Its triangles end where its squares do.
+        middle = square * np.round(0.5 * (path.min(axis=0) + path.max(axis=0)) / square)
+        count = math.ceil(max(1.2 * reach, 2.0 * size) / square)
+        vertices, faces = _patch(middle[:2], count * square, 8 * count)
     else:
         vertices, faces = hand.vertices, np.asarray(hand.faces)
         low, high = path.min(axis=0) - reach - 3 * size, path.max(axis=0) + reach + 3 * size
@@ -73,7 +76,6 @@ def checkered_surface(hand: SceneBody, path: Array, normals: Array, size: float)
     long = hand.shape.get("type") in ("tube", "cylinder")
     if hand.shape.get("type") in _ROUND:
         return _two(vertices, faces, _globe(hand.vertices, faces, math.pi / 16, vertices, long), _SURFACE)
-    square = 0.25 * max(reach, 2.0 * size)
     even = np.sum(np.floor(vertices[faces].mean(axis=1)[:, :2] / square + 1e-9), axis=1) % 2 == 0
     return _two(vertices, faces, even, _SURFACE)
 
@@ -249,7 +251,7 @@ def _at_depth(points: Array, y: float) -> Array:
     return np.column_stack([points[:, 0], np.full(len(points), y), points[:, 1]])
 
 
-def _patch(middle: Array, half: float, n: int = 48) -> tuple[Array, Faces]:
+def _patch(middle: Array, half: float, n: int) -> tuple[Array, Faces]:
     axis = np.linspace(-half, half, n + 1)
     x, y = np.meshgrid(middle[0] + axis, middle[1] + axis, indexing="ij")
     vertices = np.stack([x, y, np.zeros_like(x)], axis=-1).reshape(-1, 3)

@@ -17,7 +17,7 @@ from trundle.report.meshes import (
     extruded_terrain,
 )
 from trundle.report.plane import PlanarView, Pose, flat, lies_in_plane, lift, planar_view
-from trundle.report.staging import Actor, Stage, force_scale, frame_times, friction_cone, sampled, thinned, unit
+from trundle.report.staging import Actor, Stage, force_scale, frame_times, friction_cone, sampled, thinned, turned, unit
 from trundle.report.tree_stage import tree_stage
 from trundle.report.trees import is_tree
 
@@ -41,25 +41,26 @@ def build_stage(run: Trajectory) -> Stage:
     return _stage_plane(run) if lies_in_plane(run) else _stage_space(run)
 
 
-def _sampled_quaternion(run: Trajectory, q: Array, times: Array) -> Array:
-    sign = np.cumprod(np.concatenate([[1.0], np.where(np.sum(q[1:] * q[:-1], axis=1) < 0, -1.0, 1.0)]))
-    q = sampled(run, q * sign[:, None], times)
-    return q / np.linalg.norm(q, axis=1, keepdims=True)
-
-
 def _stage_space(run: Trajectory) -> Stage:
     times, seconds, lapse = frame_times(run)
     body, hand = _role(run, "object"), _role(run, "hand")
     size = float(np.max(np.linalg.norm(body.vertices - np.asarray(body.center_of_mass), axis=1)))
-    q, hand_q = (_sampled_quaternion(run, run[f"{who}_quaternion"], times) for who in ("object", "hand"))
+    q, hand_q = (turned(run, run[f"{who}_quaternion"], times) for who in ("object", "hand"))
     com = sampled(run, run["object_position"], times)
     origin = com - rotation_matrices(q) @ np.asarray(body.center_of_mass)
     on_hand = run["contact_on_hand"]
     line = thinned(on_hand + 0.018 * size * _hand_normals(run))
     surface = checkered_surface(hand, on_hand, _hand_normals(run), size)
     actors = (
-        Actor("object", checkered_object(body), origin, q),
-        Actor("hand", surface, sampled(run, run["hand_position"], times), hand_q, ((line, _BLUE),)),
+        Actor("object", checkered_object(body), origin, q, label="object"),
+        Actor(
+            "hand",
+            surface,
+            sampled(run, run["hand_position"], times),
+            hand_q,
+            ((line, _BLUE, "contact path on the hand"),),
+            "hand",
+        ),
     )
     resting = thinned(run["contact_position"] + 0.022 * size * run["contact_normal"])
     moving = np.any(np.ptp(run["hand_quaternion"], axis=0) > 0) or np.any(np.ptp(run["hand_position"], axis=0) > 0)
@@ -77,7 +78,7 @@ def _stage_space(run: Trajectory) -> Stage:
         force_scale(run["contact_force"], size, plane=False),
         friction_cone(run, size, plane=False),
         size, look_at, look_at + 2.5 * reach * direction / np.linalg.norm(direction),
-        ((resting, _ORANGE),) if moving else (),
+        ((resting, _ORANGE, "contact path in space"),) if moving else (), mass_centre=com,
     )  # fmt: skip
 
 
@@ -94,7 +95,7 @@ def _stage_plane(run: Trajectory) -> Stage:
     # Base and body are flush in front; what is drawn of the contact lies before both.
     before = np.array([0.0, -0.5 * thickness - 0.03 * size, 0.0])
     actors = (
-        Actor(view.body.role, extruded_body(view.body, thickness), lift(origin), q),
+        Actor(view.body.role, extruded_body(view.body, thickness), lift(origin), q, label=view.body.role),
         _base_actor(run, view, times, before, size),
     )
     low, high = _view(_shown(view), np.resize(_touching(run), len(_shown(view))), size)
@@ -110,7 +111,7 @@ def _stage_plane(run: Trajectory) -> Stage:
         lift(sampled(run, view.force, times)),
         force_scale(view.force, size, plane=True),
         friction_cone(run, size, plane=True),
-        size, look_at, look_at + reach * np.array([0.12, -1.75, 0.42]),
+        size, look_at, look_at + reach * np.array([0.12, -1.75, 0.42]), mass_centre=lift(centre) + before,
     )  # fmt: skip
 
 
@@ -127,7 +128,7 @@ def _base_actor(run: Trajectory, view: PlanarView, times: Array, before: Array, 
         surface, path = extruded_terrain(base, view.contact, -0.225 * size, 3 * size), lift(view.contact)
     else:
         surface, path = extruded_hand(base, 0.45 * size, 0.25 * size), run["contact_on_hand"]
-    return Actor(base.role, surface, lift(position), q, ((thinned(path + before), _ORANGE),))
+    return Actor(base.role, surface, lift(position), q, ((thinned(path + before), _ORANGE, "contact path"),), base.role)
 
 
 def _shown(view: PlanarView) -> Array:

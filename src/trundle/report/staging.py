@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from trundle.numerics.rotations import rotation_matrices
 from trundle.records import Trajectory
 from trundle.report.meshes import MeshPart, cone_lines, wedge_lines
 
 Array = NDArray[np.float64]
+Line = tuple[Array, tuple[int, int, int], str]
+"""Points (n, 3), m, colour and row of the legend."""
 
 FRAMES_PER_SECOND = 30.0
 MOST_FRAMES = 1800
@@ -21,13 +24,20 @@ FIELD_OF_VIEW = 0.72
 
 @dataclass(frozen=True)
 class Actor:
-    """A body that moves: coloured meshes in its own frame and its pose at each of k frames, world."""
+    """A body that moves: coloured meshes in its own frame and its pose at each of k frames, world.
+
+    `label` is its row in the legend, one for all actors of that label; a `ghost` shows what is only planned and never
+    hides what is; of k frames `shown` (k,) says in which it is there.
+    """
 
     name: str
     parts: tuple[MeshPart, ...]
     positions: Array
     quaternions: Array
-    lines: tuple[tuple[Array, tuple[int, int, int]], ...] = ()
+    lines: tuple[Line, ...] = ()
+    label: str = "bodies"
+    ghost: bool = False
+    shown: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True)
@@ -47,7 +57,7 @@ class Stage:
     cone : (m, 2, 3) or None
         Friction cone as line segments, tip at the origin, axis z.
     paths : tuple
-        Lines that rest in the world, each with its colour.
+        Lines that rest in the world, each with its colour and its row of the legend.
     size : float
         Size of the object, m.
     look_at, camera : (3,)
@@ -55,7 +65,13 @@ class Stage:
     others : tuple
         Of each further contact its points (k, 3) and forces (k, 3).
     arrows : tuple
-        Further forces: foot (k, 3), m, force (k, 3), N, drawn to the same scale, and colour.
+        Further forces: foot (k, 3), m, force (k, 3), N, drawn to the same scale, colour and row of the legend.
+    contacts : tuple of str, optional
+        Names of the contact and of the others.
+    mass_centre : (k, 3), optional
+        Centre of mass of all that moves, world, m.
+    title, status : str
+        Name of the scenario, and how the run ended.
     """
 
     seconds: float
@@ -69,9 +85,13 @@ class Stage:
     size: float
     look_at: Array
     camera: Array
-    paths: tuple[tuple[Array, tuple[int, int, int]], ...] = field(default=())
+    paths: tuple[Line, ...] = field(default=())
     others: tuple[tuple[Array, Array], ...] = field(default=())
-    arrows: tuple[tuple[Array, Array, tuple[int, int, int]], ...] = field(default=())
+    arrows: tuple[tuple[Array, Array, tuple[int, int, int], str], ...] = field(default=())
+    contacts: tuple[str, ...] = ()
+    mass_centre: Array | None = None
+    title: str = ""
+    status: str = ""
 
 
 def frame_times(run: Trajectory) -> tuple[Array, float, float]:
@@ -114,9 +134,9 @@ def friction_cone(run: Trajectory, size: float, plane: bool) -> Array | None:
     return make(height * float(friction), height)
 
 
-def fixed(name: str, part: MeshPart, count: int) -> Actor:
+def fixed(name: str, part: MeshPart, count: int, label: str) -> Actor:
     """Return an actor that is at rest at the origin for as many frames."""
-    return Actor(name, (part,), np.zeros((count, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)))
+    return Actor(name, (part,), np.zeros((count, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)), label=label)
 
 
 def turned_from_z(directions: Array) -> Array:
@@ -168,3 +188,23 @@ def framed(points: Array, direction: Array, aspect: float = 1.4, room: float = 0
         nearest.append(-(above + below) / (2 * slope))
     camera = np.array([*places, min(nearest)]) @ axes
     return camera + (float(np.mean(z)) - min(nearest)) * ahead, camera
+
+
+def continuous(q: Array) -> Array:
+    """Return quaternions (k, 4) without jumps to the same rotation's other quaternion."""
+    return q * np.cumprod(np.concatenate([[1.0], np.where(np.sum(q[1:] * q[:-1], axis=1) < 0, -1.0, 1.0)]))[:, None]
+
+
+def turned(run: Trajectory, q: Array, times: Array) -> Array:
+    """Return unit quaternions (k, 4) at the frames' times from those of the run (n, 4)."""
+    return unit(sampled(run, continuous(q), times))
+
+
+def corners(actor: Actor, most: int = MOST_FRAMES + 1) -> Array:
+    """Return the corners (8 m, 3) of an actor's bounding box in its frames, or in about `most` of them, world, m."""
+    vertices = np.concatenate([part.vertices for part in actor.parts])
+    ends = np.stack([vertices.min(axis=0), vertices.max(axis=0)])
+    box = ends[np.indices((2, 2, 2)).reshape(3, -1).T, np.arange(3)]
+    some = slice(None, None, max(1, len(actor.positions) // most))
+    around = np.einsum("kij,mj->kmi", rotation_matrices(actor.quaternions[some]), box)
+    return (actor.positions[some, None] + around).reshape(-1, 3)

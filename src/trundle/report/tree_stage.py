@@ -11,7 +11,18 @@ from trundle.records import SceneBody, Trajectory
 from trundle.report import recompute, trees
 from trundle.report.meshes import MeshPart, checkered_object, extruded_body, extruded_terrain
 from trundle.report.plane import lift
-from trundle.report.staging import Actor, Array, Stage, force_scale, frame_times, friction_cone, sampled, thinned, unit
+from trundle.report.staging import (
+    Actor,
+    Array,
+    Stage,
+    force_scale,
+    frame_times,
+    friction_cone,
+    sampled,
+    thinned,
+    turned,
+    unit,
+)
 
 _ORANGE = (224, 130, 20)
 _STEEL = (96, 108, 118)
@@ -39,7 +50,7 @@ def tree_stage(run: Trajectory) -> Stage:
     direction = np.array([0.12, -1.75, 0.42]) if plane else 2.5 * np.array([0.41, -0.73, 0.55])
     first = _first(run, times, plane)
     traces = tuple(
-        (thinned((lift(paths[:, slot]) if plane else paths[:, slot]) + before), _ORANGE)
+        (thinned((lift(paths[:, slot]) if plane else paths[:, slot]) + before), _ORANGE, "contact paths")
         for slot in range(paths.shape[1])
     )
     return Stage(
@@ -50,7 +61,18 @@ def tree_stage(run: Trajectory) -> Stage:
         size, look_at, look_at + reach * direction,
         traces,
         _others(run, times, before, plane),
+        contacts=tuple(str(name) for name in run["contact"]), mass_centre=_mass_centre(run, times, before),
     )  # fmt: skip
+
+
+def _mass_centre(run: Trajectory, times: Array, before: Array) -> Array | None:
+    """Return the centre of mass (k, 3) of all bodies whose mass the run tells, m."""
+    masses = run.metadata.get("physics", {}).get("masses", {})
+    weights = np.array([float(masses.get(str(name), 0.0)) for name in run["body"]])
+    if not np.any(weights > 0):
+        return None
+    at = sampled(run, np.einsum("j,ijk->ik", weights / np.sum(weights), run["body_position"]), times)
+    return (lift(at) if run.dimension == 2 else at) + before
 
 
 def _first(run: Trajectory, times: Array, plane: bool) -> tuple[Array, Array, Array]:
@@ -87,11 +109,14 @@ def _actor(run: Trajectory, body: SceneBody, number: int, times: Array, size: fl
         com, centre = lift(com[None])[0], lift(centre)
         parts = _slabs(body, size)
     else:
-        q = sampled(run, run["body_quaternion"][:, k], times)
-        q = q / np.linalg.norm(q, axis=1, keepdims=True)
-        parts = checkered_object(body) if body.faces is not None else _limb(body, 0.3 * size)
+        q = turned(run, run["body_quaternion"][:, k], times)
+        parts = _limb(body, 0.3 * size) if body.faces is None else checkered_object(body)
+        if body.faces is not None and body.role == "link":
+            parts = (MeshPart(body.vertices, body.faces, _STEEL, None, True, True),)
     origin = centre - rotation_matrices(q) @ com
-    return Actor(f"{body.role}_{body.name}_{number}", parts, origin, q)
+    return Actor(
+        f"{body.role}_{body.name}_{number}", parts, origin, q, label={"body": "bodies"}.get(body.role, "links")
+    )
 
 
 def _limb(body: SceneBody, radius: float) -> tuple[MeshPart, ...]:
@@ -123,7 +148,7 @@ def _ground(terrain: SceneBody, paths: Array, times: Array, size: float, plane: 
         parts = extruded_terrain(terrain, paths.reshape(-1, 2), -0.225 * size, 6 * size)
     else:
         parts = (MeshPart(terrain.vertices, np.asarray(terrain.faces), _GROUND, 0.9, True),)
-    return Actor("terrain", parts, np.zeros((len(times), 3)), still)
+    return Actor("terrain", parts, np.zeros((len(times), 3)), still, label="ground")
 
 
 def _carried(run: Trajectory, ground: Actor, times: Array) -> Actor:
@@ -131,6 +156,5 @@ def _carried(run: Trajectory, ground: Actor, times: Array) -> Actor:
     k = trees.moving_terrain(run)
     if k is None:
         return ground
-    q = sampled(run, run["body_quaternion"][:, k], times)
     places = sampled(run, run["body_position"][:, k], times)
-    return replace(ground, positions=places, quaternions=q / np.linalg.norm(q, axis=1, keepdims=True))
+    return replace(ground, positions=places, quaternions=turned(run, run["body_quaternion"][:, k], times))

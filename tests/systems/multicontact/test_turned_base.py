@@ -15,6 +15,7 @@ from trundle.models.robots.humanoid import load_humanoid
 from trundle.models.urdf.examples import example_robots
 from trundle.numerics.rotations import rotation_of, rotation_z
 from trundle.scenarios import build, catalogue, load_scenario
+from trundle.systems.multicontact import stage, trials
 from trundle.systems.multicontact.record import results
 
 pytest.importorskip("pinocchio")
@@ -56,6 +57,23 @@ def test_it_stands_with_its_soles_ahead(tmp_path: Path, yaw: float) -> None:
     for name, end in places.items():
         np.testing.assert_allclose(end.p, wanted[name].p, atol=1e-9)
         np.testing.assert_allclose(end.R, wanted[name].R, atol=1e-9)
+
+
+def test_shapes_of_ones_own_description_are_drawn_with_the_bodies(tmp_path: Path) -> None:
+    turned(tmp_path, 0.5)
+    robot = load_humanoid(tmp_path / "mine.toml")
+    shapes = {body.name: body for body in trials.shown(robot)}
+    assert shapes.keys() <= {body.name for body in robot.robot.bodies()}
+    q = robot.standing()
+    (sole,) = robot.robot.terms(q, np.zeros(robot.robot.nv), ["left_ankle_roll_link"]).motions
+    points = shapes["left_ankle_roll_joint"].vertices @ sole.R.T + sole.p
+    assert points[:, 2].min() == pytest.approx(0.0, abs=6e-3), "the balls under the foot stand on the ground"
+    place = np.concatenate([q, q]).reshape(2, -1)
+    actors = stage.sticks(trials.pictured(robot)["bodies"], place, shapes)
+    (foot,) = [actor for actor in actors if actor.name == "left_ankle_roll_joint"]
+    np.testing.assert_allclose(foot.positions[1], sole.p, atol=1e-9)
+    assert len(foot.parts[0].vertices) == len(shapes["left_ankle_roll_joint"].vertices)
+    assert not trials.shown(load_humanoid("g1")), "meshes of others stay where they are"
 
 
 @pytest.mark.slow

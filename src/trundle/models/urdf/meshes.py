@@ -79,15 +79,21 @@ def visual_meshes(urdf: CheckedUrdf, tag: str = "visual") -> list[VisualMesh]:
     """
     found = []
     for link, visual, file in mesh_files(urdf, tag):
-        mesh, origin = visual.find("geometry/mesh"), visual.find("origin")
-        xyz, rpy = (_numbers(None if origin is None else origin.get(key), 0.0) for key in ("xyz", "rpy"))
+        mesh = visual.find("geometry/mesh")
         scale = _numbers(None if mesh is None else mesh.get("scale"), 1.0)
         try:
             vertices, faces = _read(file)
         except InputError as error:
             raise error.within(f"link[{link}].{tag}", str(urdf.file)) from None
-        found.append(VisualMesh(link, file, vertices * scale @ rotation_rpy(rpy).T + xyz, faces))
+        found.append(VisualMesh(link, file, placed(vertices * scale, visual), faces))
     return found
+
+
+def placed(vertices: FloatArray, shape: ET.Element) -> FloatArray:
+    """Return vertices (n, 3) of a <visual> or <collision> in the link's axes, by its <origin>."""
+    origin = shape.find("origin")
+    xyz, rpy = (_numbers(None if origin is None else origin.get(key), 0.0) for key in ("xyz", "rpy"))
+    return vertices @ rotation_rpy(rpy).T + xyz
 
 
 def _read(file: Path) -> tuple[FloatArray, NDArray[np.int64]]:

@@ -6,7 +6,8 @@ import logging
 import threading
 import webbrowser
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from trundle.records.whole import storing
 from trundle.report import Figure, RunSet, Stage, build_stage, trajectories, variable, write_figures, write_viewer
 from trundle.report import figures as figures_of_kit
 from trundle.report.runs import figures_of_runs
+from trundle.report.viewer import render, with_notice
 from trundle.scenarios.engine.folder import owned
 from trundle.scenarios.system import names, system
 from trundle.scratch import lasting_scratch
@@ -24,6 +26,7 @@ from trundle.scratch import lasting_scratch
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_PARTS = 8  # of a run, at most, that its page carries
 _drawing = threading.Lock()  # libraries that draw have a state that all threads share
 
 
@@ -67,7 +70,7 @@ def write_report(
         if viewer:
             page = name("viewer.html")
             try:
-                written.append(write_viewer(stage(runs.main), page, _notice(runs.main)))
+                written.append(write_viewer(stages(runs), page, _notice(runs.main)))
             except (MissingExtraError, InputError) as error:
                 say(f"viewer.html: {error}")
         if plots:
@@ -87,7 +90,24 @@ def figures(runs: RunSet) -> Mapping[str, Figure]:
 
 def stage(run: Trajectory) -> Stage:
     """Return what the animation of a run shows."""
-    return system(run.kind).stage(run) if run.kind in names() else build_stage(run)
+    made = system(run.kind).stage(run) if run.kind in names() else build_stage(run)
+    status = run.status.label + ("" if run.feasible else ", not feasible")
+    return replace(made, title=str(run.metadata.get("scenario") or run.kind), status=status)
+
+
+def stages(runs: RunSet) -> dict[str, Stage]:
+    """Return what the animation of a run shows, and of its first parts that have something to show.
+
+    Raises
+    ------
+    InputError
+        If the run itself has nothing to show.
+    """
+    found = {"main": stage(runs.main)}
+    for name, run in list(runs.parts.items())[:_PARTS]:
+        with suppress(InputError):
+            found[name] = stage(run)
+    return found
 
 
 def draw(run: Trajectory, name: str | None = None, ax: Axes | None = None) -> Axes:
@@ -121,6 +141,24 @@ def draw(run: Trajectory, name: str | None = None, ax: Axes | None = None) -> Ax
     if wanted not in run.final:
         raise InputError("name", wanted, "one of " + ", ".join([*known, *run.final]))
     return variable(run, wanted, ax)
+
+
+def page_of(directory: str | Path) -> bytes:
+    """Return the viewer page of a run's folder, made from its trajectories.
+
+    Raises
+    ------
+    InputError
+        If the folder is not that of a run that has something to show.
+    MissingExtraError
+        If the extra ``viewer`` is not installed.
+    """
+    found = trajectories(directory)
+    with reading(Path(directory), "the folder of a run whose record has what its figures need"):
+        shown = stages(RunSet(found[""], {name: run for name, run in found.items() if name}))
+    page = render(shown)
+    notice = _notice(found[""])
+    return (with_notice(page, notice) if notice else page).encode()
 
 
 def open_viewer(run: Trajectory) -> Path:

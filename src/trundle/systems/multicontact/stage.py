@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,8 +14,9 @@ from trundle.models.urdf.articulated import Articulated
 from trundle.models.urdf.checks import CheckedUrdf
 from trundle.models.urdf.examples import load_example_robot
 from trundle.models.urdf.meshes import visual_meshes
+from trundle.models.urdf.visuals import coarse
 from trundle.numerics.rotations import quaternion_of, rotation_by, rotation_of
-from trundle.records import Trajectory
+from trundle.records import SceneBody, Trajectory
 from trundle.report.meshes import MeshPart, box, polygon, sphere, square
 from trundle.report.staging import Actor, Stage, fixed, frame_times, sampled
 
@@ -48,14 +49,15 @@ def stage(run: Trajectory) -> Stage:
     actors += _ground(run, len(times), middle, reach) + _obstacles(run, len(times), reach)
     if run.metadata.get("box"):
         place, turn = run["box_position"][index], run["box_quaternion"][index]
-        actors.append(Actor("box", (box(run.metadata["box"], _PARCEL),), place, turn))
+        actors.append(Actor("box", (box(run.metadata["box"], _PARCEL),), place, turn, label="box"))
     look_at = middle * [1.0, 1.0, 0.95]
     others = tuple(zip(points[1:], pushes[1:], strict=True))
     up = np.tile([0.0, 0.0, 1.0], (len(times), 1))
-    path = (run["com_position"][:: max(1, len(run.time) // 400)], (36, 110, 185))
+    path = (run["com_position"][:: max(1, len(run.time) // 400)], (36, 110, 185), "path of the centre of mass")
     return Stage(
         seconds, lapse, tuple(actors), points[0], up, pushes[0], _FORCE, None, 0.35,
         look_at, look_at + reach * np.array([0.55, -1.0, 0.35]), (path,), others,
+        contacts=tuple(str(run["contact"][i]) for i in carrying), mass_centre=sampled(run, run["com_position"], times),
     )  # fmt: skip
 
 
@@ -64,14 +66,21 @@ def _robot(run: Trajectory, q: Array) -> list[Actor]:
     urdf = _description(run)
     shapes = {} if urdf is None else link_meshes(urdf)
     if urdf is None or not shapes:
-        return _sticks(run.metadata["bodies"], q)
+        own = {body.name: body for body in getattr(run, "scene", ()) if body.faces is not None}
+        return sticks(run.metadata["bodies"], q, own)
     robot, names = Articulated(urdf), list(shapes)
     poses: dict[str, list[tuple[Array, Array]]] = {name: [] for name in names}
     for state in q:
         for name, motion in zip(names, robot.terms(state, np.zeros(robot.nv), names).motions, strict=True):
             poses[name].append((motion.p, quaternion_of(motion.R)))
     return [
-        Actor(name, shapes[name], np.array([p for p, _ in poses[name]]), np.array([r for _, r in poses[name]]))
+        Actor(
+            name,
+            shapes[name],
+            np.array([p for p, _ in poses[name]]),
+            np.array([r for _, r in poses[name]]),
+            label="robot",
+        )
         for name in names
     ]
 
@@ -86,8 +95,8 @@ def _description(run: Trajectory) -> CheckedUrdf | None:
         return None
 
 
-def _sticks(bodies: Sequence[BodyRecord], q: Array) -> list[Actor]:
-    """Return an actor for each body: bars from its joint to those of the bodies that hang on it, and to its middle."""
+def sticks(bodies: Sequence[BodyRecord], q: Array, shapes: Mapping[str, SceneBody]) -> list[Actor]:
+    """Return an actor for each body: its shape, or bars from its joint to those that hang on it and to its middle."""
     at = {key: np.array([body[key] for body in bodies], dtype=np.float64) for key in ("R", "p", "axis", "com")}
     ends: list[list[Array]] = [[com] for com in at["com"]]
     for i, body in enumerate(bodies[1:], start=1):
@@ -103,9 +112,12 @@ def _sticks(bodies: Sequence[BodyRecord], q: Array) -> list[Actor]:
         turns[i] = turns[above] @ R @ np.array(own)
     actors = []
     for body, reach, place, turn in zip(bodies, ends, places, turns, strict=True):
-        parts = tuple(_bar(end) for end in reach if np.linalg.norm(end) > 0.01)
+        shape, parts = shapes.get(body["name"]), tuple(_bar(end) for end in reach if np.linalg.norm(end) > 0.01)
+        if shape is not None and shape.faces is not None:
+            rods = parts if 2 * len(shapes) < len(bodies) else ()  # few shapes make no robot
+            parts = (MeshPart(shape.vertices, shape.faces, _shade(body["name"]), None, True, True), *rods)
         if parts:
-            actors.append(Actor(body["name"], parts, place, np.array([quaternion_of(R) for R in turn])))
+            actors.append(Actor(body["name"], parts, place, np.array([quaternion_of(R) for R in turn]), label="robot"))
     return actors
 
 
@@ -126,21 +138,9 @@ def link_meshes(urdf: CheckedUrdf) -> dict[str, tuple[MeshPart, ...]]:
     """Return the coarse meshes of the links that have one on this machine, in the links' axes."""
     found: dict[str, tuple[MeshPart, ...]] = {}
     for visual in visual_meshes(urdf):
-        part = MeshPart(*coarse(visual.vertices, visual.faces), _shade(visual.link), None, True, True)
+        part = MeshPart(*coarse(visual.vertices, visual.faces, _CELL), _shade(visual.link), None, True, True)
         found[visual.link] = (*found.get(visual.link, ()), part)
     return found
-
-
-def coarse(vertices: Array, faces: NDArray[np.int64], cell: float = _CELL) -> tuple[Array, NDArray[np.int64]]:
-    """Return vertices (n, 3) and faces (m, 3) of a mesh, its vertices within one cell (m) merged to their mean."""
-    _, groups = np.unique(np.round(vertices / cell).astype(np.int64), axis=0, return_inverse=True)
-    groups = groups.ravel()
-    merged = np.column_stack([np.bincount(groups, vertices[:, i]) for i in range(3)]) / np.bincount(groups)[:, None]
-    faces = groups[faces]
-    a, b, c = faces.T
-    faces = faces[(a != b) & (b != c) & (a != c)]
-    _, first = np.unique(np.sort(faces, axis=1), axis=0, return_index=True)
-    return merged, faces[np.sort(first)]
 
 
 def _shade(name: str) -> tuple[int, int, int]:
@@ -162,7 +162,9 @@ def _obstacles(run: Trajectory, count: int, reach: float) -> list[Actor]:
             ball, half = sphere(one["size"][0], _OBSTACLE), 0.5 * sum(one["size"][1:])
             part = replace(ball, vertices=ball.vertices + half * np.sign(ball.vertices) * [0.0, 0.0, 1.0])
         turn = np.tile(quaternion_of(np.array(one["axes"])), (count, 1))
-        actors.append(Actor(f"obstacle_{one['name']}", (part,), np.tile(one["position"], (count, 1)), turn))
+        actors.append(
+            Actor(f"obstacle_{one['name']}", (part,), np.tile(one["position"], (count, 1)), turn, label="obstacles")
+        )
     return actors
 
 
@@ -170,11 +172,11 @@ def _ground(run: Trajectory, count: int, middle: Array, reach: float) -> list[Ac
     terrain = run.metadata.get("terrain", {"floor": True, "blocks": []})
     actors = []
     if terrain["floor"]:
-        actors.append(fixed("floor", square(0.6 * reach, [*middle[:2], -0.004], _GROUND), count))
+        actors.append(fixed("floor", square(0.6 * reach, [*middle[:2], -0.004], _GROUND), count, "ground"))
     for i, block in enumerate(terrain["blocks"]):
-        actors.append(fixed(block["name"] or f"block_{i}", box((), _BLOCK, corners=block["corners"]), count))
+        actors.append(fixed(block["name"] or f"block_{i}", box((), _BLOCK, corners=block["corners"]), count, "blocks"))
     for i, place in enumerate(run.metadata.get("footholds", [])):
         corners = np.array(place["corners"]) + np.array([0.0, 0.0, 0.003])
         if len(corners) >= 3:
-            actors.append(fixed(f"foothold_{i}", polygon(corners, _HOLD, 0.8, sharp=True), count))
+            actors.append(fixed(f"foothold_{i}", polygon(corners, _HOLD, 0.8, sharp=True), count, "footholds"))
     return actors

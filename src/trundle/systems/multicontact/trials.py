@@ -13,6 +13,7 @@ from trundle.control.whole_body.policy import HumanoidPolicy
 from trundle.models.robots.humanoid import Humanoid
 from trundle.models.robots.limits import largest_demand
 from trundle.models.urdf.examples import example_name
+from trundle.models.urdf.visuals import visual_bodies
 from trundle.simulate.mujoco.humanoid import HumanoidPlant
 from trundle.simulate.mujoco.plant import PlantRun, PlantView, Sampled
 from trundle.simulate.mujoco.pushes import ForcePulse
@@ -24,7 +25,7 @@ from trundle.systems.multicontact.stances import stance_records
 from trundle.units import GRAVITY
 
 if TYPE_CHECKING:
-    from trundle.records import Trajectory
+    from trundle.records import SceneBody, Trajectory
     from trundle.systems.multicontact.experiment import MulticontactExperiment
     from trundle.systems.multicontact.schema import TrialsTable
 
@@ -307,6 +308,14 @@ def pictured(humanoid: Humanoid) -> dict[str, object]:
     return {"licence": humanoid.licence, "notice": humanoid.notice, "description": description, "bodies": bodies}
 
 
+def shown(humanoid: Humanoid) -> tuple[SceneBody, ...]:
+    """Return the shapes of a description of one's own, in the axes of the bodies that `pictured` names."""
+    if example_name(humanoid.urdf):
+        return ()
+    names = [body.name for body in humanoid.robot.bodies()]
+    return tuple(replace(body, name=names[i]) for i, body in visual_bodies(humanoid.urdf).items())
+
+
 def trajectory(experiment: MulticontactExperiment, outcomes: Sequence[Outcome], message: str = "") -> Trajectory:
     """Return the trajectory of the first trial with the results of all trials, and a message about what failed."""
     from trundle.records import Trajectory, make_dataset, with_trials
@@ -353,4 +362,10 @@ def trajectory(experiment: MulticontactExperiment, outcomes: Sequence[Outcome], 
     }
     worst = next((o.run.status for o in outcomes if o.run.status is Status.NOT_FINITE), run.status)
     # The plant's contacts neither pull nor leave their cones: what it did can be done.
-    return Trajectory(with_trials(dataset, [outcome.result for outcome in outcomes]), worst, True, metadata)
+    return Trajectory(
+        with_trials(dataset, [outcome.result for outcome in outcomes]),
+        worst,
+        True,
+        metadata,
+        shown(experiment.controller.humanoid),
+    )

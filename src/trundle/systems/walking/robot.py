@@ -23,6 +23,7 @@ from trundle.models.robots.body_shapes import avatar_scene
 from trundle.models.tree.closing import nearest
 from trundle.models.urdf.checks import CheckedUrdf, check_urdf
 from trundle.models.urdf.lock import joint_ranges, lock_joints
+from trundle.models.urdf.visuals import with_visuals
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.motions import motion_of
 from trundle.scenarios.robots import description_of
@@ -74,7 +75,7 @@ def build(scenario: Scenario) -> RobotRun:
     base = next(spec.name for spec in robot.tree.specs if spec.floating)
     rates = _named(scenario, "initial.rates", tables.initial.rates, robot.joints)
     start = _start(scenario, robot, base, angles, rates)
-    return RobotRun(scenario, robot, start, base)
+    return RobotRun(scenario, robot, start, base, urdf)
 
 
 def surface_on(scenario: Scenario, table: SurfaceTable) -> geometry.Shape:
@@ -91,6 +92,7 @@ class RobotRun:
     robot: RollingTree
     start: Start
     base: str
+    urdf: CheckedUrdf
 
     def parts(self) -> Iterator[Part]:
         """Yield the simulation as the only part."""
@@ -119,7 +121,7 @@ class RobotRun:
         walked = as_walking(run, self.base, _phases(run), torque)
         avatar = tables.robot.avatar
         if avatar is None or tables.joints.locked:  # the avatar's pictures are of its own bodies
-            return walked
+            return with_visuals(walked, self.urdf, meshes=tables.robot.urdf is not None)
         terrain = tuple(body for body in walked.scene if body.role == "terrain")
         return replace(walked, scene=(*avatar_scene(build_avatar(avatar)), *terrain))
 

@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 from trundle.records import SceneBody, Trajectory
 from trundle.report import build_stage
 from trundle.report.meshes import MeshPart
-from trundle.report.staging import Actor, Stage, frame_times, framed, sampled
+from trundle.report.staging import Actor, Stage, corners, frame_times, framed, sampled, turned
 from trundle.systems.walking.figures import tilt, uphill
 
 Array = NDArray[np.float64]
@@ -32,7 +32,7 @@ def stage(run: Trajectory) -> Stage:
     share = run["contact_force"][..., 2:] / np.maximum(force[:, None, 2:], 1e-9)
     at = np.sum(share * run["contact_position"], axis=1)
     size = 0.5
-    look_at, camera = framed(_seen(actors[:-1]), np.array([0.35, -1.25, 0.25]))
+    look_at, camera = framed(np.concatenate([corners(actor) for actor in actors[:-1]]), np.array([0.35, -1.25, 0.25]))
     return Stage(
         seconds, lapse, tuple(actors),
         sampled(run, uphill(run, at), times),
@@ -40,33 +40,20 @@ def stage(run: Trajectory) -> Stage:
         sampled(run, uphill(run, force), times),
         0.7 / (9.81 * float(run.metadata["physics"]["mass"])),
         None,
-        size, look_at, camera,
+        size, look_at, camera, contacts=("ground, total",),
     )  # fmt: skip
-
-
-def _seen(actors: list[Actor]) -> Array:
-    """Return points (n, 3) that enclose all bodies in every frame: the corners of their bounding boxes."""
-    found = []
-    for actor in actors:
-        vertices = np.concatenate([part.vertices for part in actor.parts])
-        ends = np.stack([vertices.min(axis=0), vertices.max(axis=0)])
-        turns = Rotation.from_quat(actor.quaternions, scalar_first=True)
-        for i, j, k in np.ndindex(2, 2, 2):
-            found.append(actor.positions + turns.apply(np.array([ends[i, 0], ends[j, 1], ends[k, 2]])))
-    return np.concatenate(found)
 
 
 def _actor(run: Trajectory, body: SceneBody, times: Array, lean: Rotation) -> Actor:
     k = [str(name) for name in run["body"]].index(body.name)
     turn = Rotation.from_quat(run["body_quaternion"][:, k], scalar_first=True)
     origin = run["body_position"][:, k] - turn.apply(np.array(body.center_of_mass))
-    q = (lean * turn).as_quat(scalar_first=True)
-    sign = np.cumprod(np.concatenate([[1.0], np.where(np.sum(q[1:] * q[:-1], axis=1) < 0, -1.0, 1.0)]))
-    at = sampled(run, q * sign[:, None], times)
+    turns = turned(run, np.asarray((lean * turn).as_quat(scalar_first=True)), times)
     colour = _COLOURS.get(body.name.split("_")[0], _MIDDLE)
     part = MeshPart(np.asarray(body.vertices), np.asarray(body.faces), colour)
     positions = sampled(run, lean.apply(origin), times)
-    return Actor(f"body_{body.name}", (part,), positions, at / np.linalg.norm(at, axis=1, keepdims=True))
+    label = {_COLOURS["left"]: "left leg", _COLOURS["right"]: "right leg"}.get(colour, "trunk")
+    return Actor(f"body_{body.name}", (part,), positions, turns, label=label)
 
 
 def _ground(low: float, high: float, times: Array, lean: Rotation) -> Actor:
@@ -83,4 +70,4 @@ def _ground(low: float, high: float, times: Array, lean: Rotation) -> Actor:
         faces = np.concatenate([np.array([[0, 1, 2], [0, 2, 3]]) + 4 * i for i in range(len(quads))])
         parts.append(MeshPart(np.concatenate(quads), faces, colour, double=True))
     still = np.tile(lean.as_quat(scalar_first=True), (len(times), 1))
-    return Actor("ground", tuple(parts), np.zeros((len(times), 3)), still)
+    return Actor("ground", tuple(parts), np.zeros((len(times), 3)), still, label="ground")

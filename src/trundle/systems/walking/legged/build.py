@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from trundle.models.rigid_body import Hand
 from trundle.models.robots.legged import LeggedRobot
+from trundle.models.urdf.visuals import with_visuals
 from trundle.problems.ground import SmoothGround
 from trundle.problems.robot_gait import RobotGait
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
@@ -74,7 +75,8 @@ class PlannedSteps:
         from trundle.systems.walking.record import replayed
 
         table, walk = self.scenario.read(WalkingWalk).replay, self.found["plan"]
-        return replayed(replay_walk(walk.robot, on_contacts(walk), table.steps, period=table.period), table.steps)
+        run = replay_walk(walk.robot, on_contacts(walk), table.steps, period=table.period)
+        return self._shown(replayed(run, table.steps))
 
     def plan(self, share: PartProgress | None) -> Trajectory:
         """Return the record of the optimal steps."""
@@ -92,12 +94,17 @@ class PlannedSteps:
                 progress=(lambda it: share(min(1.0, it.number / 100))) if share else None,
             )
         self.found["plan"] = walk
-        run = record_robot(walk, 1 if walk.plan.once else table.steps)
+        run = self._shown(record_robot(walk, 1 if walk.plan.once else table.steps))
         count = self.scenario.read(WalkingWalk).replay.mujoco
         if not count or walk.plan.status is not Status.SUCCESS:
             return run
         told = {"steps": run.metadata["steps"] | {"mujoco": self._in_mujoco(walk, count)}}
         return replace(run, metadata=dict(run.metadata) | told)
+
+    def _shown(self, run: Trajectory) -> Trajectory:
+        """Return the run with the shapes of the robot's description; meshes of others are not copied into it."""
+        own = getattr(self.scenario.read(WalkingWalk).robot, "urdf", None) is not None
+        return with_visuals(run, self.robot.urdf, own, self.robot.tree)
 
     def _in_mujoco(self, walk: RobotWalk, count: int) -> dict[str, object]:
         """Return how a replay in MuJoCo went: steps walked, and why it ended before its time."""

@@ -1,0 +1,135 @@
+"""What a robot's description shows of its moving bodies: boxes, cylinders, spheres, capsules and meshes."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.checks import FloatArray, instance
+from trundle.errors import optional
+from trundle.models.urdf.checks import CheckedUrdf
+from trundle.models.urdf.meshes import placed, visual_meshes
+from trundle.models.urdf.tree import UrdfTree, urdf_tree
+from trundle.models.urdf.xml import number_of, numbers_of
+from trundle.records import SceneBody, Trajectory
+
+Mesh = tuple[FloatArray, NDArray[np.int64]]
+_FACES = 2000  # of a mesh, above which its vertices are merged
+_CELLS = 40  # then, along a body
+
+
+def with_visuals(run: Trajectory, urdf: CheckedUrdf, meshes: bool = True, tree: UrdfTree | None = None) -> Trajectory:
+    """Return the run of a robot with its links' <visual> shapes, which pictures then show in place of rods.
+
+    Of a link without any the boxes, cylinders, capsules and spheres of <collision> are shown.
+
+    Parameters
+    ----------
+    run : Trajectory
+        Of the robot of `trundle.robot_from_urdf`.
+    urdf : CheckedUrdf
+        Its description.
+    meshes : bool
+        Whether meshes, too, are put into the run and into what is made of it: a question of their licence.
+    tree : UrdfTree, optional
+        The run's bodies, if they are others than those of the description.
+
+    Raises
+    ------
+    InputError
+        If a mesh lies outside the description's folders, or is no mesh.
+    MissingExtraError
+        If there is something to show and trimesh is not installed.
+
+    Examples
+    --------
+    >>> from trundle.models.urdf.checks import check_urdf
+    >>> shape = '<visual><geometry><box size="0.2 0.1 0.1"/></geometry></visual>'
+    >>> mass = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    >>> urdf = check_urdf(f'<robot name="brick"><link name="brick">{shape}{mass}</link></robot>')
+    >>> robot = tr.robot_from_urdf(urdf, {"sole": tr.Foot(tr.Sphere(0.05), "brick")})
+    >>> run = tr.simulate(robot, robot.place(brick=(0.0, 0.0, 0.05)), 0.01)  # s
+    >>> [(body.name, len(body.vertices)) for body in tr.with_visuals(run, urdf).scene if body.role == "link"]
+    [('brick', 8)]
+    """
+    instance("urdf", urdf, CheckedUrdf, "a CheckedUrdf, as load_urdf and check_urdf return it")
+    shown = {body.name: body for body in visual_bodies(urdf, meshes, tree).values()}
+    kept = tuple(body for body in run.scene if body.role != "link" or body.name not in shown)
+    moving = {str(name) for name in run["body"]}
+    return replace(run, scene=(*kept, *(body for name, body in shown.items() if name in moving)))
+
+
+def visual_bodies(urdf: CheckedUrdf, meshes: bool = True, tree: UrdfTree | None = None) -> dict[int, SceneBody]:
+    """Return what is shown of the moving bodies, by their number in the tree; see `with_visuals`."""
+    tree = urdf_tree(urdf) if tree is None else tree
+    shapes: dict[int, list[Mesh]] = {}
+    for link, (vertices, faces) in _shapes(urdf, meshes):
+        number, place = tree.links[link]
+        shapes.setdefault(number, []).append((vertices @ place.R.T + place.p, faces))
+    shown = {}
+    for number, found in shapes.items():
+        body = tree.bodies[number]
+        vertices, faces = _joined(found)
+        com = np.zeros(3) if body.inertia is None else body.inertia.com
+        name = body.name.replace(".", "_")
+        shown[number] = SceneBody(name, "link", vertices, faces, closed=False, center_of_mass=com)
+    return shown
+
+
+def _shapes(urdf: CheckedUrdf, meshes: bool) -> Iterator[tuple[str, Mesh]]:
+    """Yield link and triangles of each shape, in the link's axes."""
+    found = visual_meshes(urdf) if meshes else []
+    for link in ET.fromstring(urdf.text).findall("link"):
+        name = link.get("name", "")
+        own = [coarse(mesh.vertices, mesh.faces) for mesh in found if mesh.link == name]
+        own += _primitives(link, "visual")
+        yield from ((name, mesh) for mesh in own or _primitives(link, "collision"))
+
+
+def _primitives(link: ET.Element, tag: str) -> list[Mesh]:
+    shapes = [(one, shape) for one in link.findall(tag) for shape in one.findall("geometry/*") if shape.tag != "mesh"]
+    made = ((one, _primitive(shape)) for one, shape in shapes)
+    return [(placed(vertices, one), faces) for one, (vertices, faces) in made]
+
+
+def _primitive(shape: ET.Element) -> Mesh:
+    """Return the triangles of a box, cylinder, capsule or sphere about its middle, its axis z."""
+    create = optional("trimesh", "trimesh", "robots").creation
+    if shape.tag == "box":
+        mesh = create.box(numbers_of("size", shape.get("size"), 3))
+    elif shape.tag == "sphere":
+        mesh = create.icosphere(subdivisions=2, radius=number_of("radius", shape.get("radius")))
+    else:
+        radius, length = (number_of(key, shape.get(key)) for key in ("radius", "length"))
+        make = create.cylinder if shape.tag == "cylinder" else create.capsule
+        mesh = make(height=length, radius=radius)
+    return np.array(mesh.vertices, dtype=np.float64), np.array(mesh.faces, dtype=np.int64)
+
+
+def coarse(vertices: FloatArray, faces: NDArray[np.int64], cell: float | None = None) -> Mesh:
+    """Return vertices (n, 3) and faces (m, 3) of a mesh, its vertices within one cell (m) merged to their mean.
+
+    Without a cell, small meshes stay as they are and large ones get some dozens of cells along.
+    """
+    if cell is None:
+        if len(faces) <= _FACES:
+            return vertices, faces
+        cell = float(np.max(np.ptp(vertices, axis=0))) / _CELLS
+    _, groups = np.unique(np.round(vertices / cell).astype(np.int64), axis=0, return_inverse=True)
+    groups = groups.ravel()
+    merged = np.column_stack([np.bincount(groups, vertices[:, i]) for i in range(3)]) / np.bincount(groups)[:, None]
+    faces = groups[faces]
+    a, b, c = faces.T
+    faces = faces[(a != b) & (b != c) & (a != c)]
+    _, first = np.unique(np.sort(faces, axis=1), axis=0, return_index=True)
+    return merged, faces[np.sort(first)]
+
+
+def _joined(meshes: list[Mesh]) -> Mesh:
+    offsets = np.cumsum([0, *(len(vertices) for vertices, _ in meshes[:-1])])
+    faces = [faces + offset for (_, faces), offset in zip(meshes, offsets, strict=True)]
+    return np.vstack([vertices for vertices, _ in meshes]), np.vstack(faces)

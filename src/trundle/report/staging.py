@@ -168,3 +168,10 @@ def framed(points: Array, direction: Array, aspect: float = 1.4, room: float = 0
         nearest.append(-(above + below) / (2 * slope))
     camera = np.array([*places, min(nearest)]) @ axes
     return camera + (float(np.mean(z)) - min(nearest)) * ahead, camera
+
+
+def equally_far(way: Array, count: int) -> list[int]:
+    """Return at most `count` of n + 1 samples, between which the ways are `way` (n,), spread evenly over all of it."""
+    total = np.concatenate([[0.0], np.cumsum(way)])
+    parts = np.linspace(0.0, total[-1], count) if total[-1] > 0.0 else []
+    return sorted({*(int(np.argmin(np.abs(total - part))) for part in parts), len(way)})

@@ -138,9 +138,9 @@ def frame(ax: Axes, points: NDArray[np.float64], margin: float = 0.12) -> None:
     ax.set_ylim(middle[1] - half[1], middle[1] + half[1])
 
 
-def arrow(ax: Axes, foot: NDArray[np.float64], tip: NDArray[np.float64]) -> None:
+def arrow(ax: Axes, foot: NDArray[np.float64], tip: NDArray[np.float64], colour: str = RED) -> None:
     """Draw the arrow of a force."""
-    look = {"arrowstyle": "-|>", "color": RED, "linewidth": 1.2, "shrinkA": 0, "shrinkB": 0}
+    look = {"arrowstyle": "-|>", "color": colour, "linewidth": 1.2, "shrinkA": 0, "shrinkB": 0}
     ax.annotate("", tuple(tip), tuple(foot), arrowprops=look, zorder=6)
 
 

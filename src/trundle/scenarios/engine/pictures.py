@@ -16,7 +16,8 @@ from trundle.records.sealed import reading
 from trundle.records.whole import storing
 from trundle.report import Figure, RunSet, Stage, build_stage, trajectories, variable, write_figures, write_viewer
 from trundle.report import figures as figures_of_kit
-from trundle.report.runs import figures_of_runs
+from trundle.report.picture import view
+from trundle.report.runs import figure, figures_of_runs
 from trundle.scenarios.engine.folder import owned
 from trundle.scenarios.system import names, system
 from trundle.scratch import lasting_scratch
@@ -80,9 +81,13 @@ def write_report(
 
 def figures(runs: RunSet) -> Mapping[str, Figure]:
     """Return the figures of a run by name: those of its system, or the default ones if no system has its kind."""
-    if runs.main.kind in names():
-        return system(runs.main.kind).figures(runs)
-    return figures_of_runs(runs, figures_of_kit)
+    found = system(runs.main.kind).figures(runs) if runs.main.kind in names() else figures_of_runs(runs, figures_of_kit)
+    return {**found, "view": figure(_view, runs.main)} if runs.main.dimension == 3 else found
+
+
+def _view(run: Trajectory, ax: Axes) -> None:
+    """Draw the bodies where they are after equal parts of their way, seen by the viewer's camera, the earlier the paler."""
+    view(stage(run), run, ax)
 
 
 def stage(run: Trajectory) -> Stage:

@@ -262,7 +262,7 @@ def _near_base(view: PlanarView, size: float) -> int:
 
 
 def _snapshots(view: PlanarView, moving: bool, n: int, size: float) -> set[int]:
-    """Return a few of n samples: spread over how far the body of a size (m) goes, on a base at rest over the contact's way."""
+    """Return a few of n samples: spread over the way of the body, its size in m; on a base at rest its contact's."""
     if moving or n < len(view.contact):
         pose = view.of_body
         way = np.linalg.norm(np.diff(pose.position, axis=0), axis=1) + size * np.abs(np.diff(pose.angle))

@@ -28,6 +28,8 @@ _LIGHT = np.array([0.35, -0.55, 0.76])
 _PALEST = 0.65
 """Share of white in the colours of the first of several instants; the last has none."""
 _INSTANTS = 5
+_SEEN_THROUGH = 0.4
+"""Parts of less opacity are left out: previews of where bodies will be."""
 _NEAR = 0.02
 """Of the distance to what the camera looks at: what is nearer is left out."""
 
@@ -63,6 +65,8 @@ class Camera:
         R = rotation_matrices(actor.quaternions[k : k + 1])[0]
         found: list[Triangles] = []
         for part in actor.parts:
+            if (part.opacity or 1.0) < _SEEN_THROUGH:
+                continue
             corners, distance = self.project((actor.positions[k] + part.vertices @ R.T)[part.faces])
             a, b, c = np.moveaxis((part.vertices @ R.T)[part.faces], 1, 0)
             normals = unit(np.cross(b - a, c - a)) @ self.R_camera_world.T
@@ -77,7 +81,7 @@ class Camera:
         return found
 
 
-def draw_stage(stage: Stage, ax: Axes, frames: Sequence[int]) -> None:
+def draw_stage(stage: Stage, ax: Axes, frames: Sequence[int], aspect: float = 1.3) -> None:
     """Draw a stage at some of its frames into axes, the earlier the paler; the limits become those of what moves.
 
     Parameters
@@ -87,6 +91,8 @@ def draw_stage(stage: Stage, ax: Axes, frames: Sequence[int]) -> None:
         Left without ticks and frame.
     frames : sequence of int
         In the order of time.
+    aspect : float
+        Least width of the picture over its height.
     """
     from matplotlib.collections import LineCollection, PolyCollection
 
@@ -110,9 +116,10 @@ def draw_stage(stage: Stage, ax: Axes, frames: Sequence[int]) -> None:
         ax.add_collection(LineCollection(list(pairs), colors=[np.array(colour) / 255], linewidths=1.6, zorder=4))
     for k in frames:
         seen += _forces(stage, camera, ax, k)
-    style.frame(ax, np.concatenate([points for points in seen if len(points)] or [np.zeros((1, 2))]), 0.04)
+    _frame(ax, np.concatenate([points for points in seen if len(points)] or [np.zeros((1, 2))]), aspect)
     ax.set_aspect("equal")
-    ax.set_axis_off()
+    ax.set_xticks([])
+    ax.set_yticks([])
 
 
 def moves(actor: Actor) -> bool:
@@ -123,7 +130,8 @@ def moves(actor: Actor) -> bool:
 def by_motion(stage: Stage, count: int = _INSTANTS) -> list[int]:
     """Return at most `count` frames, the last among them, between which the actors go about equally far.
 
-    Where all that moves would be drawn over itself the earlier frame is left out.
+    Where all that moves would be drawn over itself the earlier frame is left out; of bodies that stay in place the
+    frame is the one where they are farthest from their start.
     """
     places = np.stack([actor.positions for actor in stage.actors], axis=1)
     way = np.linalg.norm(np.diff(places, axis=0), axis=2).max(axis=1)
@@ -132,7 +140,7 @@ def by_motion(stage: Stage, count: int = _INSTANTS) -> list[int]:
         apart = [np.linalg.norm(places[k] - places[later], axis=1).max() for later in chosen]
         if min(apart, default=np.inf) > stage.size:
             chosen.append(k)
-    return chosen[::-1]
+    return chosen[::-1] if len(chosen) > 1 else [int(np.argmax(np.linalg.norm(places - places[0], axis=2).max(axis=1)))]
 
 
 def view(stage: Stage, run: Trajectory, ax: Axes) -> None:
@@ -142,6 +150,17 @@ def view(stage: Stage, run: Trajectory, ax: Axes) -> None:
     step = stage.seconds * stage.lapse
     times = ", ".join(f"{run.time[0] + k * step:.3g}" for k in frames)
     style.dress(ax, f"The motion at {times} s", "", "", run)
+    ax.spines[["left", "bottom"]].set_visible(False)
+
+
+def _frame(ax: Axes, points: Array, aspect: float) -> None:
+    """Show all points (n, 2) in a picture of at least a width over height."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    half = 0.55 * np.maximum(high - low, 1e-6)
+    half[0] = max(half[0], aspect * half[1])
+    middle = 0.5 * (low + high)
+    ax.set_xlim(middle[0] - half[0], middle[0] + half[0])
+    ax.set_ylim(middle[1] - half[1], middle[1] + half[1])
 
 
 def _lines(stage: Stage, k: int) -> list[tuple[Array, Colour]]:

@@ -34,6 +34,7 @@ def write_report(
     viewer: bool = True,
     notify: Callable[[str], None] | None = None,
     target: Callable[[str], Path] | None = None,
+    plot_format: str = "png",
 ) -> list[Path]:
     """Write the plots of every trajectory in `directory` and the main run's viewer page; return the files written.
 
@@ -46,6 +47,7 @@ def write_report(
     notify : callable, optional
         Called with one line for each picture that could not be made because an extra or data are missing; by default
         the ``trundle`` logger. The other pictures are still made.
+    plot_format : "png", "svg" or "pdf"
     target : callable, optional
         `OwnedFolder.target` of the folder, if this process writes to it already.
 
@@ -74,8 +76,8 @@ def write_report(
         if plots:
             drawn = figures(runs)
             for one in drawn:
-                name(f"plots/{one}.png")
-            written += write_figures(drawn, folder / "plots", say)
+                name(f"plots/{one}.{plot_format}")
+            written += write_figures(drawn, folder / "plots", say, plot_format)
     return written
 
 
@@ -86,7 +88,7 @@ def figures(runs: RunSet) -> Mapping[str, Figure]:
 
 
 def _view(run: Trajectory, ax: Axes) -> None:
-    """Draw the bodies where they are after equal parts of their way, seen by the viewer's camera, the earlier the paler."""
+    """Draw the bodies after equal parts of their way as the viewer's camera sees them, the earlier the paler."""
     view(stage(run), run, ax)
 
 

@@ -97,7 +97,7 @@ def cones(run: Trajectory, ax: Axes) -> None:
     names, use = run["contact"].tolist(), run["contact_use_planned"]
     held = planned_parts(run)[0] > 1.0
     rows = ("friction (1)", "centre of\npressure (1)", "yaw\nmoment (1)")
-    panels = [ax.inset_axes((0.0, 0.69 - 0.345 * k, 1.0, 0.31)) for k in range(len(rows))]
+    panels = style.panels(ax, len(rows))
     for k, (panel, what) in enumerate(zip(panels, rows, strict=True)):
         panel.axhline(1.0, color=style.RED, linewidth=2.2, alpha=0.5, label="limit", zorder=1)
         for i, (name, colour) in enumerate(zip(names, _COLOURS, strict=False)):
@@ -111,11 +111,6 @@ def cones(run: Trajectory, ax: Axes) -> None:
         panel.tick_params(labelbottom=panel is panels[-1])
     panels[-1].set_xlabel("time (s)", color=style.INK)
     style.dress(ax, "Share of their cones that planned wrenches use", "", "", run)
-    ax.grid(visible=False)
-    ax.set_xticks([])
-    ax.set_yticks([])
-    for side in ax.spines.values():
-        side.set_visible(False)
     style.legend(panels[-1], 5, panels)
 
 

@@ -110,6 +110,26 @@ def lines(
     rows[-1].set_xlabel("time (s)", color=INK)
 
 
+def magnified(ax: Axes, low: float, high: float) -> None:
+    """Draw the lines between two values of x once more, in an inset, if they take less than a quarter of the axes."""
+    left, right = ax.get_xlim()
+    if not 0.0 < high - low < 0.25 * (right - left):
+        return
+    after = 0.5 * (low + high) < 0.5 * (left + right)
+    inset = ax.inset_axes((0.5 if after else 0.04, 0.42, 0.46, 0.52))
+    for line in ax.lines:
+        if line.get_transform() == ax.transData:
+            (copy,) = inset.plot(*line.get_data(), drawstyle=line.get_drawstyle())
+            copy.update_from(line)
+            copy.set_transform(inset.transData)
+            copy.set_label("_copy")
+    inset.set_xlim(low, high)
+    inset.set_ylim(*ax.get_ylim())
+    inset.tick_params(colors="#55606a", labelsize=7.5)
+    inset.grid(True, color="#e4e7ea", linewidth=0.6)
+    ax.indicate_inset_zoom(inset, edgecolor=GREY)
+
+
 def subtitle(run: Trajectory) -> str:
     """Return the run's scenario and, unless all went well, how it ended."""
     parts = [str(run.metadata.get("scenario") or "")]

@@ -29,7 +29,8 @@ _COLOURS = (style.BLUE, style.ORANGE, style.PURPLE, style.GREEN)
 
 def figures(runs: RunSet) -> dict[str, Figure]:
     """Return the figures of a run of kind `multicontact`."""
-    return figures_of_runs(runs, _of_run, lambda runs: {"trials": all_trials})
+    several = any(len(results(run)) > 1 for run in runs.all.values())
+    return figures_of_runs(runs, _of_run, lambda runs: {"trials": all_trials} if several else {})
 
 
 def _of_run(run: Trajectory) -> dict[str, DrawRun]:

@@ -47,12 +47,7 @@ def write_video(
     from matplotlib.animation import FFMpegWriter, PillowWriter
     from matplotlib.figure import Figure as Canvas
 
-    suffix = Path(path).suffix.lower()
-    if suffix not in (".mp4", ".gif"):
-        raise InputError("path", str(path), "a file that ends in .mp4 or .gif")
-    for name, value in (("width", width), ("height", height)):
-        if not 64 <= value <= 4096 or value % 2:
-            raise InputError(name, value, "an even number from 64 to 4096 (pixels)")
+    suffix = _checked(path, width, height)
     every = _GIF_EVERY if suffix == ".gif" else 1
     rate = 1.0 / (positive("seconds", stage.seconds) * every)
     canvas = Canvas(figsize=(width / _DPI, height / _DPI), dpi=_DPI)
@@ -76,6 +71,17 @@ def write_video(
                 if progress is not None:
                     progress(f"video {Path(path).name}", (rank + 1) / len(frames))
         return write_bytes(path, file.read_bytes())
+
+
+def _checked(path: str | Path, width: int, height: int) -> str:
+    """Return the ending of the video's file."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".mp4", ".gif"):
+        raise InputError("path", str(path), "a file that ends in .mp4 or .gif")
+    for name, value in (("width", width), ("height", height)):
+        if not 64 <= value <= 4096 or value % 2:
+            raise InputError(name, value, "an even number from 64 to 4096 (pixels)")
+    return suffix
 
 
 def _ffmpeg() -> str:

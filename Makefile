@@ -11,13 +11,13 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 1); echo $$((n > 4 ? 4 : n)))
 PIP := python -m pip --disable-pip-version-check --no-input install --progress-bar off
-SOURCES := $(wildcard src tests bench examples docs/conf.py)
+SOURCES := $(wildcard src tests bench examples docs/conf.py docs/pictures.py)
 # Interpreters that `make dist-check` tries the wheel with: those here that run, or PYTHONS='python3.12 /path/to/python3.13'.
 PYTHONS ?= $(foreach p,python3.11 python3.12 python3.13,$(shell $(p) -c '' 2>/dev/null && echo $(p)))
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help install demo test test-all lint typecheck format bench classics matrix fuzz mutants docs dist-check clean distclean
+.PHONY: help install demo test test-all lint typecheck format bench classics matrix fuzz mutants docs pictures dist-check clean distclean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -112,6 +112,9 @@ $(VENV)/.installed-docs: $(INSTALLED)
 	@echo "[install] Sphinx into $(VENV) (once)"
 	$(call logged,$(VENV)/install-docs.log,$(BIN)/$(PIP) --editable '.[docs]')
 	@touch $@
+
+pictures: $(INSTALLED) ## the pictures of README and documentation, from runs kept in runs/pictures
+	@$(BIN)/python docs/pictures.py $(ARGS)
 
 dist-check: ## builds sdist and wheel, runs the wheel alone in an empty environment of each Python >= 3.11 here
 	$(call virtual-environment,.venv-dist)

@@ -150,7 +150,7 @@ def test_links_of_a_page_resolve(name: str) -> None:
 def test_readme_opens_with_picture_commands_and_example() -> None:
     screen = (ROOT / "README.md").read_text().splitlines()[:30]
     text = "\n".join(screen)
-    assert re.search(r"!\[.+\]\(docs/images/.+\.png\)", text)
+    assert re.search(r"!\[.+\]\(docs/images/.+\.gif\)", text)
     assert "make demo" in text
     assert "make test" in text
     assert "import trundle as tr" in text

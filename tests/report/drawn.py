@@ -19,6 +19,7 @@ from trundle.report import Figure
 
 UNIT = re.compile(r"\((1|%|[^()]*(m|s|N|J|g|rad|deg|kg)[^()]*)\)")
 COUNTS = {"trial", "stride"}
+MOST_LINES = 8
 QUIET = {"#8c8c8c", "#22303c"}
 """Grey and ink: marks, outlines and ground, which the text beside them or the caption explains."""
 
@@ -42,7 +43,7 @@ def faults(figure: Figure) -> list[str]:
     canvas = drawn(figure)
     found: list[str] = []
     for ax in axes_of(canvas):
-        found += [*_labels(ax), *_inside(ax), *_units(ax)]
+        found += [*_labels(ax), *_inside(ax), *_units(ax), *_crowded(ax)]
     return [*found, *_names(canvas), *_overlaps(canvas)]
 
 
@@ -60,6 +61,13 @@ def _labels(ax: Axes) -> Iterator[str]:
         colour = to_hex(line.get_color())
         if str(line.get_label()).startswith("_") and colour not in known | maps:
             yield f"no name: {colour} {line.get_linestyle()} {line.get_marker()}"
+
+
+def _crowded(ax: Axes) -> Iterator[str]:
+    """No axes hold more named lines over time than can be told apart."""
+    named = [one for one in _lines(ax) if not str(one.get_label()).startswith("_") and np.size(one.get_xdata()) > 5]
+    if len(named) > MOST_LINES:
+        yield f"{len(named)} lines in one axes"
 
 
 def _colours(artist: object) -> set[str]:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from tests.report.synthetic import ball_on_plate, changed, disk_down_slope, ellipsoid_in_dish, rock_on_terrain
 from trundle.errors import InputError
-from trundle.report import plots
+from trundle.report import plots, style
 from trundle.scenarios.engine.pictures import draw
 
 RUNS = {
@@ -201,3 +201,37 @@ def test_a_hand_that_moves_is_drawn_at_every_instant_and_fades():
     boxes = [text.get_window_extent() for text in ax.texts if text.get_text().endswith(" s")]
     assert len(boxes) > 1
     assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+
+
+def test_more_lines_than_can_be_told_apart_go_to_panels():
+    run = disk_down_slope(duration=0.5)
+    for count, expected in ((7, [7]), (8, [4, 4]), (15, [5, 5, 5])):
+        ax = axes()
+        style.lines(ax, run, {f"joint {i}": run.time * i for i in range(count)}, "Torques", "torque (N m)")
+        panels = [one for one in (ax, *ax.child_axes) if one.lines]
+        shown = [[line for line in one.lines if str(line.get_label()).startswith("joint")] for one in panels]
+        assert [len(one) for one in shown] == expected
+        assert all(len({line.get_color() for line in one}) == len(one) for one in shown)
+        assert panels[-1].get_xlabel() == "time (s)"
+        assert all(one.get_ylabel() == "torque (N m)" for one in panels)
+
+
+def test_what_is_short_is_magnified_and_what_is_long_is_not():
+    ax = axes()
+    time = np.linspace(0.0, 5.0, 501)
+    ax.plot(time, np.exp(-((time - 1.1) ** 2) / 0.01), label="force")
+    ax.set_xlim(0.0, 5.0)
+    style.magnified(ax, 0.0, 2.0)
+    assert ax.child_axes == []
+    style.magnified(ax, 0.9, 1.3)
+    [inset] = ax.child_axes
+    assert inset.get_xlim() == (0.9, 1.3)
+    assert np.array(inset.lines[0].get_data()) == pytest.approx(np.array(ax.lines[0].get_data()))
+    assert inset.get_position().x0 > 1.3 / 5 * ax.get_position().x1  # beside what it magnifies
+
+
+def test_without_friction_there_is_no_figure_of_its_use():
+    run = ball_on_plate(duration=0.3)
+    physics = {key: value for key, value in run.metadata["physics"].items() if key != "friction"}
+    assert "friction_use" in plots.figures(run)
+    assert "friction_use" not in plots.figures(dataclasses.replace(run, metadata={**run.metadata, "physics": physics}))

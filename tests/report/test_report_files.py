@@ -35,7 +35,7 @@ def test_without_viser_the_plots_are_made_and_one_line_is_said(tmp_path, monkeyp
     ball_on_plate(duration=0.3).save(tmp_path / "trajectory.nc")
     said = []
     written = write_report(tmp_path, notify=said.append)
-    assert len(written) == len(figures(ball_on_plate(duration=0.3)))
+    assert {path.stem for path in written} == {*figures(ball_on_plate(duration=0.3)), "view"}
     assert said == ["viewer.html: viser is not installed: pip install 'trundle[viewer]'"]
     assert not (tmp_path / "viewer.html").exists()
 
@@ -45,6 +45,13 @@ def test_either_kind_of_picture_can_be_left_out(tmp_path):
     assert write_report(tmp_path, plots=False, viewer=False) == []
     assert [p.name for p in write_report(tmp_path, plots=False)] == ["viewer.html"]
     assert not (tmp_path / "plots").exists()
+
+
+def test_plots_can_be_vectors(tmp_path):
+    disk_down_slope(duration=0.3).save(tmp_path / "trajectory.nc")
+    written = write_report(tmp_path, viewer=False, plot_format="svg")
+    assert {path.suffix for path in written} == {".svg"}
+    assert all(b"<svg" in path.read_bytes() for path in written)
 
 
 def test_a_picture_that_lacks_its_data_is_named_and_the_others_are_made(tmp_path):

@@ -8,7 +8,21 @@ from collections.abc import Callable
 import typer
 import typer.main
 
-from trundle.cli import check, doctor, export, listing, peers, report, reproduce, run, schema, show, sweep, view
+from trundle.cli import (
+    check,
+    doctor,
+    export,
+    listing,
+    peers,
+    render,
+    report,
+    reproduce,
+    run,
+    schema,
+    show,
+    sweep,
+    view,
+)
 from trundle.cli.guard import guarded
 from trundle.cli.terminal import say
 from trundle.scenarios.system import load, systems
@@ -33,6 +47,7 @@ for _name, _function in {
     "run": run.run,
     "view": view.view,
     "report": report.report,
+    "render": render.render,
     "sweep": sweep.sweep,
     "reproduce": reproduce.reproduce,
     "export": export.export,

@@ -121,10 +121,9 @@ class Comparison:
         return Figure(self._draw, (9.0, 6.6), caption)
 
     def _draw(self, ax: Axes) -> None:
-        ax.set_axis_off()
         names = list(dict.fromkeys(row.peer for row in self.rows))
-        for k, name in enumerate(("gap", "slip", "energy", "path")):
-            panel = ax.inset_axes((0.56 * (k % 2), 0.58 - 0.58 * (k // 2), 0.44, 0.42))
+        places = style.panels(ax, 2, 2, apart=(0.27, 0.38))
+        for k, (panel, name) in enumerate(zip(places, ("gap", "slip", "energy", "path"), strict=True)):
             for who, colour in zip(names, cycle(style.PALETTE), strict=False):
                 steps, values = np.array([(r.step, getattr(r, name)) for r in self.rows if r.peer == who]).T
                 panel.loglog(1e3 * steps, np.maximum(values, _FLOOR), "o-", color=colour, label=who, markersize=4)

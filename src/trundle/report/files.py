@@ -1,4 +1,4 @@
-"""Files of a run's report: the trajectories it is made from, and its figures as PNG."""
+"""Files of a run's report: the trajectories it is made from, and its figures."""
 
 from __future__ import annotations
 
@@ -31,8 +31,10 @@ def trajectories(directory: str | Path) -> dict[str, Trajectory]:
     return runs
 
 
-def write_figures(figures: Mapping[str, Figure], folder: str | Path, say: Callable[[str], None]) -> list[Path]:
-    """Write every figure as PNG into `folder` under its name and return the files; `say` is told what cannot be."""
+def write_figures(
+    figures: Mapping[str, Figure], folder: str | Path, say: Callable[[str], None], suffix: str = "png"
+) -> list[Path]:
+    """Write every figure into `folder` under its name and return the files; `say` is told what cannot be."""
     # A bare Figure, not pyplot: no global state, no window, and PNG output is Agg by itself.
     from matplotlib.figure import Figure as Canvas
 
@@ -41,13 +43,13 @@ def write_figures(figures: Mapping[str, Figure], folder: str | Path, say: Callab
         target.mkdir(parents=True, exist_ok=True)
     written = []
     for name, figure in figures.items():
-        path = target / f"{name}.png"
+        path = target / f"{name}.{suffix}"
         canvas = Canvas(figsize=figure.size, dpi=_RESOLUTION)
         try:
             figure.draw(canvas.add_subplot())
         except InputError as error:
             say(f"{path.name}: {error}")
             continue
-        canvas.savefig(png := io.BytesIO(), format="png", bbox_inches="tight", pad_inches=0.12)
-        written.append(write_bytes(path, png.getvalue()))
+        canvas.savefig(content := io.BytesIO(), format=suffix, bbox_inches="tight", pad_inches=0.12)
+        written.append(write_bytes(path, content.getvalue()))
     return written

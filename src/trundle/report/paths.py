@@ -12,6 +12,7 @@ from trundle.records import SceneBody, Trajectory
 from trundle.report import style
 from trundle.report.plane import PlanarView, Pose, planar_view
 from trundle.report.runs import sized
+from trundle.report.staging import equally_far
 from trundle.report.trees import is_tree, tree_motion, with_phases
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def planar_motion(run: Trajectory, ax: Axes) -> None:
     moving = bool(np.any(np.ptp(view.of_base.position, axis=0) > 0) or np.ptp(view.of_base.angle) > 0)
     size = 0.3 if body is None else float(np.max(np.linalg.norm(body.vertices, axis=1)))
     near = _near_base(view, size)
-    instants = with_phases(run, _snapshots(view, moving, near), near)
+    instants = with_phases(run, _snapshots(view, moving, near, size), near)
     heaviest = float(np.max(np.linalg.norm(force[instants], axis=1))) or 1.0
     scale = 1.3 * size / heaviest
     touching = np.linalg.norm(force[: instants[-1] + 1], axis=1) > 0
@@ -260,10 +261,12 @@ def _near_base(view: PlanarView, size: float) -> int:
     return n
 
 
-def _snapshots(view: PlanarView, moving: bool, n: int) -> set[int]:
-    """Return a few of n samples in the order of time: spread over time, on a base at rest over the contact's way."""
+def _snapshots(view: PlanarView, moving: bool, n: int, size: float) -> set[int]:
+    """Return a few of n samples: spread over the way of the body, its size in m; on a base at rest its contact's."""
     if moving or n < len(view.contact):
-        return {int(i) for i in np.linspace(0, n - 1, _SNAPSHOTS).round()}
+        pose = view.of_body
+        way = np.linalg.norm(np.diff(pose.position, axis=0), axis=1) + size * np.abs(np.diff(pose.angle))
+        return {0, *equally_far(way[: n - 1], _SNAPSHOTS)}
     x = view.contact[:, 0]
     targets = np.linspace(np.min(x), np.max(x), _SNAPSHOTS)
     tolerance = 0.25 * max(float(np.ptp(x)), 1e-12) / _SNAPSHOTS

@@ -33,9 +33,9 @@ def figures(run: Trajectory) -> dict[str, DrawRun]:
         first["motion"] = planar_motion
     elif run.layout == "pair":
         first["contact_path"] = contact_path
-    common: dict[str, DrawRun] = {
-        "force": force, "friction_use": friction_use, "energy": energy, "residuals": residuals,
-    }  # fmt: skip
+    common: dict[str, DrawRun] = {"force": force, "energy": energy, "residuals": residuals}
+    if run.metadata.get("physics", {}).get("friction"):
+        common = {"force": force, "friction_use": friction_use, "energy": energy, "residuals": residuals}
     hand: dict[str, DrawRun] = {"hand_acceleration": hand_acceleration} if "hand_acceleration" in run else {}
     if run.layout != "pair":
         return {**first, **common, "position": position, **hand}
@@ -104,9 +104,9 @@ def friction_use(run: Trajectory, ax: Axes) -> None:
     each = [metrics.usage(run, slot=slot) for slot in range(metrics.contacts(run))]
     use = {key: np.max([one[key] for one in each], axis=0) for key in each[0]}
     top = 1.0
-    friction = run.metadata.get("physics", {}).get("friction")
+    friction = run.metadata["physics"]["friction"]
     for key, colour, label in (
-        ("friction_use", style.BLUE, rf"$|f_t|\,/\,(\mu f_n)$, $\mu$ = {friction:g}" if friction else ""),
+        ("friction_use", style.BLUE, rf"$|f_t|\,/\,(\mu f_n)$, $\mu$ = {friction:g}"),
         ("torsional_use", style.PURPLE, r"$|m_n|\,/\,(\mu_t f_n)$"),
     ):
         if key in use:
@@ -116,8 +116,6 @@ def friction_use(run: Trajectory, ax: Axes) -> None:
     ax.axhline(1.0, color=style.RED, linewidth=1.2, linestyle="--", label="limit")
     ax.axhspan(1.0, 10.0, color=style.RED, alpha=0.06, linewidth=0)
     ax.set_ylim(0.0, 1.15 * top)
-    if not friction:
-        ax.annotate("no friction coefficient", (0.5, 0.5), xycoords="axes fraction", ha="center", color=style.GREY)
     style.over_time(ax, run, "Used share of the friction cone", "use (1)")
 
 

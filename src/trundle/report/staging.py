@@ -208,3 +208,10 @@ def corners(actor: Actor, most: int = MOST_FRAMES + 1) -> Array:
     some = slice(None, None, max(1, len(actor.positions) // most))
     around = np.einsum("kij,mj->kmi", rotation_matrices(actor.quaternions[some]), box)
     return (actor.positions[some, None] + around).reshape(-1, 3)
+
+
+def equally_far(way: Array, count: int) -> list[int]:
+    """Return at most `count` of n + 1 samples, between which the ways are `way` (n,), spread evenly over all of it."""
+    total = np.concatenate([[0.0], np.cumsum(way)])
+    parts = np.linspace(0.0, total[-1], count) if total[-1] > 0.0 else []
+    return sorted({*(int(np.argmin(np.abs(total - part))) for part in parts), len(way)})

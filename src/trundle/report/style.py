@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,7 @@ BLUE, ORANGE, GREEN, RED, PURPLE, GREY = "#2166ac", "#e08214", "#1b7837", "#c51b
 INK = "#22303c"
 COMPONENTS = (RED, GREEN, BLUE)
 PALETTE = (BLUE, ORANGE, GREEN, PURPLE, RED, GREY, INK)
+_MOST = 7  # lines in one axes
 _ROWS, _LETTER, _SHORT = 3, 0.014, 0.02  # of names of modes; the widths of a letter and of the least phase with a name
 
 
@@ -61,6 +62,72 @@ def over_time(ax: Axes, run: Trajectory, title: str, y: str, columns: int = 4, o
     """Dress axes over the time of a run, with its changes of mode marked."""
     mark_transitions(ax, run)
     return dress(ax, title, "time (s)", y, run, columns, others)
+
+
+def panels(ax: Axes, rows: int, columns: int = 1, apart: tuple[float, float] = (0.2, 0.1)) -> list[Axes]:
+    """Return new axes in rows and columns that take the place of `ax`, with gaps in shares of a panel's size."""
+    ax.grid(visible=False)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    for side in ax.spines.values():
+        side.set_visible(False)
+    wide, high = (1.0 / (n + gap * (n - 1)) for n, gap in zip((columns, rows), apart, strict=True))
+    places = [
+        (j * wide * (1 + apart[0]), (rows - 1 - i) * high * (1 + apart[1])) for i in range(rows) for j in range(columns)
+    ]
+    return [ax.inset_axes((*place, wide, high)) for place in places]
+
+
+def lines(
+    ax: Axes,
+    run: Trajectory,
+    values: Mapping[str, NDArray[np.float64]],
+    title: str,
+    y: str,
+    held: bool = False,
+    log: bool = False,
+) -> None:
+    """Draw named values (n,) over time; more than can be told apart go to panels above each other.
+
+    `held`: they are constant between samples.
+    """
+    count = -(-len(values) // _MOST)
+    rows = panels(ax, count) if count > 1 else [ax]
+    share = -(-len(values) // count) if count else 0
+    for k, panel in enumerate(rows):
+        for (name, value), colour in zip(list(values.items())[k * share : (k + 1) * share], PALETTE, strict=False):
+            where = "steps-post" if held else "default"
+            panel.plot(run.time, value, color=colour, linewidth=1.2, drawstyle=where, label=name)
+        panel.set_yscale("log" if log else "linear")
+    if count <= 1:
+        over_time(ax, run, title, y)
+        return
+    dress(ax, title, "", "", run)
+    for panel in rows:
+        dress(panel, "", "", y)
+        panel.tick_params(labelbottom=panel is rows[-1])
+        panel.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, frameon=False, handlelength=1.2)
+    rows[-1].set_xlabel("time (s)", color=INK)
+
+
+def magnified(ax: Axes, low: float, high: float) -> None:
+    """Draw the lines between two values of x once more, in an inset, if they take less than a quarter of the axes."""
+    left, right = ax.get_xlim()
+    if not 0.0 < high - low < 0.25 * (right - left):
+        return
+    after = 0.5 * (low + high) < 0.5 * (left + right)
+    inset = ax.inset_axes((0.5 if after else 0.04, 0.42, 0.46, 0.52))
+    for line in ax.lines:
+        if line.get_transform() == ax.transData:
+            (copy,) = inset.plot(*line.get_data(), drawstyle=line.get_drawstyle())
+            copy.update_from(line)
+            copy.set_transform(inset.transData)
+            copy.set_label("_copy")
+    inset.set_xlim(low, high)
+    inset.set_ylim(*ax.get_ylim())
+    inset.tick_params(colors="#55606a", labelsize=7.5)
+    inset.grid(True, color="#e4e7ea", linewidth=0.6)
+    ax.indicate_inset_zoom(inset, edgecolor=GREY)
 
 
 def subtitle(run: Trajectory) -> str:
@@ -138,9 +205,9 @@ def frame(ax: Axes, points: NDArray[np.float64], margin: float = 0.12) -> None:
     ax.set_ylim(middle[1] - half[1], middle[1] + half[1])
 
 
-def arrow(ax: Axes, foot: NDArray[np.float64], tip: NDArray[np.float64]) -> None:
+def arrow(ax: Axes, foot: NDArray[np.float64], tip: NDArray[np.float64], colour: str = RED) -> None:
     """Draw the arrow of a force."""
-    look = {"arrowstyle": "-|>", "color": RED, "linewidth": 1.2, "shrinkA": 0, "shrinkB": 0}
+    look = {"arrowstyle": "-|>", "color": colour, "linewidth": 1.2, "shrinkA": 0, "shrinkB": 0}
     ax.annotate("", tuple(tip), tuple(foot), arrowprops=look, zorder=6)
 
 

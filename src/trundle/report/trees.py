@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from trundle.numerics.rotations import rotation_plane
 from trundle.records import SceneBody, Trajectory
 from trundle.report import style
+from trundle.report.staging import equally_far
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,7 +76,8 @@ def tree_motion(run: Trajectory, ax: Axes) -> None:
     """Draw terrain and all bodies of a planar tree at a few instants, with the contacts' paths and forces."""
     from matplotlib import colormaps
 
-    instants = with_phases(run, {int(i) for i in np.linspace(0, len(run) - 1, _SNAPSHOTS).round()}, len(run))
+    way = np.linalg.norm(np.diff(run["body_position"], axis=0), axis=2).max(axis=1)
+    instants = with_phases(run, {0, *equally_far(way, _SNAPSHOTS)}, len(run))
     force, contact = run["contact_force"], run["contact_position"]
     heaviest = float(np.max(np.linalg.norm(force[instants], axis=2), initial=0.0)) or 1.0
     scale = 2.0 * size_of(run) / heaviest

@@ -17,7 +17,8 @@ from trundle.records.sealed import reading
 from trundle.records.whole import storing
 from trundle.report import Figure, RunSet, Stage, build_stage, trajectories, variable, write_figures, write_viewer
 from trundle.report import figures as figures_of_kit
-from trundle.report.runs import figures_of_runs
+from trundle.report.picture import view
+from trundle.report.runs import figure, figures_of_runs
 from trundle.report.viewer import render, with_notice
 from trundle.scenarios.engine.folder import owned
 from trundle.scenarios.system import names, system
@@ -36,6 +37,7 @@ def write_report(
     viewer: bool = True,
     notify: Callable[[str], None] | None = None,
     target: Callable[[str], Path] | None = None,
+    plot_format: str = "png",
 ) -> list[Path]:
     """Write the plots of every trajectory in `directory` and the main run's viewer page; return the files written.
 
@@ -48,6 +50,7 @@ def write_report(
     notify : callable, optional
         Called with one line for each picture that could not be made because an extra or data are missing; by default
         the ``trundle`` logger. The other pictures are still made.
+    plot_format : "png", "svg" or "pdf"
     target : callable, optional
         `OwnedFolder.target` of the folder, if this process writes to it already.
 
@@ -76,16 +79,20 @@ def write_report(
         if plots:
             drawn = figures(runs)
             for one in drawn:
-                name(f"plots/{one}.png")
-            written += write_figures(drawn, folder / "plots", say)
+                name(f"plots/{one}.{plot_format}")
+            written += write_figures(drawn, folder / "plots", say, plot_format)
     return written
 
 
 def figures(runs: RunSet) -> Mapping[str, Figure]:
     """Return the figures of a run by name: those of its system, or the default ones if no system has its kind."""
-    if runs.main.kind in names():
-        return system(runs.main.kind).figures(runs)
-    return figures_of_runs(runs, figures_of_kit)
+    found = system(runs.main.kind).figures(runs) if runs.main.kind in names() else figures_of_runs(runs, figures_of_kit)
+    return {**found, "view": figure(_view, runs.main)} if runs.main.dimension == 3 else found
+
+
+def _view(run: Trajectory, ax: Axes) -> None:
+    """Draw the bodies after equal parts of their way as the viewer's camera sees them, the earlier the paler."""
+    view(stage(run), run, ax)
 
 
 def stage(run: Trajectory) -> Stage:

@@ -53,18 +53,22 @@ def others(runs: Runs) -> dict[str, Trajectory]:
 def tracking(runs: Runs, ax: Axes) -> None:
     """Draw how far runs are from their plan over time: contact on the hand, and orientation (paper 2, figure 10)."""
     plan = runs["plan"]
+    panels = style.panels(ax, 2)
     for (name, run), colour in zip(others(runs).items(), _COLOURS, strict=False):
-        position, rotation = deviations(run, plan)
-        label = name.replace("-", " ")
-        ax.plot(run.time, np.maximum(position, _FLOOR), color=colour, linewidth=1.5, label=f"{label}, contact (m)")
-        ax.plot(run.time, np.maximum(rotation, _FLOOR), ":", color=colour, linewidth=1.5, label=f"{label}, turn (rad)")
-    ax.axvline(plan.time[-1], color=style.GREY, linewidth=0.8, linestyle="--", zorder=1)
-    ax.annotate(
+        for panel, values in zip(panels, deviations(run, plan), strict=True):
+            label = name.replace("-", " ")
+            panel.semilogy(run.time, np.maximum(values, _FLOOR), color=colour, linewidth=1.3, label=label)
+    for panel, y in zip(panels, ("contact (m)", "turn (rad)"), strict=True):
+        panel.axvline(plan.time[-1], color=style.GREY, linewidth=0.8, linestyle="--", zorder=1)
+        style.dress(panel, "", "", y)
+    panels[0].tick_params(labelbottom=False)
+    panels[1].set_xlabel("time (s)", color=style.INK)
+    panels[1].annotate(
         "end of the plan ", (plan.time[-1], 0.02), xycoords=("data", "axes fraction"), ha="right", fontsize=7.5,
         color="#55606a",
     )  # fmt: skip
-    ax.set_yscale("log")
-    style.dress(ax, "Distance from the plan", "time (s)", "error (unit beside each name)", runs[""])
+    style.dress(ax, "Distance from the plan", "", "", runs[""])
+    style.legend(panels[1], 4)
 
 
 def deviations(run: Trajectory, plan: Trajectory) -> tuple[Array, Array]:

@@ -29,7 +29,8 @@ _COLOURS = (style.BLUE, style.ORANGE, style.PURPLE, style.GREEN)
 
 def figures(runs: RunSet) -> dict[str, Figure]:
     """Return the figures of a run of kind `multicontact`."""
-    return figures_of_runs(runs, _of_run, lambda runs: {"trials": all_trials})
+    several = any(len(results(run)) > 1 for run in runs.all.values())
+    return figures_of_runs(runs, _of_run, lambda runs: {"trials": all_trials} if several else {})
 
 
 def _of_run(run: Trajectory) -> dict[str, DrawRun]:
@@ -97,7 +98,7 @@ def cones(run: Trajectory, ax: Axes) -> None:
     names, use = run["contact"].tolist(), run["contact_use_planned"]
     held = planned_parts(run)[0] > 1.0
     rows = ("friction (1)", "centre of\npressure (1)", "yaw\nmoment (1)")
-    panels = [ax.inset_axes((0.0, 0.69 - 0.345 * k, 1.0, 0.31)) for k in range(len(rows))]
+    panels = style.panels(ax, len(rows))
     for k, (panel, what) in enumerate(zip(panels, rows, strict=True)):
         panel.axhline(1.0, color=style.RED, linewidth=2.2, alpha=0.5, label="limit", zorder=1)
         for i, (name, colour) in enumerate(zip(names, _COLOURS, strict=False)):
@@ -111,11 +112,6 @@ def cones(run: Trajectory, ax: Axes) -> None:
         panel.tick_params(labelbottom=panel is panels[-1])
     panels[-1].set_xlabel("time (s)", color=style.INK)
     style.dress(ax, "Share of their cones that planned wrenches use", "", "", run)
-    ax.grid(visible=False)
-    ax.set_xticks([])
-    ax.set_yticks([])
-    for side in ax.spines.values():
-        side.set_visible(False)
     style.legend(panels[-1], 5, panels)
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,8 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-_COLOURS = (style.BLUE, style.ORANGE, style.GREEN, style.PURPLE, style.RED, style.GREY, style.INK)
-_DASHES = ("-", "--", ":")
 _FLOOR = 1e-7
 
 
@@ -38,11 +34,6 @@ def figures(run: Trajectory) -> dict[str, DrawRun]:
     return found
 
 
-def _looks() -> Iterator[dict[str, Any]]:
-    """Yield line styles without end: all colours solid, then dashed, then dotted, and again."""
-    return cycle({"color": colour, "linestyle": dashes} for dashes in _DASHES for colour in _COLOURS)
-
-
 def comparisons(runs: Runs) -> dict[str, DrawRuns]:
     """Return the figures that compare parts with the main run: the first task in all (paper 4, figures 7B and 8)."""
     return {"first_task": first_task} if len(runs) > 1 and metrics_planar.is_controlled(runs[""]) else {}
@@ -50,30 +41,33 @@ def comparisons(runs: Runs) -> dict[str, DrawRuns]:
 
 def task_errors(run: Trajectory, ax: Axes) -> None:
     """Draw the error of every task over time, while the task is active."""
-    for (name, task), look in zip(metrics_planar.tracked(run).items(), _looks(), strict=False):
-        unit = task.unit if task.follows else f"{task.unit}/s"
-        shown = np.where(task.served, np.maximum(np.abs(task.error), _FLOOR), np.nan)
-        ax.plot(run.time, shown, **look, linewidth=1.3, label=f"{name} ({unit})")
-    ax.set_yscale("log")
-    style.over_time(ax, run, "Distance of the tasks from their references", "error (unit beside each name)")
+    errors = {
+        f"{name} ({task.unit if task.follows else f'{task.unit}/s'})": np.where(
+            task.served, np.maximum(np.abs(task.error), _FLOOR), np.nan
+        )
+        for name, task in metrics_planar.tracked(run).items()
+    }
+    style.lines(
+        ax, run, errors, "Distance of the tasks from their references", "error (unit beside each name)", log=True
+    )
 
 
 def torque(run: Trajectory, ax: Axes) -> None:
     """Draw the joints' torques (forces of prismatic joints) over time; they are constant between controller calls."""
-    for column, name, look in zip(run["torque"].T, run["joint"], _looks(), strict=False):
-        if np.any(column):
-            ax.step(run.time, column, where="post", **look, linewidth=1.1, label=str(name))
+    used = {str(name): column for name, column in zip(run["joint"], run["torque"].T, strict=True) if np.any(column)}
     slides = run.metadata["control"].get("slides", ())
-    style.over_time(ax, run, "Torques of the controller", "torque (N m)" + (", force (N)" if slides else ""))
+    unit = "torque (N m)" + (", force (N)" if slides else "")
+    style.lines(ax, run, used, "Torques of the controller", unit, held=True)
 
 
 def joint_acceleration(run: Trajectory, ax: Axes) -> None:
     """Draw the joints' accelerations over time, finite differences of their rates (paper 4, figure 9)."""
-    for column, name, look in zip(run["joint_velocity"].T, run["joint"], _looks(), strict=False):
-        ax.plot(run.time, _slope(run.time, column), **look, linewidth=1.1, label=str(name))
+    rates = {
+        str(name): _slope(run.time, rate) for name, rate in zip(run["joint"], run["joint_velocity"].T, strict=True)
+    }
     slides = run.metadata["control"].get("slides", ())
     unit = "acceleration (rad/s²)" + (", slides (m/s²)" if slides else "")
-    style.over_time(ax, run, "Accelerations of the joints", unit)
+    style.lines(ax, run, rates, "Accelerations of the joints", unit)
 
 
 def _slope(time: FloatArray, values: FloatArray) -> FloatArray:
@@ -93,7 +87,7 @@ def first_task(runs: Runs, ax: Axes) -> None:
     task = metrics_planar.tracked(main)[name]
     wanted = task.wanted if task.follows else task.wanted_rate
     longest = max(runs.values(), key=lambda run: run.time[-1] if metrics_planar.is_controlled(run) else 0.0)
-    for (part, run), colour in zip(runs.items(), _COLOURS, strict=False):
+    for (part, run), colour in zip(runs.items(), style.PALETTE, strict=False):
         one = metrics_planar.tracked(run).get(name) if metrics_planar.is_controlled(run) else None
         if one is not None:
             values = one.value if task.follows else one.rate

@@ -20,18 +20,21 @@ Array = NDArray[np.float64]
 _HANDS = ("left", "right")
 _LEVELS = {"implicit": style.ORANGE, "hybrid": style.BLUE}
 _COLOURS = (style.BLUE, style.ORANGE)
+_FORCE = 0.01  # N, least that is drawn
 _PARTS = (style.BLUE, style.ORANGE, style.PURPLE, style.GREEN, style.RED)
 
 
 def figures(runs: RunSet) -> dict[str, Figure]:
     """Return the figures of a run of kind `wallbounce`."""
-    return figures_of_runs(runs, _of_run, lambda runs: {"trials": all_trials, "paths": paths})
+    several = any(len(results(run)) > 1 for run in runs.all.values())
+    return figures_of_runs(runs, _of_run, lambda runs: {"trials": all_trials, "paths": paths} if several else {})
 
 
 def _of_run(run: Trajectory) -> dict[str, DrawRun]:
-    """Return the figures of one run by name, the most telling first."""
-    return {
-        "hand_forces": hand_forces,
+    """Return the figures of one run by name, the most telling first; of hands without a force there is none."""
+    pressed = any(np.any(np.abs(run[f"hand_force_{what}"]) > _FORCE) for what in ("planned", "measured"))
+    forces: dict[str, DrawRun] = {"hand_forces": hand_forces} if pressed else {}
+    return forces | {
         "acceleration": acceleration,
         "path": path,
         "torso_distance": torso_distance,
@@ -46,22 +49,19 @@ def _of_run(run: Trajectory) -> dict[str, DrawRun]:
 
 def hand_forces(run: Trajectory, ax: Axes) -> None:
     """Draw planned and measured force of both hands; bands: the plan has the hand in contact (paper 5, figure 5b)."""
-    quiet = True
     for i, (name, colour) in enumerate(zip(_HANDS, _COLOURS, strict=True)):
         planned, measured = (
             np.linalg.norm(run[f"hand_force_{what}"][:, i], axis=1) for what in ("planned", "measured")
         )
-        if not np.any(planned > 0.01) and not np.any(measured > 0.01):
+        if not np.any(planned > _FORCE) and not np.any(measured > _FORCE):
             continue
-        quiet = False
         ax.plot(run.time, measured, color=colour, linewidth=0.9, alpha=0.75, label=f"{name}, measured")
         ax.step(run.time, planned, where="post", color=colour, linewidth=1.7, linestyle="--", label=f"{name}, planned")
         _band(ax, run.time, run["active_contact"][:, i] > 0.5, colour, i)
     _push(ax, run)
-    if quiet:
-        ax.plot(run.time, np.zeros(len(run)), color=style.GREY, linewidth=1.2, label="no force, planned or measured")
     ax.set_ylim(bottom=0.0)
     style.dress(ax, "Forces on the hands", "time (s)", "force (N)", run)
+    style.magnified(ax, *_busy(run))
 
 
 def acceleration(run: Trajectory, ax: Axes) -> None:
@@ -75,6 +75,7 @@ def acceleration(run: Trajectory, ax: Axes) -> None:
     _push(ax, run)
     ax.set_ylim(bottom=0.0)
     style.dress(ax, "Acceleration of the ball, mean of 50 ms", "time (s)", "acceleration (m/s²)", run)
+    style.magnified(ax, *_busy(run))
 
 
 def path(run: Trajectory, ax: Axes) -> None:
@@ -256,6 +257,15 @@ def _band(ax: Axes, time: Array, on: NDArray[np.bool_], colour: str, row: int, l
     ax.fill_between(
         time, low, where, color=colour, alpha=0.8, linewidth=0, transform=ax.get_xaxis_transform(), label=label
     )
+
+
+def _busy(run: Trajectory) -> tuple[float, float]:
+    """Return when, s, the robot is pushed or its hands are in contact, with room before and after."""
+    on = np.any(np.linalg.norm(run["hand_force_measured"], axis=2) > 1.0, axis=1)
+    if "push_force" in run:
+        on = on | (np.linalg.norm(run["push_force"], axis=1) > 0)
+    times = run.time[on] if on.any() else run.time
+    return float(times[0]) - 0.1, float(times[-1]) + 0.1
 
 
 def _push(ax: Axes, run: Trajectory) -> None:

@@ -1,4 +1,4 @@
-"""`trundle report`."""
+"""`trundle report` and `trundle render`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from trundle.cli.run import bar
 from trundle.cli.terminal import say
 
 
@@ -30,3 +31,26 @@ def report(
         raise InputError("DIR", str(directory), "the folder of a run, with its trajectory.nc")
     for path in write_report(directory, plots=True, viewer=True, plot_format=plot_format):
         say(str(path))
+
+
+def render(
+    directory: Path = typer.Argument(metavar="DIR", help="Folder of a run."),
+    video: Path = typer.Option(..., "--video", metavar="FILE", help="The video, .mp4 or .gif."),
+    part: str = typer.Option("", "--part", metavar="NAME", help="A part of the run [the main run]."),
+    width: int = typer.Option(1280, "--width", help="Pixels."),
+    height: int = typer.Option(720, "--height", help="Pixels."),
+    quiet: bool = typer.Option(False, "--quiet", help="Print nothing but errors."),
+) -> None:
+    """Write the moving picture of a run as a video; nothing is shown, no display is needed."""
+    from trundle.errors import InputError
+    from trundle.report import trajectories
+    from trundle.report.video import write_video
+    from trundle.scenarios.engine.pictures import stage
+
+    found = trajectories(directory)
+    if part not in found:
+        raise InputError("--part", part, "one of " + (", ".join(name for name in found if name) or "none: no parts"))
+    with bar(not quiet) as progress:
+        file = write_video(stage(found[part]), video, width=width, height=height, progress=progress)
+    if not quiet:
+        say(str(file))

@@ -16,7 +16,7 @@ Colour = tuple[int, int, int]
 
 _BODY: tuple[Colour, Colour] = ((36, 110, 185), (240, 243, 246))
 _SURFACE: tuple[Colour, Colour] = ((214, 208, 196), (190, 183, 169))
-_FORCE: Colour = (197, 27, 58)
+FORCE: Colour = (197, 27, 58)
 # Round hands are checkered by longitude and latitude, along which their meshes run in steps of pi/32: fields of
 # pi/16 have straight edges. All others are checkered by squares of x and y.
 _ROUND = ("dish", "sphere", "ellipsoid", "tube", "cylinder", "torus")
@@ -196,7 +196,7 @@ def arrow_mesh(shaft: float, head: float, head_length: float) -> MeshPart:
     """Return an arrow of length 1 from the origin along z, with the given radii."""
     neck = 1.0 - head_length
     profile = [(0.0, 0.0), (shaft, 0.0), (shaft, neck), (head, neck), (0.0, 1.0)]
-    return replace(revolved(profile, _FORCE, sides=20), sharp=True)
+    return replace(revolved(profile, FORCE, sides=20), sharp=True)
 
 
 def cone_lines(radius: float, height: float, n: int = 48) -> Array:

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from trundle.numerics.rotations import rotation_matrices
 from trundle.records import Trajectory
 from trundle.report import style
-from trundle.report.staging import Actor, Stage, equally_far, unit
+from trundle.report.meshes import FORCE
+from trundle.report.staging import Actor, Line, Stage, equally_far, unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,8 +29,6 @@ _LIGHT = np.array([0.35, -0.55, 0.76])
 _PALEST = 0.65
 """Share of white in the colours of the first of several instants; the last has none."""
 _INSTANTS = 5
-_SEEN_THROUGH = 0.4
-"""Parts of less opacity are left out: previews of where bodies will be."""
 _NEAR = 0.02
 """Of the distance to what the camera looks at: what is nearer is left out."""
 
@@ -62,11 +61,11 @@ class Camera:
 
     def actor(self, actor: Actor, k: int, white: float = 0.0) -> list[Triangles]:
         """Return the triangles of an actor at frame k that face the camera, lit, with a share of white."""
-        R = rotation_matrices(actor.quaternions[k : k + 1])[0]
         found: list[Triangles] = []
+        if actor.ghost or (actor.shown is not None and not actor.shown[k]):
+            return found
+        R = rotation_matrices(actor.quaternions[k : k + 1])[0]
         for part in actor.parts:
-            if (part.opacity or 1.0) < _SEEN_THROUGH:
-                continue
             corners, distance = self.project((actor.positions[k] + part.vertices @ R.T)[part.faces])
             a, b, c = np.moveaxis((part.vertices @ R.T)[part.faces], 1, 0)
             normals = unit(np.cross(b - a, c - a)) @ self.R_camera_world.T
@@ -110,10 +109,11 @@ def draw_stage(stage: Stage, ax: Axes, frames: Sequence[int], aspect: float = 1.
     corners, colours = (np.concatenate([one[i] for one in pieces])[order] for i in (0, 2))
     ax.add_collection(PolyCollection(list(corners), facecolors=colours, edgecolors="face", linewidths=0.3))
     seen = [one.corners.reshape(-1, 2) for one in moving]
-    for points, colour in _lines(stage, frames[-1]):
+    for points, colour, label in _lines(stage, frames[-1]):
         places, distance = camera.project(points)
         pairs = np.stack([places[:-1], places[1:]], axis=1)[style.unbroken(points) & (distance[1:] > camera.nearest)]
-        ax.add_collection(LineCollection(list(pairs), colors=[np.array(colour) / 255], linewidths=1.6, zorder=4))
+        look = {"colors": [np.array(colour) / 255], "linewidths": 1.6, "zorder": 4}
+        ax.add_collection(LineCollection(list(pairs), label=label, **look))
     for k in frames:
         seen += _forces(stage, camera, ax, k)
     _frame(ax, np.concatenate([points for points in seen if len(points)] or [np.zeros((1, 2))]), aspect)
@@ -163,25 +163,25 @@ def _frame(ax: Axes, points: Array, aspect: float) -> None:
     ax.set_ylim(middle[1] - half[1], middle[1] + half[1])
 
 
-def _lines(stage: Stage, k: int) -> list[tuple[Array, Colour]]:
-    """Return the lines of a stage at frame k, world, with their colours."""
+def _lines(stage: Stage, k: int) -> list[Line]:
+    """Return the lines of a stage at frame k, world."""
     found = list(stage.paths)
     for actor in stage.actors:
         R = rotation_matrices(actor.quaternions[k : k + 1])[0]
-        found += [(actor.positions[k] + points @ R.T, colour) for points, colour in actor.lines]
+        found += [(actor.positions[k] + points @ R.T, colour, label) for points, colour, label in actor.lines]
     return found
 
 
 def _forces(stage: Stage, camera: Camera, ax: Axes, k: int) -> list[Array]:
     """Draw the forces at frame k; return the ends of their arrows."""
-    contacts = [(stage.contact, stage.forces), *stage.others]
-    red = style.RED
+    named = [*((*one, FORCE, "contact force") for one in ((stage.contact, stage.forces), *stage.others)), *stage.arrows]
     drawn: list[Array] = []
-    for foot, force, colour in [*((*one, red) for one in contacts), *((a, b, _hex(c)) for a, b, c in stage.arrows)]:
+    for foot, force, colour, label in named:
         if np.linalg.norm(force[k]) * stage.force_scale > 0.05 * stage.size:
             ends, distance = camera.project(np.stack([foot[k], foot[k] + stage.force_scale * force[k]]))
             if distance.min() > camera.nearest:
-                style.arrow(ax, ends[0], ends[1], colour)
+                style.arrow(ax, ends[0], ends[1], _hex(colour))
+                ax.plot([], [], color=_hex(colour), label=label)
                 drawn.append(ends)
     return drawn
 

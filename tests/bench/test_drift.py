@@ -1,4 +1,4 @@
-"""Smooth bodies keep their energy for a minute, and heavy balls Jellett's and Routh's integrals: docs/reliability.md."""
+"""Smooth bodies keep their energy for a minute, heavy balls Jellett's and Routh's integrals: docs/reliability.md."""
 
 from __future__ import annotations
 

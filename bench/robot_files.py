@@ -75,15 +75,15 @@ def in_pinocchio(text: str) -> str:
     data, q = model.createData(), pin.neutral(model)
     M = pin.crba(model, data, q)
     M = np.triu(M) + np.triu(M, 1).T
-    a = pin.aba(model, data, q, np.zeros(model.nv), np.zeros(model.nv))
+    a = pin.aba(model, data, q, np.zeros(model.nv), np.zeros(model.nv))  # pyright: ignore[reportAttributeAccessIssue]
     definite = np.all(np.isfinite(M)) and np.linalg.eigvalsh(M)[0] > 0
     return f"taken, {_finite(a)}, M {'positive' if definite else 'not positive'} definite"
 
 
 def in_drake(text: str) -> str:
     """Return what becomes of a file."""
-    from pydrake.multibody.parsing import Parser
-    from pydrake.multibody.plant import MultibodyPlant
+    from pydrake.multibody.parsing import Parser  # pyright: ignore[reportMissingImports]
+    from pydrake.multibody.plant import MultibodyPlant  # pyright: ignore[reportMissingImports]
 
     plant = MultibodyPlant(0.0)
     Parser(plant).AddModelsFromString(text, "urdf")

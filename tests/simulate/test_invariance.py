@@ -307,10 +307,12 @@ def hopper(T: Transform) -> tuple[Any, Start, float]:
     sole = tr.Ellipsoid((T.l * np.array([0.1, 0.05, 0.06])).tolist())
     feet = {side: tr.Foot(sole, f"{side}_shank", (0, 0, -0.22 * T.l), friction=0.8) for side in other}
     ground = T.hand(tr.Plane(), (0.1, -0.05, 0.0), (0.0, 0.0, 0.0))
-    rules = {"on_slip": "slide", "on_separation": "fly", "gravity": T.vector(G, T.l / T.t**2).tolist()}
-    tree = tr.robot_from_urdf(check_urdf(text), feet, ground, **rules)
+    pull = T.vector(G, T.l / T.t**2).tolist()
+    tree = tr.robot_from_urdf(check_urdf(text), feet, ground, gravity=pull, on_slip="slide", on_separation="fly")
     angles = {"left_hip": 0.2, "left_knee": 0.3, "right_hip": -0.1, "right_knee": 0.5}
-    bent = {sides[name.split("_")[0]] + "_" + name.split("_")[1]: angle for name, angle in angles.items()}
+    bent: dict[str, Any] = {
+        sides[name.split("_")[0]] + "_" + name.split("_")[1]: angle for name, angle in angles.items()
+    }
     bent |= {f"{sides[side]}_spread": T.side * angle for side, angle in (("left", 0.1), ("right", 0.05))}
     trunk = (*T.point([0.0, 0.0, 0.6]), *T.quaternion((0.1, 0.05, 0.2)))
     rates = {"trunk": (*T.spin([0.5, 0.3, 0.2]), *T.vector([0.4, 0.1, 0.0], T.v))}

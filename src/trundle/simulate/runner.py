@@ -296,9 +296,7 @@ class Runner:
             self._tick = tick
             tell_contacts(self.policy, now.t, tuple(LAWS[law].touching for law in now.mode.laws))
             with interrupts.opened():
-                answer = np.asarray(self.log.policy(now.t, state), dtype=np.float64)
-            if not np.all(np.isfinite(answer)):
-                raise ControlLostError(f"the policy's answer at {now.t:.3f} s is not finite", Status.NOT_FINITE)
+                answer = self.log.policy(now.t, state)
             self._held = array("policy", answer, (self.system.model().u.shape[0],))
 
     def _event(self, phase: CompiledMode, done: Integration) -> Event | None:

@@ -50,7 +50,8 @@ def test_each_fault_is_what_it_says() -> None:
 
 @pytest.mark.parametrize("kind", ["dropped", "lost", "nan"])
 def test_a_share_is_drawn_with_the_seed(kind: str) -> None:
-    found = [seen(tr.Faults(seed=seed, **{kind: 0.5})) for seed in (0, 0, 1)]
+    share: dict[str, Any] = {kind: 0.5}
+    found = [seen(tr.Faults(seed=seed, **share)) for seed in (0, 0, 1)]
     np.testing.assert_array_equal(found[0], found[1])
     assert not np.array_equal(found[0], found[2], equal_nan=True)
     missed = np.sum(found[0][:, 0] != PLAIN[:, 0])

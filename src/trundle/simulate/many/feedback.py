@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, number, positive
-from trundle.errors import InputError
+from trundle.errors import ControlLostError, InputError
+from trundle.status import Status
 
 
 @final
@@ -84,6 +85,8 @@ class LinearFeedback:
         inputs, k = np.asarray(self.inputs), self.index(time)
         if self.gains is None or self.states is None:
             return inputs[k]
+        if not np.all(np.isfinite(state)):
+            raise ControlLostError("the measurement is not finite", Status.NOT_FINITE)
         u, about = inputs[k].copy(), np.asarray(self.states)[k].tolist()
         # In the order of the compiled loop, so that the numbers are the same.
         for i, row in enumerate(np.asarray(self.gains)[k]):

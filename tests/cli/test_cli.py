@@ -184,7 +184,8 @@ def test_view_opens_the_page(
 
     monkeypatch.setattr("webbrowser.open", browse)
     trundle(capsys, "run", "plate-spinning", "--out", tmp_path / "out", "--no-plots", "--quiet", "--view")
-    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", *opened)
+    (address,) = opened
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
     assert pages == [(tmp_path / "out" / "viewer.html").read_bytes()]
 
 

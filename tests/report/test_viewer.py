@@ -22,7 +22,8 @@ from trundle.scenarios.engine import pictures
 
 def told(page: str) -> dict:
     """What the page's script reads, the columns among it (k, n) unpacked as it does."""
-    found = json.loads(re.search(r'<script type="application/json" id="told">(.*?)</script>', page).group(1))
+    (text,) = re.findall(r'<script type="application/json" id="told">(.*?)</script>', page)
+    found = json.loads(text)
     data = np.frombuffer(zlib.decompress(base64.b64decode(found["data"])), dtype=np.uint8).reshape(2, -1)
     steps, at, columns = data[0] + 256 * data[1].astype(np.uint16), 0, []
     for head in found["heads"]:
@@ -110,10 +111,11 @@ def test_ghosts_and_what_appears_late_are_told_as_such():
     run = ball_on_plate(duration=0.5)
     stage = build_stage(run)
     count = len(stage.contact)
-    ghost = replace(stage.actors[0], label="plan", ghost=True, shown=np.arange(count) > 5)
+    there = np.arange(count) > 5
+    ghost = replace(stage.actors[0], label="plan", ghost=True, shown=there)
     page = told(viewer.render(replace(stage, actors=(*stage.actors, ghost))))
     assert {row["label"]: row["kind"] for row in page["parts"][0]["rows"]}["plan"] == "ghost"
-    assert tracks(page)["plan/object", "visible"][:, 0].tolist() == ghost.shown.astype(float).tolist()
+    assert tracks(page)["plan/object", "visible"][:, 0].tolist() == there.astype(float).tolist()
 
 
 def test_the_strips_show_forces_and_the_way_of_the_centre_of_mass():

@@ -13,6 +13,7 @@ from tests.report.synthetic import ball_on_plate
 from trundle.numerics.rotations import rotation_of
 from trundle.report import viewer
 from trundle.report.scene import build_stage
+from trundle.report.viewer.motion import focus
 
 SIZES = {"desktop": (1280, 800), "phone": (390, 780)}
 POSE = (
@@ -130,7 +131,7 @@ def test_the_camera_follows_the_body(tab, page):
     eye = np.array(tab.run("__viserMutable.cameraControl.getPosition().toArray()"))
     tab.run("trundle.seek(1.0)")
     went = np.array(tab.run("__viserMutable.cameraControl.getPosition().toArray()")) - eye
-    path = build_stage(ball_on_plate(duration=2.0)).mass_centre
+    path = focus(build_stage(ball_on_plate(duration=2.0)))
     root = rotation_of(np.array(tab.run("__viserMutable.nodePoseData[''].wxyz")))
     assert root.T @ went == pytest.approx(path[30] - path[0], abs=1e-3)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -91,5 +92,6 @@ def test_meshes_are_left_out_where_they_may_not_be_copied(tmp_path: Path) -> Non
 
 
 def test_what_is_no_description_is_refused() -> None:
+    wrong: Any = "r.urdf"
     with pytest.raises(InputError, match="urdf"):
-        tr.with_visuals(run_of(check_urdf(text())), "r.urdf")
+        tr.with_visuals(run_of(check_urdf(text())), wrong)

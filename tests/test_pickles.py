@@ -41,7 +41,7 @@ def whole(value: Any) -> Any:
         return repr(value), {field.name: whole(getattr(value, field.name)) for field in fields}
     if isinstance(value, Mapping):
         return type(value), {key: whole(value[key]) for key in value}
-    return [type(value), *map(whole, value)] if type(value) in (list, tuple) else value
+    return [type(value), *map(whole, value)] if isinstance(value, list | tuple) else value
 
 
 def shown(value: object) -> str:
@@ -143,7 +143,7 @@ def test_models_travel_to_processes_that_start_anew() -> None:
 
 def test_robots_say_what_they_are_in_one_line() -> None:
     avatar = tr.build_avatar()
-    sole = tr.Foot(avatar.foot.sole, "left_foot", avatar.foot.center)
+    sole = tr.Foot(avatar.foot.sole, "left_foot", avatar.foot.center.tolist())
     tree = tr.robot_from_urdf(avatar.robot, {"left": sole})
     assert repr(tree) == (
         "<RollingTree: 24 bodies (pelvis, left_hip_roll_frame, left_hip_yaw_frame, ...), "

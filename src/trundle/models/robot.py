@@ -15,7 +15,6 @@ from trundle.contact.laws import ROLLING, Friction, start_laws
 from trundle.contact.restitution import PLASTIC, Hypothesis, Restitution
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
-from trundle.models.brief import brief
 from trundle.models.part_contacts import Part, between, coefficients, moments_of, new_part
 from trundle.models.rigid_body import Ground
 from trundle.models.rolling_tree import RollingTree
@@ -28,7 +27,7 @@ from trundle.parameters import parameter
 TERRAIN = "terrain"
 
 
-@dataclass(repr=False)
+@dataclass
 class Robot:
     """Builder of a tree of bodies, some of which roll on terrain.
 
@@ -85,10 +84,6 @@ class Robot:
             vector = array("gravity", self.gravity, (3 if np.size(self.gravity) == 3 else 2,), unit="m/s2").tolist()
         self._tree = Tree(len(vector), vector)
         self._world = self._tree.ground(TERRAIN)
-
-    def __repr__(self) -> str:
-        """Return bodies, joints and contacts in one line."""
-        return brief(self, bodies=self._origins, contacts=(*self._parts, *self._between))
 
     def free(
         self,

@@ -11,18 +11,6 @@ import casadi as ca
 from trundle.checks import Standing
 
 
-def _calculated(operation: Callable[..., ca.SX], back: bool = False) -> Callable[[ca.SX, object], ca.SX]:
-    """Return an operation of a symbol: with numbers and symbols again one, with its value; else an expression."""
-
-    def calculate(self: ca.SX, other: object) -> ca.SX:
-        number = isinstance(other, int | float | Symbol)
-        one, two = (other, self) if back else (self, other)
-        result = operation(*(ca.SX(x) if isinstance(x, Symbol) else x for x in (one, two)))
-        return Symbol(result, operation(value_of(one), value_of(two))) if number else result
-
-    return calculate
-
-
 @final
 class Symbol(Standing, ca.SX):
     """A symbol that stands where a model has a number: compared, it is its value; calculated with, an expression.
@@ -34,14 +22,6 @@ class Symbol(Standing, ca.SX):
     def __init__(self, name: str | ca.SX, value: float) -> None:
         super().__init__(ca.SX.sym(name) if isinstance(name, str) else name)
         self.value = value
-
-    __add__, __radd__ = _calculated(operator.add), _calculated(operator.add, back=True)
-    __sub__, __rsub__ = _calculated(operator.sub), _calculated(operator.sub, back=True)
-    __mul__, __rmul__ = _calculated(operator.mul), _calculated(operator.mul, back=True)
-    __truediv__, __rtruediv__ = _calculated(operator.truediv), _calculated(operator.truediv, back=True)
-
-    def __neg__(self) -> ca.SX:
-        return -1.0 * self
 
     def __bool__(self) -> bool:
         return True
@@ -71,3 +51,23 @@ class Symbol(Standing, ca.SX):
 def value_of(number: float | Symbol) -> float:
     """Return the value of a number, symbol or not."""
     return number.value if isinstance(number, Symbol) else number
+
+
+def _calculated(operation: Callable[..., ca.SX], back: bool) -> Callable[[Symbol, object], ca.SX]:
+    """Return an operation of a symbol: with numbers and symbols again one, with its value; else an expression."""
+
+    def calculate(self: Symbol, other: object) -> ca.SX:
+        one, two = (other, self) if back else (self, other)
+        result = operation(*(ca.SX(x) if isinstance(x, Symbol) else x for x in (one, two)))
+        if not isinstance(other, int | float | Symbol):
+            return result
+        numbers = (self.value, value_of(other))
+        return Symbol(result, float(operation(*(reversed(numbers) if back else numbers))))
+
+    return calculate
+
+
+for _name in ("add", "sub", "mul", "truediv"):
+    for _back in (False, True):
+        setattr(Symbol, f"__{'r' * _back}{_name}__", _calculated(getattr(operator, _name), _back))
+Symbol.__neg__ = lambda self: -1.0 * self

@@ -78,9 +78,8 @@ def lqr(
     if turning or np.max(np.abs(linear.drift), initial=0.0) > 1e-6:
         raise InputError("start", start.x.tolist(), "an equilibrium, with the inputs that hold it: see equilibrium()")
     point, _, _ = point_of(model, start, inputs)
-    states = {entry.name: entry for entry in entries(point.model, point.model.layout, turns=True)}
-    weights = _weights("Q", Q, [states[name] for name in linear.states])
-    efforts = _weights("R", R, point.inputs)
+    known = {entry.name: entry for entry in entries(point.model, point.model.layout, turns=True)}
+    weights, efforts = _weights("Q", Q, [known[name] for name in linear.states]), _weights("R", R, point.inputs)
     held = np.zeros(len(efforts)) if inputs is None else array("inputs", inputs, (len(efforts),))
     return LinearFeedback(T, held[None], _gains(linear, weights, efforts, T), start.x, low, high)
 

@@ -66,7 +66,10 @@ class SmoothGround:
     def below(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the ground's points (n, 3) m over or under `points` (n, 2) m, and its normals (n, 3)."""
         x = np.column_stack([points, np.zeros(len(points))])
+        gradient = np.ones((3, 1))
         for _ in range(_NEWTON):
             f, gradient = (np.array(value) for value in self._level(x.T))
+            if not np.all(gradient[2] > 0.0):
+                raise InputError("ground", self.hand.shape, "ground that faces upwards near z = 0, wherever feet are")
             x[:, 2] -= f[0] / gradient[2]
         return x, gradient.T / np.linalg.norm(gradient, axis=0)[:, None]

@@ -127,7 +127,8 @@ class RobotSteps(Stepping[RobotGait]):
         if self.ground is None:
             return super().total
         single, double = (sum(bounds) / 2 for bounds in self.durations)
-        return ((self.gait.steps * (single + double) + double),) * 2
+        whole = self.gait.steps * (single + double) + double
+        return whole, whole
 
     @cached_property
     def _resting(self) -> list[int]:

@@ -25,6 +25,15 @@ def test_a_robot_of_ones_own_walks_on_rolling_feet(tmp_path: Path) -> None:
     assert 0.0 < metrics["friction_use"] <= 1.0 + 1e-6
 
 
+@pytest.mark.slow
+def test_it_walks_over_waves_from_standing_to_standing(tmp_path: Path) -> None:
+    result = tr.run(EXAMPLES / "strider_over_waves.toml", tmp_path / "run", plots=False)
+    metrics = {name: entry["value"] or 0.0 for name, entry in result.summary["metrics"].items()}
+    assert result.status is tr.Status.SUCCESS
+    assert metrics["replay_steps"] == 6
+    assert 0.0 < metrics["friction_use"] <= 1.0 + 1e-6
+
+
 def test_the_command_suggests_feet_and_plans(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     urdf = EXAMPLES / "data" / "strider.urdf"
     arguments = ("--feet", "left_foot,right_foot", "--out", tmp_path / "run", "--steps", "0", "--no-plots")
@@ -44,6 +53,7 @@ def test_the_command_suggests_feet_and_plans(tmp_path: Path, capsys: pytest.Capt
         (('urdf = "data/strider.urdf"', 'urdf = "data/strider.urdf"\nfoo = 1'), "robot.foo"),
         (('frame = "right_foot"', 'frame = "body"'), "feet.right.frame"),
         (("[feet.right]", '[gait]\nswings = [["left", "right"]]\n[feet.right]'), "gait.swings"),
+        (("[feet.right]", "[ground]\n[feet.right]"), "replay.mujoco"),
     ],
 )
 def test_bad_files_are_refused_by_key(tmp_path: Path, change: tuple[str, str], key: str) -> None:

@@ -130,14 +130,9 @@ def plan_walk(
         ``gait.steps`` steps from standing to standing. The plane z = 0 and a cycle of steps unless given.
     posture : mapping of str to float, optional
         rad or m, of joints by name or pattern, near which it stands.
-    free : sequence of str
-        Joints that move although no foot hangs on them; the others are locked.
-    heading : float, optional
-        rad, about z of the root link; left out: where flat feet point, else 0.
-    periods : int
-        Of the cycle in the result.
-    max_iterations : int
-        Of the solver.
+    free, heading : as of `trundle.models.robots.legged.LeggedRobot`
+    periods, max_iterations : int
+        Of the cycle in the result; of the solver.
 
     Returns
     -------
@@ -148,8 +143,6 @@ def plan_walk(
     ------
     InputError
         If the robot cannot stand on such feet, lacks its mirror image, or the ground has no level set.
-    MissingExtraError
-        If Pink or Pinocchio is not installed.
 
     Examples
     --------

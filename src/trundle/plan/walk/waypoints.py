@@ -95,12 +95,15 @@ class FootPoses:
 
     def points(self, q: FloatArray) -> FloatArray:
         """Return the lowest points of the feet, (feet, 3) m, and below them the centre of mass."""
-        self._pin.framesForwardKinematics(self._model, self._data, q)
-        places = [self._data.oMf[self._model.getFrameId(name)] for name in self.robot.feet]
+        pin = self._pin
+        pin.forwardKinematics(self._model, self._data, q)
+        places = [
+            pin.updateFramePlacement(self._model, self._data, self._model.getFrameId(name)) for name in self.robot.feet
+        ]
         up = self.below(np.array([at.translation for at in places]))[1]
         down = [self._lowest(name, at.rotation, n) for name, at, n in zip(self.robot.feet, places, up, strict=True)]
         points = [at.translation + lowest for at, lowest in zip(places, down, strict=True)]
-        return np.array([*points, self._pin.centerOfMass(self._model, self._data, q)])
+        return np.array([*points, pin.centerOfMass(self._model, self._data, q)])
 
     def below(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the ground below or above points (n, 3) m: points (n, 3) m, and normals (n, 3)."""
@@ -138,9 +141,9 @@ class FootPoses:
 
         def follow(at: FloatArray) -> None:
             """Move the targets to where the lowest points of the feet, as they are turned, are at the points."""
-            pin.framesForwardKinematics(self._model, self._data, at)
+            pin.forwardKinematics(self._model, self._data, at)
             for task, name, point, n in zip(feet, self.robot.feet, points, up, strict=True):
-                R = self._data.oMf[self._model.getFrameId(name)].rotation
+                R = pin.updateFramePlacement(self._model, self._data, self._model.getFrameId(name)).rotation
                 level = _upright(n) if task.cost[-1] else R
                 task.set_target(pin.SE3(level, point - self._lowest(name, R, n)))
 

@@ -40,7 +40,8 @@ def build(scenario: Scenario, table: LeggedTable) -> PlannedSteps:
     with error_context("ground", scenario, {"ground.shape": "ground.shape"}):
         at = tables.ground
         ground = None if at is None else Hand(surface_on(scenario, at), at.position, at.rpy)
-        ground and SmoothGround(ground)
+        if ground is not None:
+            SmoothGround(ground)
     return PlannedSteps(scenario, robot, gait, ground)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from tests.fuzz import damage
 from tests.fuzz.cases import LEG
 from tests.fuzz.kind import Kind, must, plain, text, written
-from tests.models.urdf.test_meshes import stl
+from tests.models.urdf.test_meshes import DAE, PLY, stl
 from trundle.models.robots.avatar import build_avatar
 from trundle.models.robots.humanoid import load_humanoid
 from trundle.models.urdf.articulated import Articulated
@@ -54,36 +54,6 @@ at = [0.05, 0.0, -0.07]
 "*" = 6.0
 """
 OBJ = "# a tetrahedron\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
-PLY = """ply
-format ascii 1.0
-element vertex 4
-property float x
-property float y
-property float z
-element face 4
-property list uchar int vertex_indices
-end_header
-0 0 0
-1 0 0
-0 1 0
-0 0 1
-3 0 2 1
-3 0 1 3
-3 0 3 2
-3 1 2 3
-"""
-DAE = """<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
-<library_geometries><geometry id="g"><mesh>
-<source id="p"><float_array id="pa" count="12">0 0 0 1 0 0 0 1 0 0 0 1</float_array>
-<technique_common><accessor source="#pa" count="4" stride="3"><param name="X" type="float"/>
-<param name="Y" type="float"/><param name="Z" type="float"/></accessor></technique_common></source>
-<vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
-<triangles count="4"><input semantic="VERTEX" source="#v" offset="0"/><p>0 2 1 0 1 3 0 3 2 1 2 3</p></triangles>
-</mesh></geometry></library_geometries>
-<library_visual_scenes><visual_scene id="s"><node><instance_geometry url="#g"/></node></visual_scene>
-</library_visual_scenes><scene><instance_visual_scene url="#s"/></scene></COLLADA>
-"""
-
 
 _READ = ("link/inertial/mass", "link/inertial/inertia", "link/inertial/origin", "link/visual/origin")
 _READ += tuple(f"joint/{tag}" for tag in ("origin", "axis", "parent", "child", "mimic"))

@@ -7,6 +7,7 @@ import tomllib
 import xml.etree.ElementTree as ET
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -62,12 +63,12 @@ _READ += tuple(f"joint/{tag}" for tag in ("origin", "axis", "parent", "child", "
 def described(path: Path, repair: bool = False) -> CheckedUrdf:
     """Read a description; links, joints and numbers are those of the file, and possible."""
     urdf = load_urdf(path, repair=repair)
-    root = ET.fromstring(path.read_bytes())
+    root: Any = ET.fromstring(path.read_bytes())
     links, joints = root.findall("link"), root.findall("joint")
     must(urdf.links == tuple(link.get("name") for link in links), "other links")
     must(urdf.joints == {joint.get("name"): joint.get("type") for joint in joints}, "other joints")
     must(len(joints) == len(links) - 1 == len({j.find("child").get("link") for j in joints}), "no tree")
-    own = ET.fromstring(urdf.text)
+    own: Any = ET.fromstring(urdf.text)
     for element in [e for path in _READ for e in own.findall(path)]:
         for key, value in element.attrib.items():
             must(key in ("link", "joint") or np.isfinite([float(v) for v in value.split()]).all(), f"{key} = {value}")
@@ -89,7 +90,7 @@ def moving(path: Path) -> str:
     """Read a description and make its tree: no mass is lost, and every joint moves some."""
     urdf = described(path, repair=True)
     tree = urdf_tree(urdf)
-    masses = [float(mass.get("value")) for mass in ET.fromstring(urdf.text).findall("link/inertial/mass")]
+    masses = [float(mass.attrib["value"]) for mass in ET.fromstring(urdf.text).findall("link/inertial/mass")]
     M = tree.inertia()
     must(np.isfinite(M).all() and np.linalg.eigvalsh(M)[0] > 0, "an inertia matrix that is not positive")
     np.testing.assert_allclose(np.diag(M)[3:6], sum(masses), rtol=1e-9)

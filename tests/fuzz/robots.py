@@ -7,13 +7,14 @@ import tomllib
 import xml.etree.ElementTree as ET
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tests.fuzz import damage
 from tests.fuzz.cases import LEG
 from tests.fuzz.kind import Kind, must, plain, text, written
-from tests.models.urdf.test_meshes import stl
+from tests.models.urdf.test_meshes import DAE, PLY, stl
 from trundle.models.robots.avatar import build_avatar
 from trundle.models.robots.humanoid import load_humanoid
 from trundle.models.urdf.articulated import Articulated
@@ -54,36 +55,6 @@ at = [0.05, 0.0, -0.07]
 "*" = 6.0
 """
 OBJ = "# a tetrahedron\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
-PLY = """ply
-format ascii 1.0
-element vertex 4
-property float x
-property float y
-property float z
-element face 4
-property list uchar int vertex_indices
-end_header
-0 0 0
-1 0 0
-0 1 0
-0 0 1
-3 0 2 1
-3 0 1 3
-3 0 3 2
-3 1 2 3
-"""
-DAE = """<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
-<library_geometries><geometry id="g"><mesh>
-<source id="p"><float_array id="pa" count="12">0 0 0 1 0 0 0 1 0 0 0 1</float_array>
-<technique_common><accessor source="#pa" count="4" stride="3"><param name="X" type="float"/>
-<param name="Y" type="float"/><param name="Z" type="float"/></accessor></technique_common></source>
-<vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
-<triangles count="4"><input semantic="VERTEX" source="#v" offset="0"/><p>0 2 1 0 1 3 0 3 2 1 2 3</p></triangles>
-</mesh></geometry></library_geometries>
-<library_visual_scenes><visual_scene id="s"><node><instance_geometry url="#g"/></node></visual_scene>
-</library_visual_scenes><scene><instance_visual_scene url="#s"/></scene></COLLADA>
-"""
-
 
 _READ = ("link/inertial/mass", "link/inertial/inertia", "link/inertial/origin", "link/visual/origin")
 _READ += tuple(f"joint/{tag}" for tag in ("origin", "axis", "parent", "child", "mimic"))
@@ -92,12 +63,12 @@ _READ += tuple(f"joint/{tag}" for tag in ("origin", "axis", "parent", "child", "
 def described(path: Path, repair: bool = False) -> CheckedUrdf:
     """Read a description; links, joints and numbers are those of the file, and possible."""
     urdf = load_urdf(path, repair=repair)
-    root = ET.fromstring(path.read_bytes())
+    root: Any = ET.fromstring(path.read_bytes())
     links, joints = root.findall("link"), root.findall("joint")
     must(urdf.links == tuple(link.get("name") for link in links), "other links")
     must(urdf.joints == {joint.get("name"): joint.get("type") for joint in joints}, "other joints")
     must(len(joints) == len(links) - 1 == len({j.find("child").get("link") for j in joints}), "no tree")
-    own = ET.fromstring(urdf.text)
+    own: Any = ET.fromstring(urdf.text)
     for element in [e for path in _READ for e in own.findall(path)]:
         for key, value in element.attrib.items():
             must(key in ("link", "joint") or np.isfinite([float(v) for v in value.split()]).all(), f"{key} = {value}")
@@ -119,7 +90,7 @@ def moving(path: Path) -> str:
     """Read a description and make its tree: no mass is lost, and every joint moves some."""
     urdf = described(path, repair=True)
     tree = urdf_tree(urdf)
-    masses = [float(mass.get("value")) for mass in ET.fromstring(urdf.text).findall("link/inertial/mass")]
+    masses = [float(mass.attrib["value"]) for mass in ET.fromstring(urdf.text).findall("link/inertial/mass")]
     M = tree.inertia()
     must(np.isfinite(M).all() and np.linalg.eigvalsh(M)[0] > 0, "an inertia matrix that is not positive")
     np.testing.assert_allclose(np.diag(M)[3:6], sum(masses), rtol=1e-9)

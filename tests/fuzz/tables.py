@@ -47,7 +47,8 @@ def of_scenario(base: dict[str, Any], path: Path) -> str:
     home.write_text(tomli_w.dumps(base))
     simulation = build(load_scenario(home))
     assert isinstance(simulation, Simulation)
-    hand, rows = simulation.model.base, plain_rows(path)
+    hand: Any = simulation.model.base
+    rows = plain_rows(path)
     if path.stem == "motion":
         read = np.column_stack([hand.motion.times, hand.motion.values])
     elif path.stem == "curve":

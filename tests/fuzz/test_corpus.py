@@ -12,7 +12,7 @@ from tests.fuzz.cases import BASES, examine, furnish
 from tests.fuzz.judge import Bench
 from tests.fuzz.mutate import mutated
 
-CORPUS = sorted(fuzz.CORPUS.glob("*.toml"))
+CORPUS = sorted(path for path in fuzz.CORPUS.glob("*.toml") if path.is_file())
 FILES = sorted(path.name for path in fuzz.CORPUS.iterdir() if path.is_dir())
 
 

@@ -42,6 +42,7 @@ def test_reads_numbers_with_or_without_a_header(tmp_path: Path, text: str | byte
         ("0,1\n2,nan\n", "line 2: 2,nan'"),
         ("0,1\n2,1_000\n", "line 2: 2,1_000'"),
         ("1,z\n0,1\n2,3\n", "line 1: 1,z'"),
+        ("nan,inf\n0,1\n2,3\n", "line 1: nan,inf'"),
         ("0;1\n2;3\n", "line 1: 0;1'"),
         ("0,1\n", "at least 2 rows of x, z"),
         ("", "at least 2 rows"),

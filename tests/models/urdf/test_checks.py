@@ -14,6 +14,7 @@ from trundle.errors import InputError
 from trundle.models.robots.avatar import build_avatar
 from trundle.models.urdf import xml as urdf_xml
 from trundle.models.urdf.checks import check_urdf, load_urdf
+from trundle.models.urdf.robot import robot_from_urdf
 
 GOOD = """<robot name="r"><!-- two links, one hinge -->
 <link name="a"><inertial><origin xyz="0 0 .1" rpy="0 0 0"/><mass value="2"/>
@@ -256,3 +257,34 @@ def test_any_bytes_give_a_description_or_a_refusal(tmp_path_factory: pytest.Temp
     file.write_bytes(data)
     with pytest.raises(InputError, match=r"any\.urdf"):
         load_urdf(file)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ("<inertia ", '<link name="c"><mass value="1"/></link><inertia ', "<link> in <inertial>"),
+        ("<dynamics", '<inertial><mass value="1"/></inertial><dynamics', "<inertial> in <joint> of 'j'"),
+        ("<dynamics", "<dynamcs", "<dynamcs> in <joint> of 'j'"),
+        ('<axis xyz="0 0 1"/>', '<axis xzy="0 0 1"/>', "axis.xzy"),
+        ('upper="1"', 'uper="1"', "limit"),
+        ('<mass value="2"/>', '<mass value="1e60"/>', "link[a].inertial.mass.value"),
+        ('<mass value="2"/>', '<mass value="1e-60"/>', "link[a].inertial.mass.value"),
+        ('robot name="r"', "robot", "robot.name"),
+    ],
+)
+def test_what_stands_where_nothing_reads_it_is_refused(old: str, new: str, named: str) -> None:
+    assert old in GOOD
+    assert named in str(refused(GOOD.replace(old, new)))
+
+
+def test_words_of_other_programs_are_left_alone() -> None:
+    other = '<gazebo><joint><mass value="1"/></joint></gazebo></robot>'
+    check_urdf(GOOD.replace("</robot>", other).replace("<dynamics", '<drake:gear ratio="3"/><dynamics'))
+
+
+def test_errors_of_what_is_made_of_a_file_name_it(tmp_path: Path) -> None:
+    file = tmp_path / "r.urdf"
+    for old, new in (('"revolute"', '"floating"'), ('<mass value="2"/>', '<mass value="0"/>')):
+        file.write_text(GOOD.replace(old, new).replace('"1" ix', '"0" ix').replace('"1" iy', '"0" iy'))
+        with pytest.raises(InputError, match=r"r\.urdf"):
+            robot_from_urdf(load_urdf(file, meshes=False, repair=True))

@@ -16,6 +16,36 @@ from trundle.models.urdf.meshes import visual_meshes
 CORNERS = [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)]
 FACES = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]
 
+PLY = """ply
+format ascii 1.0
+element vertex 4
+property float x
+property float y
+property float z
+element face 4
+property list uchar int vertex_indices
+end_header
+0 0 0
+1 0 0
+0 1 0
+0 0 1
+3 0 2 1
+3 0 1 3
+3 0 3 2
+3 1 2 3
+"""
+DAE = """<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+<library_geometries><geometry id="g"><mesh>
+<source id="p"><float_array id="pa" count="12">0 0 0 1 0 0 0 1 0 0 0 1</float_array>
+<technique_common><accessor source="#pa" count="4" stride="3"><param name="X" type="float"/>
+<param name="Y" type="float"/><param name="Z" type="float"/></accessor></technique_common></source>
+<vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
+<triangles count="4"><input semantic="VERTEX" source="#v" offset="0"/><p>0 2 1 0 1 3 0 3 2 1 2 3</p></triangles>
+</mesh></geometry></library_geometries>
+<library_visual_scenes><visual_scene id="s"><node><instance_geometry url="#g"/></node></visual_scene>
+</library_visual_scenes><scene><instance_visual_scene url="#s"/></scene></COLLADA>
+"""
+
 
 def stl(corners: list[tuple[float, float, float]] = CORNERS) -> bytes:
     """A tetrahedron as binary STL."""
@@ -97,6 +127,8 @@ NAN_OBJ = b"v nan 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\n"
         ("a.dae", b"<COLLADA/>"),
         ("a.dae", b"<not xml"),
         ("a.ply", b"ply\nformat ascii 1.0\nelement vertex 1000000000000\nend_header\n"),
+        ("a.ply", PLY.encode().rpartition(b"3 1 2 3")[0]),
+        ("a.dae", DAE.replace("0 0 0 1", "0 0 nan 1").encode()),
         ("a.step", b"ISO-10303-21;"),
     ],
 )  # fmt: skip

@@ -3,8 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.fuzz.tables import a_c3d
 from tests.systems.walking.measured import mot, text, trc
 from trundle.errors import InputError
+from trundle.systems.walking.measured import motion_files
 from trundle.systems.walking.measured.gait_data import read_gait
 from trundle.systems.walking.measured.motion_files import read_motion
 
@@ -49,6 +51,7 @@ def test_axes_point_where_they_are_said_to(tmp_path, columns):
         ("\tmm\n", "\tinch\n", "line 3, Units = 'inch'"),
         ("\n3\t0.02\t", "\n3\t0.02x\t", r"line 9, Time: 0.02x': must be a finite number"),
         ("\n3\t0.02\t", "\n3\t", r"line 9: 10 fields': must be 11"),
+        ("\t50\t3\tmm", "\t51\t3\tmm", r"50 rows': must be whole: 51 are announced"),
     ],
 )
 def test_a_malformed_trc_file_is_refused_by_name_and_line(tmp_path, columns, before, after, message):
@@ -63,6 +66,7 @@ def test_a_malformed_trc_file_is_refused_by_name_and_line(tmp_path, columns, bef
     ("before", "after", "message"),
     [
         ("endheader", "", "a line 'endheader'"),
+        ("nRows=50", "nRows=51", "whole: 51 are announced"),
         ("FP1_py", "FP1_q", "a file with the columns FP1_py"),
         ("\ttime", "", "fields"),
         ("time\t", "t\t", "a file with the column time"),
@@ -97,6 +101,26 @@ def test_a_c3d_file_with_z_up_says_what_the_text_says(tmp_path, columns):
     np.testing.assert_allclose(found["TimeStamp"], columns["TimeStamp"], atol=1e-6)
     np.testing.assert_allclose(found["LEK.PosY"], columns["LEK.PosY"], atol=1e-6)
     assert np.flatnonzero(np.isnan(found["LM.PosX"])).tolist() == [7]
+
+
+def test_a_c3d_file_that_is_cut_off_or_breaks_its_reader_is_refused(tmp_path, monkeypatch):
+    pytest.importorskip("ezc3d")
+    file = a_c3d(tmp_path / "walk.c3d")
+    whole = file.read_bytes()
+    file.write_bytes(whole[:12_000])
+    with pytest.raises(InputError, match=r"36 rows.*must be whole: 50 are announced"):
+        read_motion(file)
+    file.write_bytes(whole)
+    dies = tmp_path / "dies.py"
+    for script, said in (
+        ("import os; os.abort()", "its reader broke down"),
+        ("while True: pass", "had not ended after"),
+    ):
+        dies.write_text(script)
+        monkeypatch.setattr(motion_files.c3d_reader, "__file__", str(dies))
+        monkeypatch.setattr(motion_files, "_SECONDS", 0.5)
+        with pytest.raises(InputError, match=said):
+            read_motion(file)
 
 
 def test_a_plate_in_a_c3d_file_tells_the_force_on_the_foot_and_where_it_acts(tmp_path):

@@ -5,28 +5,33 @@ On damaged files the library ends its process, does not end, or takes all memory
 
 from __future__ import annotations
 
+import struct
 import sys
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 MEMORY = 4 * 1024**3
+_MIPS = 86
 
 
 def read(path: str) -> dict[str, Any]:
     """Return markers and plates of a file, and the number of frames that its header says, under names of arrays."""
     ezc3d: Any = import_module("ezc3d")
     file = ezc3d.c3d(path, extract_forceplat_data=True)
-    point, frames = file["parameters"]["POINT"], file["header"]["points"]
+    point, data = file["parameters"]["POINT"], Path(path).read_bytes()
+    # The library says how many frames it found; the header how many there are, in the byte order of its processor.
+    first, last = struct.unpack(">2H" if data[512 * (data[0] - 1) + 3] == _MIPS else "<2H", data[6:10])
     found = {
         "labels": np.array([str(label).strip() for label in point["LABELS"]["value"]], dtype=np.str_),
         "unit": "".join(point["UNITS"]["value"][:1]).strip(),
         "points": np.asarray(file["data"]["points"], dtype=float)[:3],
         "rate": float(point["RATE"]["value"][0]),
         "samples": file["data"]["analogs"].shape[2],
-        "frames": int(frames["last_frame"]) - int(frames["first_frame"]) + 1,
+        "frames": last - first + 1,
     }
     for k, plate in enumerate(file["data"]["platform"], 1):
         found |= {f"{key} {k}": plate[key] for key in ("force", "center_of_pressure", "unit_position")}

@@ -98,8 +98,8 @@ def read_gait(
     if len(rows) < _FEWEST:
         raise InputError("DATA", f"{shown}: {len(rows)} rows", f"a file of at least {_FEWEST} rows under their names")
     _check_ascending(time, lines, shown)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        pressure = np.where(force > 0, moment / force, np.nan)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        pressure = np.where((force > 0) & np.isfinite(moment / force), moment / force, np.nan)
     used = np.column_stack([force, moment, *markers.values()])
     shank = np.linalg.norm(markers[knee] - markers[ankle], axis=1)
     if not np.any(np.isfinite(shank)) or not 0.01 < float(np.nanmedian(shank)) < _TALL:

@@ -197,8 +197,8 @@ def _c3d(path: Path, size: int, shown: str, axes: tuple[str, str]) -> Table:
         found = {}
         while f"force {len(found) + 1}" in file:
             k = len(found) + 1
-            plate = [file[f"{key} {k}"] for key in ("force", "center_of_pressure", "unit_position")]
-            found[f"FP{k}"] = _platform(*plate, ratio, frames, axes[1])
+            force, at, length = (file[f"{key} {k}"] for key in ("force", "center_of_pressure", "unit_position"))
+            found[f"FP{k}"] = _platform(force, at, length, ratio, frames, axes[1])
     except subprocess.TimeoutExpired as error:
         raise InputError("DATA", shown, f"a C3D file (its reader had not ended after {error.timeout:.0f} s)") from None
     except InputError:

@@ -88,6 +88,25 @@ def test_contact_speeds_are_differences_of_contacts_found_again(a, b, form, atla
         np.testing.assert_allclose(over[2], ndot[i].ravel(), rtol=1e-6, atol=3e-8)
 
 
+@pytest.mark.parametrize(("a", "b", "form", "atlas"), FORMS[4:6])
+def test_coordinates_beside_the_nearest_points_are_shifted_there(a, b, form, atlas):
+    # A step of Newton's: off by the square of how far they were off, also with the bodies apart or overlapping.
+    model, _, states = setting(a, b, form, atlas, "sliding")
+    j = model.constraints[0]
+    k = kinematics(j.contact, j.A, j.B, j.s, slipping=True, distant=True)
+    f = ca.Function("shift", [model.x, model.u], [k.shift])
+    places = np.array(ca.DM(ca.jacobian(j.s, model.x)))
+    x, u = states.columns(model)
+    random = np.random.default_rng(2)
+    for i in range(len(states)):
+        off = random.normal(size=len(places))
+        lost = [
+            np.linalg.norm(h * off + np.array(f(x[:, i] + h * places.T @ off, u[:, i])).ravel()) for h in (1e-3, 1e-4)
+        ]
+        assert lost[1] < 2e-2 * lost[0] + 1e-11
+        assert lost[1] < 1e-2 * 1e-4 * np.linalg.norm(off)
+
+
 @pytest.mark.parametrize("slipping", [False, True])
 @pytest.mark.parametrize("align", [0.0, 7.0])
 @pytest.mark.parametrize(("a", "b", "form", "atlas"), [FORMS[3], FORMS[4]])

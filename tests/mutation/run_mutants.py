@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from tests.mutation.mutants import PARTS, Mutant, sample  # noqa: E402
-from tests.mutation.score import JOURNAL, Line, explained, read, report  # noqa: E402
+from tests.mutation.score import JOURNAL, Line, explained, read, reason_of, report  # noqa: E402
 from tests.mutation.trial import Bench, in_stages  # noqa: E402
 from tests.mutation.watch import DECLARED, Map  # noqa: E402
 
@@ -50,7 +50,8 @@ def main(arguments: list[str] | None = None) -> int:
     watched.refresh(home / "map.json", list(PARTS.values()), TESTS, [sys.executable])
     mutants = sample(ROOT, options.seed, options.count)
     done = read(options.journal)
-    living = {key for key, line in done.items() if not line["outcome"].startswith("killed")}
+    lived = [line for line in done.values() if not line["outcome"].startswith("killed")]
+    living = {line["key"] for line in lived if reason_of(line, explained()) is None}
     waiting = [m for m in mutants if m.key not in done or (options.again and m.key in living)]
     print(f"{len(mutants)} mutants of seed {options.seed}, {len(waiting)} to try", flush=True)
     for line in tried(waiting, watched, home, options):
@@ -144,7 +145,9 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seconds", type=float, default=10_800.0, help="begin no mutant after this wall time")
-    parser.add_argument("--again", action="store_true", help="try those again that lived: tests have come since")
+    parser.add_argument(
+        "--again", action="store_true", help="try those again that lived and nobody explained: tests have come since"
+    )
     parser.add_argument(
         "--least", type=float, default=0.85, help="the least score, without mutants that change nothing"
     )

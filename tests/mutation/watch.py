@@ -6,6 +6,7 @@ python tests/mutation/watch.py OUT.json FOLDER... -- TESTS...
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import subprocess
 import sys
@@ -111,6 +112,10 @@ def main(out: str, folders: list[str], tests: list[str]) -> None:
     measured = coverage.Coverage(data_file=None, source=[str(ROOT / folder) for folder in folders], config_file=False)
     watch = Watch(measured)
     measured.start()
+    for folder in folders:  # what runs at import is of no test, also where a test would be the first to import it
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if path.stem != "__init__":
+                importlib.import_module(".".join(path.relative_to(ROOT / "src").with_suffix("").parts))
     pytest.main(["-q", "-m", "not slow", "-p", "no:cacheprovider", *tests], plugins=[watch])
     measured.stop()
     data, seen = measured.get_data(), Map()

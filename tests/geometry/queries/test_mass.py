@@ -46,6 +46,15 @@ def test_meshes_are_closed_and_outward(name: str) -> None:
         assert volume == pytest.approx(CLOSED[name], rel=0.01)
 
 
+@pytest.mark.parametrize("name", ["capsule", "coin", "disc", "box", "superellipsoid"])
+def test_the_mesh_of_a_symmetric_body_is_symmetric(name: str) -> None:
+    vertices, faces = make(name).mesh(32)
+    size = make(name).reference_length
+    np.testing.assert_allclose(vertices.min(axis=0), -vertices.max(axis=0), atol=1e-9 * size)
+    mass, first, _ = mesh_moments(vertices, faces, "shell")
+    np.testing.assert_allclose(first / mass, 0.0, atol=1e-3 * size)
+
+
 def test_the_mesh_of_a_level_set_with_a_hole() -> None:
     R, r = 0.3, 0.12
     ring = tg.ExpressionLevelSurface(

@@ -64,6 +64,7 @@ def test_measured_silhouette_makes_a_pear() -> None:
         (tg.Sphere(1), "bounded"),
         (tg.Arc(1, [0, 0], "outside"), "off the axis"),
         (tg.FourierRadius(1, cos=[0.3]), "symmetric"),
+        (tg.ExpressionCurve(lambda u: (0.3 * ca.cos(u), 0.2 * ca.sin(u)), (0, 2 * np.pi, "periodic"), 1), "symmetric"),
         (tg.FourierRadius(1, sin=[0, 0.2]), "symmetric"),
     ],
 )

@@ -162,3 +162,12 @@ def test_a_chain_too_long_for_expressions_is_refused_at_once() -> None:
     for i in range(255):  # and the ground
         link = robot.revolute(link, (0, 0), 1.0, 0.1, name=f"l{i}")
     refused(lambda: robot.revolute(link, (0, 0), 1.0, 0.1, name="one more"), "name", "of at most 256 bodies")
+
+
+def test_only_bodies_with_a_joint_that_turns_turn():
+    tree, ground = planted()
+    tree.revolute(ground, (0.0, 0.0, 0.0), 1.0, np.eye(3), axis=(0.0, 1.0, 0.0), name="swing")
+    model = tree.finish()
+    assert model.turns("swing")
+    assert not model.turns("ground")
+    assert not model.turns("nobody")

@@ -2,8 +2,7 @@
 
     python -m bench.legged [NAME ...] [--mujoco-only]
 
-Feet are suggested from the collision geometry, as `trundle walk` does; four-legged ones trot. Flat feet are eight
-contacts in the simulator, whose replay takes a minute.
+Feet are suggested from the collision geometry, as `trundle walk` does; four-legged ones trot.
 """
 
 from __future__ import annotations
@@ -29,6 +28,7 @@ ROBOTS = {
     "bolt": "FL_FOOT FR_FOOT",
     "solo12": "FL_FOOT FR_FOOT HL_FOOT HR_FOOT",
     "a1": "FL_foot FR_foot RL_foot RR_foot",
+    "hyq_no_sensors": "lf_foot rf_foot lh_foot rh_foot",
     "anymal_b_simple/anymal": "LF_FOOT RF_FOOT LH_FOOT RH_FOOT",
 }
 FEET = {"icub_reduced": {link: Foot(FlatPatch.rectangle(0.15, 0.07), link) for link in ("l_sole", "r_sole")}}

@@ -10,6 +10,9 @@ import pytest
 import trundle as tr
 from tests.simulate.independent_stepping import TimeStepping, Touch, wheel
 from tests.slowly import slow_but
+from trundle.simulate.events import HybridState
+from trundle.simulate.mode import Method, Mode
+from trundle.simulate.runner import Runner
 
 RADII, TILT, BASE, TRAIL = (0.3, 0.35), np.pi / 10, 1.02, 0.08
 FRAME = (85.0, ((9.2, 0, -2.4), (0, 11, 0), (-2.4, 0, 2.8)), (0.3, 0.0, 0.9))
@@ -161,3 +164,15 @@ def test_a_policy_that_blows_up_ends_the_run_as_not_finite(gain: float) -> None:
     wild = tr.FunctionPolicy(0.005, lambda t, x: gain * (1e-3 + x[turning][0]) * np.array([1.0, -0.7]))
     run = tr.simulate(cart, cart.place(base=(0, 0.1, 0)), 1.0, policy=wild, output_step=0.1)
     assert run.status is tr.Status.NOT_FINITE
+
+
+def test_between_calls_of_a_policy_few_steps_show_that_a_slip_is_stiff() -> None:
+    ball = tr.RigidBody(tr.Sphere(0.1), mass=1.0)
+    pair = tr.RollingPair(ball, tr.Hand(tr.Plane()), on_slip="slide", on_separation="fly")
+    samples = np.array([0.0, 1.0])
+    runner = Runner(pair.system, Method(), None, samples, None)
+    laws = {touching: Mode((touching,), pair.system.first_atlas) for touching in ("rolling", "separated")}
+    touches, flies = (HybridState(0.0, pair.place().x, mode, np.zeros((1, 3))) for mode in laws.values())
+    most = runner.stepping.most(touches, 1_000_000)
+    np.testing.assert_array_equal(most([1e-4, 2e-3, 0.25]), [300, 300, 25_000])
+    np.testing.assert_array_equal(runner.stepping.most(flies, 1_000_000)([1e-4, 2.0]), [1_000_000, 2_000_000])

@@ -64,8 +64,7 @@ class CompiledMode:
         self.input_count = inputs.shape[0]
         n, d = len(mode.laws), self.model.d
         onsets, signs = ca.SX.sym("onset", d, n), ca.SX.sym("sign", n)
-        numbers = ca.SX(0, 1) if system.free is None else system.free.symbols
-        self._kept = ca.vertcat(numbers, ca.vec(onsets), signs)
+        self._kept = ca.vertcat([] if system.free is None else system.free.symbols, ca.vec(onsets), signs)
         self._p = ca.vertcat(inputs, self._kept)
         self._signs = signs
         self._laws = [self._law(name, onsets[:, i]) for i, name in enumerate(mode.laws)]
@@ -300,14 +299,13 @@ class CompiledMode:
 
     def function(self, name: str, *expressions: ca.SX) -> ca.Function:
         """Return (t, x, p) -> expressions of the model's x and u."""
-        values = list(expressions)
         if not self.held:
-            plain = ca.Function(name, [self.model.x, self.model.u, self._kept], values)
-            values = plain.call([self.model.x, self._u, self._kept])
-        arguments, dense = [self._t, self.model.x, self._p], [ca.densify(value) for value in values]
+            plain = ca.Function(name, [self.model.x, self.model.u, self._kept], list(expressions))
+            expressions = tuple(plain.call([self.model.x, self._u, self._kept]))
+        arguments, dense = [self._t, self.model.x, self._p], [ca.densify(value) for value in expressions]
         function = ca.Function(name, arguments, dense)
-        # Of large functions, which are not compiled, it takes longer than all the rest and saves 3 %.
-        return ca.Function(name, arguments, dense, {"cse": True}) if function.n_instructions() <= AT_ONCE else function
+        small = function.n_instructions() <= AT_ONCE  # of others it takes longer than all the rest and saves 3 %
+        return ca.Function(name, arguments, dense, {"cse": True}) if small else function
 
     def _unseen(self) -> list[int]:
         """Return pieces that do not touch while another one of their shape does: records show that one."""

@@ -75,3 +75,9 @@ def test_sphere_on_plane_costs_less_than_eight_hundred_instructions(law, limit):
     f = ca.Function("f", [d.x, d.u], [d.xdot], {"cse": True})
     print(law.name, f.n_instructions())
     assert f.n_instructions() <= limit
+
+
+def test_one_unknown_is_divided() -> None:
+    a, lam = solve_kkt(ca.SX(4.0), ca.SX(0, 1), ca.SX(2.0), ca.SX(0, 1))
+    assert float(a) == 0.5
+    assert lam.shape[0] == 0

@@ -9,8 +9,15 @@ from pathlib import Path
 import pytest
 
 import trundle as tr
+from bench.legged import FEET, ROBOTS
 from tests.cli.test_cli import trundle
+from trundle.control.regulators.walk_replay import replay_walk
 from trundle.errors import InputError
+from trundle.models.robots.legged import LeggedRobot
+from trundle.models.urdf.examples import load_example_robot
+from trundle.models.urdf.soles import suggest_feet
+from trundle.plan.walk.robot_steps import on_contacts, plan_steps
+from trundle.problems.robot_gait import RobotGait
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -26,12 +33,23 @@ def test_a_robot_of_ones_own_walks_on_rolling_feet(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+<<<<<<< HEAD
 def test_it_walks_over_waves_from_standing_to_standing(tmp_path: Path) -> None:
     result = tr.run(EXAMPLES / "strider_over_waves.toml", tmp_path / "run", plots=False)
     metrics = {name: entry["value"] or 0.0 for name, entry in result.summary["metrics"].items()}
     assert result.status is tr.Status.SUCCESS
     assert metrics["replay_steps"] == 6
     assert 0.0 < metrics["friction_use"] <= 1.0 + 1e-6
+=======
+@pytest.mark.parametrize("name", ["talos_reduced", "g1_29dof_rev_1_0", "icub_reduced"])
+def test_flat_feet_walk_six_steps_in_the_simulator(name: str) -> None:
+    urdf = load_example_robot(name)
+    robot = LeggedRobot(urdf, FEET.get(name) or suggest_feet(urdf, ROBOTS[name].split()))
+    walk = plan_steps(robot, RobotGait())
+    run = replay_walk(robot.on_ground(walk.steps.gravity, walk.steps.gait.friction), on_contacts(walk), 6, period=0.002)
+    assert run.steps == 6
+    assert run.largest[1:6].max() < 0.02
+>>>>>>> sim20b
 
 
 def test_the_command_suggests_feet_and_plans(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -123,7 +123,8 @@ def _substitution(steps: list[_Step], factors: ca.SX, count: int) -> ca.Function
         if n:
             rest[step.below, :] -= below @ rest[step.pivot, :]
     for step, (inverse, row) in zip(reversed(steps), reversed(taken), strict=True):
-        solution[step.pivot, :] = (rest[step.pivot, :] - row @ solution[step.right, :]) * inverse
+        known = row @ solution[step.right, :] if step.right else 0.0
+        solution[step.pivot, :] = (rest[step.pivot, :] - known) * inverse
     return ca.Function("substitution", [given, right], [ca.densify(solution)])
 
 

@@ -121,7 +121,23 @@ def test_the_answer_is_one_of_the_sets(d: int, seeds: int) -> None:
     assert contacts > seeds
 
 
-<<<<<<< HEAD
+def test_soles_whose_corners_balance_each_other_push_as_coulomb_says() -> None:
+    """Two soles with four corners each: twelve of 24 rows are redundant, and slips are near zero."""
+    corners = np.array([[x, y, -0.05] for x in (-0.1, 0.1) for y in (-0.05, 0.05)])
+    foot = np.vstack([np.hstack([[[0, c[2], -c[1]], [-c[2], 0, c[0]], [c[1], -c[0], 0]], np.eye(3)]) for c in corners])
+    J = np.kron(np.eye(2), foot)
+    J = J.reshape(8, 3, 12)[:, [2, 0, 1]].reshape(24, 12)  # the normal first
+    for seed in range(12):
+        random = np.random.default_rng(seed)
+        half = random.normal(size=(12, 12))
+        D = J @ np.linalg.inv(half @ half.T + np.eye(12)) @ J.T
+        nu = 0.05 * random.normal(size=12)
+        nu[5] = -0.2  # one sole lands flat on, the other one stands
+        nu[6:] = [0, 0, 0, 0, 0, -0.01]
+        found = contact_impulses(D, (J @ nu).reshape(8, 3), np.full(8, 0.7))
+        assert found.residual < 1e-6, seed
+
+
 @pytest.mark.parametrize("d", [2, 3])
 def test_every_guess_is_of_all_contacts_and_those_by_sweeps_are_in_the_cones(d: int) -> None:
     for seed in range(5):
@@ -142,20 +158,3 @@ def test_what_no_impulse_can_stop_is_not_called_exact() -> None:
     nothing = contact_impulses(np.diag([0.0, 1.0]), np.array([[-1.0, 0.3]]), np.array([0.5]))
     assert not nothing.exact
     assert nothing.residual == pytest.approx(1.0)
-=======
-def test_soles_whose_corners_balance_each_other_push_as_coulomb_says() -> None:
-    """Two soles with four corners each: twelve of 24 rows are redundant, and slips are near zero."""
-    corners = np.array([[x, y, -0.05] for x in (-0.1, 0.1) for y in (-0.05, 0.05)])
-    foot = np.vstack([np.hstack([[[0, c[2], -c[1]], [-c[2], 0, c[0]], [c[1], -c[0], 0]], np.eye(3)]) for c in corners])
-    J = np.kron(np.eye(2), foot)
-    J = J.reshape(8, 3, 12)[:, [2, 0, 1]].reshape(24, 12)  # the normal first
-    for seed in range(12):
-        random = np.random.default_rng(seed)
-        half = random.normal(size=(12, 12))
-        D = J @ np.linalg.inv(half @ half.T + np.eye(12)) @ J.T
-        nu = 0.05 * random.normal(size=12)
-        nu[5] = -0.2  # one sole lands flat on, the other one stands
-        nu[6:] = [0, 0, 0, 0, 0, -0.01]
-        found = contact_impulses(D, (J @ nu).reshape(8, 3), np.full(8, 0.7))
-        assert found.residual < 1e-6, seed
->>>>>>> sim20b

@@ -33,14 +33,15 @@ def test_a_robot_of_ones_own_walks_on_rolling_feet(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-<<<<<<< HEAD
 def test_it_walks_over_waves_from_standing_to_standing(tmp_path: Path) -> None:
     result = tr.run(EXAMPLES / "strider_over_waves.toml", tmp_path / "run", plots=False)
     metrics = {name: entry["value"] or 0.0 for name, entry in result.summary["metrics"].items()}
     assert result.status is tr.Status.SUCCESS
     assert metrics["replay_steps"] == 6
     assert 0.0 < metrics["friction_use"] <= 1.0 + 1e-6
-=======
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["talos_reduced", "g1_29dof_rev_1_0", "icub_reduced"])
 def test_flat_feet_walk_six_steps_in_the_simulator(name: str) -> None:
     urdf = load_example_robot(name)
@@ -49,7 +50,6 @@ def test_flat_feet_walk_six_steps_in_the_simulator(name: str) -> None:
     run = replay_walk(robot.on_ground(walk.steps.gravity, walk.steps.gait.friction), on_contacts(walk), 6, period=0.002)
     assert run.steps == 6
     assert run.largest[1:6].max() < 0.02
->>>>>>> sim20b
 
 
 def test_the_command_suggests_feet_and_plans(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -157,13 +157,21 @@ def campaign(numbers: Iterator[int], names: list[str], seed: int, jobs: int, fol
     def begin(worker: Worker) -> None:
         number = next(numbers, None)
         if number is None:
-            worker.pipe.close()
+            worker.process.kill()
         else:
             worker.give(number, names[number % len(names)])
             busy.append(worker)
 
     for _ in range(jobs):
         begin(Worker(seed, folder))
+    try:
+        yield from _rows(busy, begin, seed, folder)
+    finally:
+        for worker in busy:
+            worker.process.kill()
+
+
+def _rows(busy: list[Worker], begin: Callable[[Worker], None], seed: int, folder: Path) -> Iterator[Row]:
     while busy:
         begun = time.monotonic()
         ready = wait([worker.pipe for worker in busy], timeout=min(1.0, SECONDS))

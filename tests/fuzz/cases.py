@@ -535,7 +535,7 @@ BY_KIND: dict[str, dict[str, Any]] = {
         "feet.law": "rolling", "feet.shape.exponents": 2, "feet.shape.rounding": 0,
         "gait.pattern": "walk", "gait.periodicity": "mirrored", "gait.clearance": 0.02, "gait.clearance_ends": 0.125,
         "gait.friction": 0.7, "gait.load": 2, "gait.acceleration": 1e-5, "gait.force": 0.1, "gait.slope": 0,
-        "gait.attitude": [0.15, 0.2, 0.1], "gait.spread": 0.8, "gait.torque": 0.1, "gait.steps": 6,
+        "gait.attitude": [0.15, 0.2, 0.1], "gait.spread": 0.8, "gait.torque": 0.1, "gait.steps": 6, "ground.position": [0, 0, 0], "ground.rpy": [0, 0, 0],
         "foot.shape.exponents": 2, "foot.shape.rounding": 0,
         "foot.toe.mass": 0.15, "foot.toe.stiffness": 20, "foot.toe.damping": 0.05, "foot.toe.torque": 0,
     },

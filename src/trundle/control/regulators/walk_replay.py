@@ -20,6 +20,7 @@ from trundle.control.regulators.walk_gains import (
     on_ground,
     walk_gains,
 )
+from trundle.errors import ControlLostError
 from trundle.geometry.shapes.surfaces import Plane
 from trundle.models.feet import Foot
 from trundle.models.robots.avatar import Avatar
@@ -29,6 +30,7 @@ from trundle.models.urdf.robot import robot_from_urdf
 from trundle.numerics.space import dot
 from trundle.records import Trajectory
 from trundle.simulate import simulate
+from trundle.status import Status
 
 if TYPE_CHECKING:
     from trundle.models.robots.legged import LeggedRobot
@@ -41,6 +43,8 @@ _LATE_SWING, _STILL = 0.75, 0.2
 _STANDS, _SOFT = 1e-6, 1e-3
 _UPRIGHT = np.array([np.inf, 0.2, 0.1, 0.3, 0.3, 0.3])
 """Deviations of the base (m, rad) up to which it counts as walking."""
+_FALLEN = 0.8
+"""rad of the base away from the plan at which a run ends."""
 
 
 def walking_robot(avatar: Avatar, gravity: FloatArray | None = None, friction: float = 1.0) -> RollingTree:
@@ -150,6 +154,8 @@ class WalkTracking:
         deviation = state - x
         self._count(gaps, deviation)
         self.deviations.append((time, deviation))
+        if (lean := float(np.abs(deviation[3:6]).max())) > _FALLEN:
+            raise ControlLostError(f"it fell: the base leans {lean:.2f} rad away from the plan", Status.DIVERGED)
         return u - K @ deviation
 
     def _side(self, contact: int) -> int:

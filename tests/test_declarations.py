@@ -13,7 +13,7 @@ import trundle
 
 OF_EXTRAS = ("trundle.interop", "trundle.environments", "trundle.__main__")
 CHANGING = {  # they count, record or accumulate, or are put together step by step
-    "control": "ControllerDiagnostics Sensed Actuated Switching",
+    "control": "ControllerDiagnostics Sensed Actuated Switching Faulty Watchdog",
     "interrupts": "_State",
     "models": "Robot Tree",
     "numerics": "_Progress",

@@ -22,9 +22,9 @@ from trundle.models import load_humanoid
 from trundle.plan.stances.pose import StanceError
 from trundle.scenarios.problems import Problem, ScenarioError
 
-OF_THE_EXAMPLE = {"Actuated", "Delayed", "FunctionPolicy", "Faulty", "Part", "Noisy", "PlayThenHold", "Sensed",
-                  "Switching", "Watchdog"}  # fmt: skip
-"""They hold what an example defines, a policy's class or a function, which pickle cannot find: copied only."""
+OF_THE_EXAMPLE = {"Actuated", "Delayed", "FunctionPolicy", "Faulty", "Part", "Noisy", "PhaseLinkage", "PlayThenHold",
+                  "Sensed", "Switching", "Watchdog"}  # fmt: skip
+"""They hold what an example defines, a policy's class or a function, or expressions, which pickle cannot: copied only."""
 
 
 def through(value: Any) -> Any:

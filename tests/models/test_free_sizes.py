@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import trundle as tr
+from tests.slowly import slow_but
 from trundle.errors import InputError
 from trundle.geometry import Shape
 from trundle.models.numbers.changed import freed, parameters_of, system_of
@@ -26,7 +27,7 @@ def pair(shape: Shape, ground: Shape) -> tr.RollingPair:
     return tr.RollingPair(body, tr.Hand(ground), friction=0.5)
 
 
-@pytest.mark.parametrize("ground", GROUNDS)
+@pytest.mark.parametrize("ground", slow_but(GROUNDS, "plane"))
 @pytest.mark.parametrize("name", BODIES)
 def test_the_sizes_of_a_body_are_free_on_flats_and_curved_grounds(name: str, ground: str) -> None:
     system = system_of(pair(BODIES[name], GROUNDS[ground]))

@@ -216,7 +216,9 @@ def test_progress_is_told_and_may_interrupt() -> None:
 
 def test_a_hand_that_runs_away_to_infinity_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "MAX_STEPS", 50_000)  # a million end alike
-    motion = tr.SinusoidMotion([1e200, 0, 0, 1e200, 0, 0], [1.0] * 6)
+    with pytest.raises(InputError, match="amplitude"):
+        tr.SinusoidMotion([1e200, 0, 0, 1e200, 0, 0], [1.0] * 6)
+    motion = tr.SinusoidMotion([1e150, 0, 0, 1e150, 0, 0], [1.0] * 6)
     pair = tr.RollingPair(ball(), tr.Hand(tr.Plane(), motion=motion), on_slip="ignore", on_separation="ignore")
     try:
         run = tr.simulate(pair, pair.place(), 1.0)

@@ -11,7 +11,7 @@ from trundle.control.regulators.linearization import Linearization
 from trundle.control.regulators.local_error import LocalError
 from trundle.control.regulators.tracking import TrackingLQR
 from trundle.control.sensing.sensing import Camera
-from trundle.errors import InputError
+from trundle.errors import ControlLostError, InputError
 from trundle.records import Policy
 from trundle.records.reference import Reference
 from trundle.status import Status
@@ -102,7 +102,7 @@ def test_what_does_not_fit_is_named(case):
         TrackingLQR(pair, reference, Q, R, input_limit=[1.0, 2.0])
     with pytest.raises(InputError, match="period"):
         TrackingLQR(pair, reference, Q, R, period=0.0)
-    with pytest.raises(InputError, match="state"):
+    with pytest.raises(ControlLostError, match="measurement is not finite"):
         TrackingLQR(pair, reference, Q, R)(0.0, np.full(26, np.nan))
 
 

@@ -25,16 +25,6 @@ def test_sizes_of_closed_forms_may_be_free(body: tr.Shape, ground: tr.Shape, nam
     assert system.free.values.tolist() == [tr.parameters_of(pair)[f"object.{name}"]]
 
 
-@pytest.mark.parametrize(
-    ("body", "name"),
-    [(tr.Box([0.1, 0.1, 0.1]), "half_extents[0]"), (tr.Capsule(0.05, 0.2), "radius"), (tr.Disc(0.1), "radius")],
-)
-def test_sizes_that_expressions_would_lose_are_refused(body: tr.Shape, name: str) -> None:
-    pair = tr.RollingPair(tr.RigidBody(body, mass=1.0), tr.Hand(tr.Plane()))
-    with pytest.raises(tr.InputError, match=r"object\..*expressions can hold"):
-        freed(pair.system, [f"object.{name}"])
-
-
 def test_systems_with_other_values_share_what_is_compiled() -> None:
     pair = tr.RollingPair(tr.RigidBody(tr.Circle(0.1), mass=0.5, inertia=0.003), tr.Ground(tr.Line(slope=-0.1)))
     system = freed(pair.system, ["body.inertia"])

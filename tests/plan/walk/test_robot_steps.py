@@ -164,7 +164,7 @@ def test_an_impossible_robot_is_refused_with_the_reason() -> None:
     with pytest.raises(InputError, match="swings"):
         plan_steps(robot("bolt"), RobotGait(swings=[["FL", "FR"]]))
     apart = {"FL": tr.Foot(tr.Sphere(0.01), "FL_FOOT"), "FR": tr.Foot(tr.Sphere(0.01), "FR_FOOT", (0.0, 0.0, 0.2))}
-    with pytest.raises(InputError, match=r"feet\.FL.*mirror image"):
+    with pytest.raises(InputError, match=r"feet\.FL.*mirror each other"):
         plan_steps(LeggedRobot(robot("bolt").urdf, apart))
 
 

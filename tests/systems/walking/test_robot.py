@@ -299,7 +299,7 @@ def test_a_joint_that_moves_no_mass_is_named_with_the_key_of_the_robot(tmp_path:
         type="continuous"><parent link="trunk"/><child link="flag"/></joint></robot>""",
         )
     )
-    with pytest.raises(InputError, match=r"robot.urdf = .* unlike halyard: lock such joints"):
+    with pytest.raises(InputError, match=r"hopper\.urdf: .* unlike halyard: lock such joints"):
         build(load_scenario(hopper(tmp_path, text)))
     assert build(load_scenario(hopper(tmp_path, text, joints={"locked": ["halyard"]})))
 

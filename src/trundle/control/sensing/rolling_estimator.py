@@ -31,6 +31,7 @@ _FALSE_ALARM = 1e-6
 """Probability with which readings of the model as it is are taken for those of a robot that was pushed or slips."""
 _JERKED = 1e3, 1e2
 """The same as `RollingSensors.model` over a period that the readings do not fit: of the mean, of the first moment."""
+_LARGEST = 1e12  # m, rad, m/s, rad/s: beyond it a state means nothing
 _SLIPS = 4.0
 """Standard deviations of slip from which on a contact slips."""
 
@@ -168,6 +169,8 @@ class RollingEstimator:
             self._P = np.diag(np.append(np.full(2 * nv, one.start), one.gyro_bias) ** 2)
         else:
             self._advance(self._readings(true, self._true), touching, u)
+        if not np.all(np.abs(self._z) < _LARGEST):
+            raise SimulationError("the estimate of the state is not finite", Status.NOT_FINITE)
         self._hold_to_ground(np.flatnonzero(touching), touching)
         self._true = true
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 
-from trundle.errors import MissingExtraError
+from trundle.errors import InputError, MissingExtraError
 from trundle.records.whole import write_bytes
 from trundle.report.staging import Stage
 from trundle.report.viewer.motion import curves, extremes, focus, legible, packed
@@ -41,6 +41,8 @@ def write_viewer(stage: Stage | Mapping[str, Stage], path: str | Path, notice: s
     InputError
         If the folder cannot be written to.
     """
+    if not isinstance(stage, Stage) and not stage:
+        raise InputError("stage", stage, "a Stage, or at least one of them by name")
     page = render(stage)
     if notice:
         page = with_notice(page, notice)

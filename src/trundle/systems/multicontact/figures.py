@@ -29,7 +29,7 @@ _COLOURS = (style.BLUE, style.ORANGE, style.PURPLE, style.GREEN)
 
 def figures(runs: RunSet) -> dict[str, Figure]:
     """Return the figures of a run of kind `multicontact`."""
-    several = any(len(results(run)) > 1 for run in runs.all.values())
+    several = any(run.dataset.sizes.get("trial", 0) > 1 for run in runs.all.values())
     return figures_of_runs(runs, _of_run, lambda runs: {"trials": all_trials} if several else {})
 
 

@@ -26,7 +26,7 @@ _PARTS = (style.BLUE, style.ORANGE, style.PURPLE, style.GREEN, style.RED)
 
 def figures(runs: RunSet) -> dict[str, Figure]:
     """Return the figures of a run of kind `wallbounce`."""
-    several = any(len(results(run)) > 1 for run in runs.all.values())
+    several = any(run.dataset.sizes.get("trial", 0) > 1 for run in runs.all.values())
     return figures_of_runs(runs, _of_run, lambda runs: {"trials": all_trials, "paths": paths} if several else {})
 
 

@@ -5,6 +5,7 @@ On damaged files the library ends its process, does not end, or takes all memory
 
 from __future__ import annotations
 
+import io
 import struct
 import sys
 from contextlib import suppress
@@ -47,4 +48,5 @@ if __name__ == "__main__":
         arrays = read(sys.argv[1])
     except Exception as error:
         sys.exit(str(error))
-    np.savez(sys.stdout.buffer, **arrays)
+    np.savez(content := io.BytesIO(), **arrays)
+    sys.stdout.buffer.write(content.getvalue())

@@ -73,7 +73,7 @@ SIBLINGS = {
     *("humanoid-carry", "humanoid-ledge", "plate-reorient", "plate-reorient-noisy", "rover-sinusoid-4legs"),
     *("walk-up", "walk-down", "walk-flat-foot", "wallbounce-models", "wallbounce-stay", "wallbounce-turn"),
 }
-"""Those whose task another scenario of their system has, and the longest: `make test` leaves them to `make test-all`."""
+"""Those whose task another scenario of their system has, and the longest: left to `make test-all`."""
 
 VIEWED = {"plate-spinning", "rover-sinusoid", "passive-walker", "walk-flat", "humanoid-stand", "wallbounce-avoid"}
 """Those whose viewer page is made, one or two of a kind; `make test-all` makes all."""

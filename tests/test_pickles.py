@@ -24,7 +24,7 @@ from trundle.scenarios.problems import Problem, ScenarioError
 
 OF_THE_EXAMPLE = {"Actuated", "Delayed", "FunctionPolicy", "Faulty", "Part", "Noisy", "PhaseLinkage", "PlayThenHold",
                   "Sensed", "Switching", "Watchdog"}  # fmt: skip
-"""They hold what an example defines, a policy's class or a function, or expressions, which pickle cannot: copied only."""
+"""They hold what an example defines, a policy's class or a function, or expressions: copied only."""
 
 
 def through(value: Any) -> Any:

@@ -49,7 +49,7 @@ def write_video(
 
     suffix = _checked(path, width, height)
     every = _GIF_EVERY if suffix == ".gif" else 1
-    rate = 1.0 / (positive("seconds", stage.seconds) * every)
+    rate = max(1, round(1.0 / (positive("seconds", stage.seconds) * every)))
     canvas = Canvas(figsize=(width / _DPI, height / _DPI), dpi=_DPI)
     ax = canvas.add_axes((0.0, 0.0, 1.0, 1.0))
     frames = range(0, len(stage.contact), every)

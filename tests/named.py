@@ -70,8 +70,23 @@ WHOLE_ONLY: Mapping[str, frozenset[str]] = {
 """Limits that speak of the whole task: of the small one they do not hold."""
 
 SIBLINGS = {
-    *("humanoid-carry", "humanoid-ledge", "plate-reorient", "plate-reorient-noisy", "rover-sinusoid-4legs"),
-    *("walk-up", "walk-down", "walk-flat-foot", "wallbounce-models", "wallbounce-stay", "wallbounce-turn"),
+    *(
+        "butterfly",
+        "humanoid-carry",
+        "humanoid-ledge",
+        "plate-reorient",
+        "plate-reorient-noisy",
+        "rover-sinusoid-4legs",
+    ),
+    *(
+        "walk-up",
+        "walk-down",
+        "walk-flat-foot",
+        "wallbounce-models",
+        "wallbounce-recover",
+        "wallbounce-stay",
+        "wallbounce-turn",
+    ),
 }
 """Those whose task another scenario of their system has, and the longest: left to `make test-all`."""
 

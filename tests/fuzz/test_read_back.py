@@ -13,7 +13,7 @@ from tests.fuzz.judge import Bench, outcome
 from tests.fuzz.kind import Damage
 from tests.fuzz.kinds import KINDS
 
-FEW, MANY = 12, 1000  # mutants of a kind; `make fuzz` tries 100,000 of all of them
+FEW, MANY = 6, 1000  # mutants of a kind; `make fuzz` tries 100,000 of all of them
 
 
 def tried(name: str, folder: Path, damages: tuple[Damage, ...], count: int, exact: bool) -> Counter[str]:

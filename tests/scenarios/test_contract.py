@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.named import SIBLINGS, SMALLER, WHOLE_ONLY, NamedRuns
 from tests.scenarios.files import written
 from tests.slowly import slow_but
+from trundle.report import metrics
 from trundle.scenarios import build, catalogue, load_scenario, run
 
 JUGGLING = """kind = "juggling"
@@ -96,7 +98,10 @@ def test_relative_spin_at_the_start_of_pure_rolling_is_bad_input(tmp_path: Path)
         build(scenario)
 
 
-@pytest.mark.parametrize("name", slow_but(catalogue.names(), *sorted({*catalogue.names()} - SIBLINGS)))
+SMALL_RUNS = pytest.mark.parametrize("name", slow_but(catalogue.names(), *sorted({*catalogue.names()} - SIBLINGS)))
+
+
+@SMALL_RUNS
 def test_a_small_run_of_a_named_scenario_holds_its_limits(named: NamedRuns, name: str) -> None:
     found = named(name)
     entries, whole = found.summary["metrics"], WHOLE_ONLY.get(name, frozenset())
@@ -146,3 +151,16 @@ def test_named_scenario_holds_its_limits_and_its_resolved_file_gives_the_same(tm
     assert second.summary["metrics"] == first.summary["metrics"]
     assert second.summary["scenario"] == name
     assert (tmp_path / "second" / "scenario.toml").read_text() == (first.directory / "scenario.toml").read_text()
+
+
+@SMALL_RUNS
+def test_where_a_feasible_run_says_rolling_the_force_is_in_its_cone(named: NamedRuns, name: str) -> None:
+    """Also at landings, where an instant has two samples."""
+    for part, found in named.parts(name).items():
+        if "mode" not in found or not found.feasible:
+            continue
+        modes = found["mode"].reshape(len(found), -1).astype(str)
+        for slot in range(metrics.contacts(found)):
+            use = metrics.usage(found, slot=slot).get("friction_use", np.zeros(len(found)))
+            rolls = np.char.find(modes[:, slot], "rolling") >= 0
+            assert np.max(use[rolls], initial=0.0) <= 1.0 + 1e-6, (part, slot)

@@ -22,8 +22,8 @@ class InputLimit:
     high: FloatArray
 
     @classmethod
-    def of(cls, value: InputBound, size: int) -> InputLimit:
-        """Return the limit: None (none), a number or (n_u,) for |u|, or a pair (low, high) of such.
+    def of(cls, value: InputBound, size: int, key: str = "input_limit") -> InputLimit:
+        """Return the limit of an argument: None (none), a number or (n_u,) for |u|, or a pair (low, high) of such.
 
         Raises
         ------
@@ -40,9 +40,9 @@ class InputLimit:
                 low, high = -np.asarray(value, dtype=np.float64), value
             bounds = [np.array(np.broadcast_to(np.asarray(b, dtype=np.float64), (size,))) for b in (low, high)]
         except (TypeError, ValueError):
-            raise InputError("input_limit", value, allowed) from None
+            raise InputError(key, value, allowed) from None
         if not np.all(bounds[0] < bounds[1]):
-            raise InputError("input_limit", value, allowed)
+            raise InputError(key, value, allowed)
         for bound in bounds:
             bound.setflags(write=False)
         return cls(*bounds)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from trundle.checks import FloatArray, array
+from trundle.checks import FloatArray, array, quaternion
 from trundle.errors import InputError
 from trundle.models.tree.conversion import pose_of, to_matrix, to_wxyz
 from trundle.models.tree.system import Start
@@ -166,7 +166,7 @@ def make_target(task: Transfer, p: FloatArray, R: FloatArray) -> tuple[Target, S
         raise InputError("goal", goal, "a contact_on_hand, an object_quaternion or an object_angle")
     object_orientation = None
     if d == 3 and goal.object_quaternion is not None:
-        object_orientation = to_matrix(array("goal.object_quaternion", goal.object_quaternion, (4,)))
+        object_orientation = to_matrix(quaternion("goal.object_quaternion", goal.object_quaternion))
     elif d == 2 and goal.object_angle is not None:
         object_orientation = to_matrix(np.array([float(goal.object_angle)]))
     placed = None

@@ -230,7 +230,6 @@ KINDS = {"juggling", "planar", "walking", "multicontact", "wallbounce", "spatial
 OTHER_MEANINGS = {
     "models/hand_freedoms.py": "freedoms of a hand that stays in a plane",
     "models/urdf/joints.py": "a joint type of URDF",
-    "models/urdf/tree.py": "a joint type of URDF",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time as clock
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Protocol, runtime_checkable
@@ -59,6 +60,25 @@ class Idling(Protocol):
     def idle(self) -> bool:
         """Whether the last call decided nothing."""
         ...
+
+
+class AroundPolicy(ABC):
+    """What a policy around another one, its attribute `policy`, hands on: the period, and which contacts touch."""
+
+    policy: Policy
+
+    @property
+    def period(self) -> float | None:
+        """The inner policy's."""
+        return self.policy.period
+
+    def sense_contacts(self, time: float, touching: tuple[bool, ...]) -> None:
+        """Tell the policy inside which contacts touch."""
+        tell_contacts(self.policy, time, touching)
+
+    @abstractmethod
+    def __call__(self, time: float, state: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the input (n_u,)."""
 
 
 class TimedPolicy:

@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike
 from trundle.checks import FloatArray, array, non_negative
 from trundle.control.regulators import InputBound, InputLimit
 from trundle.errors import InputError
-from trundle.records import Policy, tell_contacts
+from trundle.records import Policy
+from trundle.records.policy import AroundPolicy
 
 
 @dataclass(eq=False)
-class Actuated:
+class Actuated(AroundPolicy):
     """A policy whose input comes late, is limited in size and rate, and has a constant error (final).
 
     In this order: gain u(t - delay) (zero before there is one), saturation, rate limit from one call to the next, bias.
@@ -73,20 +74,11 @@ class Actuated:
         )
         self.reset()
 
-    @property
-    def period(self) -> float | None:
-        """The inner policy's."""
-        return self.policy.period
-
     def reset(self) -> None:
         """Forget the last run."""
         self.policy.reset()
         self._queue = deque(np.zeros(self.size) for _ in range(self._late))
         self._last: FloatArray | None = None
-
-    def sense_contacts(self, time: float, touching: tuple[bool, ...]) -> None:
-        """Tell the policy inside which contacts touch."""
-        tell_contacts(self.policy, time, touching)
 
     def __call__(self, time: float, state: FloatArray) -> FloatArray:
         """Return the input (n_u,) that the hand gets."""

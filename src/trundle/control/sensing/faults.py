@@ -14,7 +14,8 @@ from trundle.control.inverse_dynamics.policy import FALLBACKS, Fallback
 from trundle.control.sensing.sensing import Seed
 from trundle.errors import ControlLostError, InputError, SimulationError
 from trundle.parameters import Checked, Fraction, NonNegative, Real, check_parameters, parameter
-from trundle.records import Policy, tell_contacts
+from trundle.records import Policy
+from trundle.records.policy import AroundPolicy
 from trundle.status import Status
 
 _ROUND = 1e-9
@@ -79,7 +80,7 @@ class Faults(Checked):
 
 @final
 @dataclass(eq=False)
-class Faulty:
+class Faulty(AroundPolicy):
     """A policy whose measurements, and ticks, fail as `faults` say.
 
     Which contacts touch is told as it is.
@@ -107,11 +108,6 @@ class Faulty:
             raise InputError("faults", self.faults, "Faults")
         self.reset()
 
-    @property
-    def period(self) -> float | None:
-        """The inner policy's."""
-        return self.policy.period
-
     def reset(self) -> None:
         """Forget the last run, and begin what is drawn again."""
         self.policy.reset()
@@ -120,10 +116,6 @@ class Faulty:
         self._arrived: FloatArray | None = None
         self._stuck: FloatArray | None = None
         self._held: FloatArray | None = None
-
-    def sense_contacts(self, time: float, touching: tuple[bool, ...]) -> None:
-        """Tell the policy inside which contacts touch."""
-        tell_contacts(self.policy, time, touching)
 
     def __call__(self, time: float, state: FloatArray) -> FloatArray:
         """Return the policy's input for what it measures of the `state` (n_x,), or its last input."""
@@ -161,7 +153,7 @@ class Faulty:
 
 @final
 @dataclass(eq=False)
-class Watchdog:
+class Watchdog(AroundPolicy):
     """A policy that ends in a safe stop, with a name, when what it measures is lost.
 
     A tick is bad where the measurement is not finite, or has not changed in any number for `stale`, or where the policy
@@ -218,11 +210,6 @@ class Watchdog:
             raise InputError("stop", self.stop, "'let-go', 'hold' or a function of (measurement, last inputs)")
         self.reset()
 
-    @property
-    def period(self) -> float | None:
-        """The inner policy's."""
-        return self.policy.period
-
     def reset(self) -> None:
         """Forget the last run."""
         self.policy.reset()
@@ -232,10 +219,6 @@ class Watchdog:
         self._last = np.zeros(self.size)
         self._known: FloatArray | None = None
         self._changed_at = -np.inf
-
-    def sense_contacts(self, time: float, touching: tuple[bool, ...]) -> None:
-        """Tell the policy inside which contacts touch."""
-        tell_contacts(self.policy, time, touching)
 
     def __call__(self, time: float, state: FloatArray) -> FloatArray:
         """Return the input (n_u,) for the measured `state` (n_x,).

@@ -12,7 +12,8 @@ from trundle.checks import FloatArray, array, choice, instance, non_negative, qu
 from trundle.contact.packed import ContactRows, FrameMotion
 from trundle.errors import InputError, optional
 from trundle.models.urdf.checks import CheckedUrdf
-from trundle.models.urdf.tree import check_moving, refuse_idle
+from trundle.models.urdf.joints import check_moving
+from trundle.models.urdf.tree import refuse_idle
 from trundle.threads import PerThread
 
 _REFINEMENTS = 3
@@ -147,7 +148,7 @@ class Articulated:
         self.urdf = urdf
         self.gravity = array("gravity", gravity, (3,), unit="m/s2")
         with urdf.naming():
-            check_moving(urdf)
+            check_moving(urdf.joints)
             try:
                 self._model = self._pin.buildModelFromXML(urdf.text, self._pin.JointModelFreeFlyer())
             except (ValueError, RuntimeError) as error:

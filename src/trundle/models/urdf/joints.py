@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
 from trundle.errors import InputError
@@ -124,3 +124,10 @@ def _check_mimics(joints: Sequence[tuple[str, ET.Element]]) -> None:
             raise InputError(f"joint[{name}].mimic.joint", leader, "the name of another joint of this robot")
         follows[name] = leader
     _check_loops(follows, "joint")
+
+
+def check_moving(joints: Mapping[str, str]) -> None:
+    """Refuse joints, with their types by name, of more than one freedom."""
+    for name, kind in joints.items():
+        if kind in ("planar", "floating"):
+            raise InputError(f"joint[{name}].type", kind, "revolute, continuous, prismatic or fixed")

@@ -21,6 +21,7 @@ from trundle.models.tree.joint import Joint
 from trundle.models.tree.joints import Fixed, Prismatic, Revolute
 from trundle.models.urdf.checks import CheckedUrdf, check_urdf, load_urdf
 from trundle.models.urdf.description import LinkInertia, RobotDescription
+from trundle.models.urdf.joints import check_moving
 from trundle.models.urdf.xml import TENSOR, number_of, numbers_of
 from trundle.numerics.rotations import skew
 
@@ -158,17 +159,10 @@ def urdf_tree(robot: str | Path | CheckedUrdf | RobotDescription | UrdfTree) -> 
         allowed = "the path of a file, a CheckedUrdf (load_urdf, check_urdf) or a RobotDescription"
         raise InputError("urdf", str(urdf) if isinstance(urdf, Path) else robot, allowed)
     with urdf.naming():
-        check_moving(urdf)
+        check_moving(urdf.joints)
         tree = _tree_of(urdf)
         refuse_idle(urdf.name, tree.inertia(), tree.joints)
     return tree
-
-
-def check_moving(urdf: CheckedUrdf) -> None:
-    """Refuse joints of more than one freedom."""
-    for name, kind in urdf.joints.items():
-        if kind in ("planar", "floating"):
-            raise InputError(f"joint[{name}].type", kind, "revolute, continuous, prismatic or fixed")
 
 
 def _tree_of(urdf: CheckedUrdf) -> UrdfTree:

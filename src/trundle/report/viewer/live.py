@@ -94,6 +94,7 @@ class LivePage:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
+                """Answer with the page, or with how far the run is, to requests for this machine's own name."""
                 own = self.headers.get("Host", "").partition(":")[0] in (_HOST, "localhost")
                 if not own or self.path not in ("/", "/state"):  # another name for this machine is another site's
                     self.send_error(404)

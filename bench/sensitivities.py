@@ -175,43 +175,34 @@ def coin() -> tuple[Model, Start]:
     return pair, start
 
 
-def peg() -> tuple[Model, Start]:
-    """Return a capsule that falls onto a plate: one end lands, then the other."""
-    body = tr.RigidBody(tr.Capsule(0.04, 0.2), mass=0.5, inertia=(2.5e-3, 2.5e-3, 4e-4))
+def falling(body: tr.RigidBody, height: float, quaternion: tuple[float, ...]) -> tuple[Model, Start]:
+    """Return a body that falls onto a plate from a height (m) and bounces from one end, rim or corner to the next."""
     pair = tr.RollingPair(
         body, tr.Hand(tr.Plane()), on_slip="slide", on_separation="fly", friction=0.2, restitution=0.5
     )
     start = pair.place(
-        object_position=(0.0, 0.0, 0.2), object_quaternion=(0.8, 0.6, 0.0, 0.0), object_velocity=(0.5, 0.2, 0.0),
+        object_position=(0.0, 0.0, height), object_quaternion=quaternion, object_velocity=(0.5, 0.2, 0.0),
         object_angular_velocity=(1.0, 2.0, 0.5),
     )  # fmt: skip
     return pair, start
+
+
+def peg() -> tuple[Model, Start]:
+    """Return a capsule that falls onto a plate: one end lands, then the other."""
+    body = tr.RigidBody(tr.Capsule(0.04, 0.2), mass=0.5, inertia=(2.5e-3, 2.5e-3, 4e-4))
+    return falling(body, 0.2, (0.8, 0.6, 0.0, 0.0))
 
 
 def can() -> tuple[Model, Start]:
     """Return a cylinder that falls onto a plate and bounces from rim to rim."""
     body = tr.RigidBody(tr.Cylinder(0.06, 0.2), mass=0.5, inertia=(2.2e-3, 2.2e-3, 9e-4))
-    pair = tr.RollingPair(
-        body, tr.Hand(tr.Plane()), on_slip="slide", on_separation="fly", friction=0.2, restitution=0.5
-    )
-    start = pair.place(
-        object_position=(0.0, 0.0, 0.22), object_quaternion=(0.8, 0.6, 0.0, 0.0), object_velocity=(0.5, 0.2, 0.0),
-        object_angular_velocity=(1.0, 2.0, 0.5),
-    )  # fmt: skip
-    return pair, start
+    return falling(body, 0.22, (0.8, 0.6, 0.0, 0.0))
 
 
 def crate() -> tuple[Model, Start]:
     """Return a box that falls onto a plate and bounces from corner to corner."""
     body = tr.RigidBody(tr.Box([0.1, 0.08, 0.06]), mass=0.5, inertia=(1.7e-3, 2.3e-3, 2.8e-3))
-    pair = tr.RollingPair(
-        body, tr.Hand(tr.Plane()), on_slip="slide", on_separation="fly", friction=0.2, restitution=0.5
-    )
-    start = pair.place(
-        object_position=(0.0, 0.0, 0.22), object_quaternion=(0.8, 0.5, 0.3, np.sqrt(0.02)),
-        object_velocity=(0.5, 0.2, 0.0), object_angular_velocity=(1.0, 2.0, 0.5),
-    )  # fmt: skip
-    return pair, start
+    return falling(body, 0.22, (0.8, 0.5, 0.3, np.sqrt(0.02)))
 
 
 DRIVE = tr.LinearFeedback(0.1, [[-0.6], [-0.1], [0.5], [0.0]])

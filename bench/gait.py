@@ -51,8 +51,8 @@ def measured(data: dict[str, np.ndarray]) -> tuple[tr.RollingTree, tr.Measured]:
     pressure = np.where(force > LOADED, data["FP2.MomZ"][use] / np.where(force > LOADED, force, 1.0), np.nan)
     path = UnivariateSpline(t, angle, k=5, s=len(t) * 4e-3**2)
     model, start = shank_on_foot(float(ankle[0, 0]), float(path(0.0)), float(path.derivative()(0.0)))
-    values = {"shank.position": ankle, "shank.orientation": angle, "shank.coordinates[1]": pressure + belt * t}
-    deviations = {"shank.position": 3e-3, "shank.orientation": 1e-2, "shank.coordinates[1]": 1e-2}
+    values = {"shank.position": ankle, "shank.orientation": angle, "shank.coordinates.1": pressure + belt * t}
+    deviations = {"shank.position": 3e-3, "shank.orientation": 1e-2, "shank.coordinates.1": 1e-2}
     print(f"belt {belt:.3f} m/s, {len(t)} samples, {int(np.sum(~np.isnan(pressure)))} with pressure")
     return model, tr.Measured(t, values, start, deviations, following(model, path, float(t[-1])))
 
@@ -82,7 +82,7 @@ def following(model: tr.RollingTree, path: UnivariateSpline, duration: float) ->
 def main(file: str) -> int:
     """Print what was found."""
     model, data = measured(columns(Path(file)))
-    found = tr.identify(model, data, parameters=NAMES, initial=["shank.position[0]"], relative_tolerance=1e-8)
+    found = tr.identify(model, data, parameters=NAMES, initial=["shank.position.x"], relative_tolerance=1e-8)
     for name, value in found.parameters.items():
         print(f"{name:18} {value:.4f} +- {found.deviations[name]:.4f} m")
     print(f"{found.status.label}, residual {found.residual:.2f} deviations, {found.evaluations} evaluations")

@@ -43,7 +43,9 @@ nb_execution_in_temp = True
 nb_execution_timeout = 120
 nb_render_markdown_format = "myst"  # what cells print as Markdown may hold tables
 # Pages run in folders of their own.
-os.environ["TRUNDLE_EXAMPLES"] = str(Path(__file__).resolve().parents[1] / "examples")
+HERE = Path(__file__).resolve().parent
+os.environ["TRUNDLE_EXAMPLES"] = str(HERE.parent / "examples")
+os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 autodoc_default_options = {"members": True, "show-inheritance": True}
 autodoc_member_order = "bysource"

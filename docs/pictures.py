@@ -1,6 +1,6 @@
 """``make pictures``: the pictures of README and documentation, in docs/images, from runs of scenarios and examples.
 
-Runs are kept in runs/pictures and used again; ``python docs/pictures.py NAME ...`` draws some of `PICTURES` alone.
+Runs are kept in runs/docs and used again; ``python docs/pictures.py NAME ...`` draws some of `PICTURES` alone.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ from pathlib import Path
 
 from matplotlib.figure import Figure as Canvas
 
-import trundle as tr
+from runs import ROOT, kept
 from trundle.records import load_trajectory
 from trundle.report.picture import by_motion, draw_stage
 from trundle.report.video import write_video
 from trundle.scenarios.engine.pictures import stage
 
-ROOT = Path(__file__).parents[1]
-RUNS, IMAGES = ROOT / "runs" / "pictures", ROOT / "docs" / "images"
+IMAGES = ROOT / "docs" / "images"
 SIZE, DPI = (4.0, 3.0), 120  # inches
 
 
@@ -43,7 +42,7 @@ PICTURES = {
     "walking": Picture("walk-flat", ("replay.steps=0",)),
     "multicontact": Picture("humanoid-carry", ("trials.count=1",)),
     "wallbounce": Picture("wallbounce-recover", ("trials.count=1",)),
-    "own-robot": Picture(str(ROOT / "examples" / "solo_trots.toml")),
+    "own-robot": Picture("solo_trots.toml"),
 }
 
 
@@ -51,10 +50,8 @@ def main(names: list[str]) -> None:
     """Draw the pictures of these names, or all."""
     for name in names or PICTURES:
         one = PICTURES[name]
-        folder = RUNS / name
+        folder = kept(one.scenario, *one.overrides, plots=False)
         file = folder / ("trajectory.nc" if not one.part else f"trajectory-{one.part}.nc")
-        if not file.is_file():
-            tr.run(tr.load_scenario(one.scenario, list(one.overrides)), folder, plots=False)
         shown = stage(load_trajectory(file))
         if one.moving:
             write_video(shown, one.file(name), width=480, height=360)

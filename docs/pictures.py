@@ -9,9 +9,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from kept_runs import ROOT, kept
 from matplotlib.figure import Figure as Canvas
 
-from runs import ROOT, kept
 from trundle.records import load_trajectory
 from trundle.report.picture import by_motion, draw_stage
 from trundle.report.video import write_video

@@ -16,6 +16,7 @@ from trundle.contact.laws import PURE_ROLLING
 from trundle.contact.proximity import Proximity
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
+from trundle.geometry.shapes.sizes import LONGEST, coordinates
 from trundle.models.curvature_check import too_large
 from trundle.models.rigid_body import Ground, Hand
 from trundle.models.tree.conversion import to_matrix, to_world
@@ -83,7 +84,7 @@ def place_in_space(
     slip: Sequence[float] = (0.0, 0.0, 0.0),
 ) -> Placement:
     """Place an object on a hand or on ground in space; see `RollingPair.place`."""
-    wanted = array("contact_on_hand", contact_on_hand, (3,), unit="m")
+    wanted = coordinates("contact_on_hand", contact_on_hand, (3,))
     orientation = quaternion("object_quaternion", object_quaternion)
     w = array("object_angular_velocity", object_angular_velocity, (3,), unit="rad/s")
     return _place_on_hand(pair, wanted, orientation, w, slip)
@@ -97,7 +98,7 @@ def place_on_planar_hand(
     slip: Sequence[float] = (0.0, 0.0),
 ) -> Placement:
     """Place an object on a hand in the plane; see `RollingPair.place`."""
-    wanted = array("contact_on_hand", contact_on_hand, (2,), unit="m")
+    wanted = coordinates("contact_on_hand", contact_on_hand, (2,))
     orientation = np.array([number("object_angle", object_angle, unit="rad")])
     w = np.array([number("object_angular_velocity", object_angular_velocity, unit="rad/s")])
     return _place_on_hand(pair, wanted, orientation, w, slip)
@@ -138,7 +139,7 @@ def place_in_plane(
     slip: float = 0.0,
 ) -> Placement:
     """Place a body on terrain in the plane; see `RollingPair.place`. ``slip`` (m/s) is along the terrain."""
-    x = number("contact_x", contact_x, unit="m")
+    x = number("contact_x", contact_x, minimum=-LONGEST, maximum=LONGEST, unit="m")
     theta = number("angle", angle, unit="rad")
     w = number("angular_velocity", angular_velocity, unit="rad/s")
     x_B, n_B = _terrain_at(pair.base.shape, x)
@@ -159,7 +160,7 @@ def place_in_the_air(pair: RollingPair, given: Mapping[str, ArrayLike]) -> Place
     """Place a body in the air over its base, by the names of `flight_names`; see `RollingPair.place`."""
     base, d = pair.base, pair.d
     position, turn, velocity, turning = flight_names(pair)
-    center = array(position, given[position], (d,), unit="m")
+    center = coordinates(position, given[position], (d,))
     v = array(velocity, given.get(velocity, np.zeros(d)), (d,), unit="m/s")
     if d == 2:
         orientation = np.array([number(turn, given.get(turn, 0.0), unit="rad")])

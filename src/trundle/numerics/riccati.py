@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trundle.checks import FloatArray, array, positive
+from trundle.checks import FloatArray, array, number
 from trundle.errors import InputError
 from trundle.numerics.singular import finite, refused
 
@@ -24,6 +24,8 @@ _CYCLES, _SETTLED = 80, 1e-4
 """Most cycles of a periodic recursion, and the relative change below which it has settled."""
 _RESIDUAL = 1e-5
 """Largest residual of an algebraic equation, over the sizes of its terms on the diagonal: the same in all units."""
+_SHORTEST, _GROWTH = 1e-9, 30.0
+"""Shortest period (s), and how many e-folds at most what runs away may grow by in one."""
 _EVEN = refused(
     "A, B, Q, R", "of units, and for a time, in which the cost is finite and no part of it is lost to rounding"
 )
@@ -179,7 +181,12 @@ def discretized(
     x+ = F x + G u and int_0^period x'Q x + u'R u dt = x'Qd x + 2 x'Nd u + u'Rd u.
     """
     A, B, Q, R = _constant(A, B, Q, R)
-    F, G, Qd, Nd, Rd = _sampled(A[None], B[None], Q[None], R[None], np.array([positive("period", period)]))
+    h = number("period", period, minimum=_SHORTEST, unit="s")
+    rate = float(np.max(np.linalg.eigvals(A).real, initial=0.0))
+    if h * rate > _GROWTH:
+        most = f"at most {_GROWTH / rate:.3g} s: what runs away grows {np.exp(_GROWTH):.0e}-fold in that time"
+        raise InputError("period", period, most)
+    F, G, Qd, Nd, Rd = _sampled(A[None], B[None], Q[None], R[None], np.array([h]))
     finite(F, G, Qd, Nd, Rd)
     return F[0], G[0], Qd[0], Nd[0], Rd[0]
 

@@ -26,6 +26,8 @@ from trundle.threads import cached_property
 Rolled = Literal["rotation", "contact"]
 Weighting = Mapping[str, ArrayLike] | ArrayLike
 """A weight as a matrix, or as numbers and arrays by the names of blocks."""
+_HEAVIEST = 1e10
+"""Largest weight by name; from 1e12 on Riccati's equation lost what usual weights, 1e-3 to 1e3, ask for."""
 _SAME = 1e-6
 """Mismatch (sizes of the body) from which on a chart is not the one a state was written in."""
 
@@ -230,8 +232,9 @@ class LocalError:
             block = blocks[name]
             count = block.stop - block.start
             shape = () if np.ndim(weight) == 0 else (count,)
-            checked = array(f"{key}.{name}", weight, shape, minimum=0.0)
-            diagonal[block] = checked
+            diagonal[block] = array(f"{key}.{name}", weight, shape, minimum=0.0)
+            if np.max(diagonal[block]) > _HEAVIEST:
+                raise InputError(f"{key}.{name}", weight, f"at most {_HEAVIEST:g}: rounding loses what else has a weight")
         missing = [name for name, block in blocks.items() if definite and not np.all(diagonal[block] > 0)]
         if missing:
             raise InputError(f"{key}.{missing[0]}", value.get(missing[0]), "a number > 0")

@@ -93,7 +93,9 @@ def _gains(linear: LinearModel, weights: FloatArray, efforts: FloatArray, period
     V = reached(A, B, "R")
     try:
         K, _ = sampled_regulator(V.T @ A @ V, V.T @ B, V.T @ (weights[:, None] * V), np.diag(efforts[used]), period)
-    except InputError:
+    except InputError as error:
+        if error.key == "period":
+            raise
         given = {name: float(weight) for name, weight in zip(linear.states, weights, strict=True) if weight}
         more = ", ".join(name for name in linear.states if name not in given)
         raise InputError("Q", given, f"weights that see all that does not die out by itself: some of {more}") from None

@@ -77,13 +77,14 @@ class Actuated(AroundPolicy):
     def reset(self) -> None:
         """Forget the last run."""
         self.policy.reset()
-        self._queue = deque(np.zeros(self.size) for _ in range(self._late))
+        self._queue: deque[FloatArray] = deque()
         self._last: FloatArray | None = None
 
     def __call__(self, time: float, state: FloatArray) -> FloatArray:
         """Return the input (n_u,) that the hand gets."""
         self._queue.append(array("policy", self.policy(time, state), (self.size,)))
-        u = self._limit.apply(self._gain * self._queue.popleft())
+        known = self._queue.popleft() if len(self._queue) > self._late else np.zeros(self.size)
+        u = self._limit.apply(self._gain * known)
         if self._last is not None:
             u = self._last + self._step.apply(u - self._last)
         self._last = u

@@ -57,8 +57,9 @@ class Status(Enum):
     PENETRATION = "the bodies overlap: move the start, or check the shapes' outward sides"
     FELL = "the robot fell: push it less, or raise the controller's limits or gains"
     DIVERGED = (
-        "feedback lost what it controls: lower the noise, errors or weights (controller.final, controller.state), or, "
-        "if it is that far from its reference on purpose, raise controller.lost"
+        "feedback lost what it controls, or drives it faster without end: check the signs of its gains, lower its delay "
+        "or period, the noise, errors or weights (controller.final, controller.state), or, if it is that far from its "
+        "reference on purpose, raise controller.lost"
     )
     SAFE_STOP = (
         "what the controller measured, or its answers, were bad for longer than its watchdog waits: it let go; see the "

@@ -61,6 +61,13 @@ def test_discretized_as_written(period):
     np.testing.assert_allclose(np.block([[Qd, Nd], [Nd.T, Rd]]), total, rtol=1e-10, atol=1e-12 * scale)
 
 
+@pytest.mark.parametrize("period", [1e-12, 16.0, 1e30])
+def test_a_period_in_which_what_runs_away_is_lost_to_rounding_is_refused_by_its_name(period):
+    A = np.array([[0.0, 1.0], [4.0, 0.0]])  # grows by e^2 in a second
+    with pytest.raises(InputError, match="period = "):
+        sampled_regulator(A, np.eye(2), np.eye(2), np.eye(2), period)
+
+
 def test_sampled_gains_minimise_the_cost_of_a_dense_quadratic_program():
     N, h = 6, 0.15
     A = np.array([varying(h * k) for k in range(N)])

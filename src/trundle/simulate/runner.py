@@ -17,6 +17,7 @@ from trundle.records import Policy, tell_contacts
 from trundle.records.policy import TimedPolicy
 from trundle.simulate.begin import begun_mode
 from trundle.simulate.compiled_mode import CompiledMode
+from trundle.simulate.divergence import DivergenceCheck
 from trundle.simulate.events import ContactDetector, Event, EventHandler, HybridState, recontact
 from trundle.simulate.events.chart_transition import has_neighbour
 from trundle.simulate.events.states import round_on_both_sides
@@ -75,10 +76,11 @@ class Runner:
         self.board = EventHandler(system, self.phase, lambda t: self.inputs(t)[0], self.log.lower)
         self.stepping = Stepping(self)
         self._most: Callable[[float], FloatArray] = lambda span: np.maximum(MAX_STEPS, MAX_STEPS * span)
+        self._divergence = DivergenceCheck(system)
         self.until: Callable[[Mode, Mode], bool] | None = None
         self.kicks: dict[float, Callable[[FloatArray], FloatArray]] = {}
         self._held: FloatArray | None = None
-        self._tick: int | None = None
+        self._asked: HybridState | None = None
 
     def phase(self, mode: Mode) -> CompiledMode:
         """Return the compiled phase of a mode; it lives as long as the system."""
@@ -108,8 +110,9 @@ class Runner:
             status = Status.INTERRUPTED
         except ControlLostError as error:
             status = error.status
-            self.note(replace(now, t=(self._tick or 0) * self.period), status.label, str(error))
-        if not self.log.segments:
+            now = self._asked or now
+            self.note(now, status.label, str(error))
+        if not self.log.segments or self.log.segments[-1].times[-1] < now.t:
             self._hold(now)
         return status
 
@@ -289,11 +292,12 @@ class Runner:
         """Call the policy when its time has come, once each time."""
         if self.log.policy is None:
             return
-        tick = round(now.t / self.period)
-        if tick != self._tick and abs(now.t / self.period - tick) < 1e-9:
+        tick, before = round(now.t / self.period), self._asked
+        if (before is None or tick != round(before.t / self.period)) and abs(now.t / self.period - tick) < 1e-9:
             state = np.array(now.x)
             state.setflags(write=False)
-            self._tick = tick
+            self._asked = now
+            self._divergence.check(now)
             tell_contacts(self.policy, now.t, tuple(LAWS[law].touching for law in now.mode.laws))
             with interrupts.opened():
                 answer = self.log.policy(now.t, state)

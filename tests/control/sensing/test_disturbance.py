@@ -56,3 +56,7 @@ def test_names_and_sizes():
             InputLimit.of(wrong, 3)
     with pytest.raises(InputError, match="policy"):
         Actuated(3, 2)
+
+
+def test_a_delay_beyond_the_run_takes_no_memory():
+    np.testing.assert_array_equal(said(Actuated(Ramp(), 2, delay=1e30)), np.zeros((20, 2)))

@@ -172,6 +172,22 @@ def inertia_at(system: ContactSystem, atlas: Atlas, x: FloatArray) -> FloatArray
     )
 
 
+def speeds_at(system: ContactSystem, atlas: Atlas, x: FloatArray) -> dict[str, float]:
+    """Return the speed (m/s) of each body: of its centre of mass, plus that of its turning at its radius of gyration."""
+
+    def build() -> ca.Function:
+        model, speeds = system.model(atlas), {}
+        for spec in model.specs:
+            motion = model.motions[spec.name]
+            gyration = np.sqrt(np.max(spec.inertia) / spec.mass) if spec.mass else 0.0
+            center = motion.at(ca.SX(ca.DM(spec.com or (0.0,) * model.d)))
+            speeds[spec.name] = ca.norm_2(center.v) + gyration * ca.norm_2(motion.w)
+        return ca.Function("speeds", [model.x], [ca.vertcat(*speeds.values())])
+
+    speeds = np.asarray(system.kept(("speeds", atlas), build)(x)).ravel().tolist()
+    return dict(zip((spec.name for spec in system.model(atlas).specs), speeds, strict=True))
+
+
 def loops_at(system: ContactSystem, atlas: Atlas, x: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return J (m, nv) and the distances (m,), m, of all pins; m = 0: there are none."""
 

@@ -1,0 +1,37 @@
+"""Where a closed loop drives bodies faster without end: such a run ends early, by the name of what runs away."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trundle.errors import ControlLostError
+from trundle.models.tree.system import ContactSystem
+from trundle.models.tree.touching import speeds_at
+from trundle.simulate.events import HybridState
+from trundle.status import Status
+
+_TIMES, _FALLS, _SLOW = 1e4, 10.0, 1e3
+
+
+class DivergenceCheck:
+    """Ends a run under a policy in which some body is faster than 1e4 (1 m/s + v_0) + 10 g t.
+
+    v_0 (m/s) is the speed of the fastest body when the policy is first asked, g t what a fall brings until then.
+    """
+
+    def __init__(self, system: ContactSystem) -> None:
+        self.system = system
+        self._most: float | None = None
+        self._g = float(np.linalg.norm(system.physics["gravity"]))
+
+    def check(self, now: HybridState) -> None:
+        """Raise `ControlLostError` if a body is too fast; numbers that are all small are not looked at twice."""
+        if self._most is not None and np.abs(now.x).max(initial=0.0) < _SLOW:
+            return
+        speeds = speeds_at(self.system, now.mode.atlas, now.x)
+        name = max(speeds, key=lambda body: speeds[body], default="")
+        fastest = speeds.get(name, 0.0)
+        if self._most is None:
+            self._most = _TIMES * (1.0 + fastest)
+        if fastest > self._most + _FALLS * self._g * now.t:
+            raise ControlLostError(f"the loop diverges: {name} moves at {fastest:.3g} m/s", Status.DIVERGED)

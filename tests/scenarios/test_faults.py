@@ -58,9 +58,11 @@ def test_tasks_with_a_controller_have_the_tables_and_others_refuse_them_by_name(
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("begin", -1.0), ("end", 0.2), ("dropped", 1.1), ("nan", -0.1), ("lost", 2.0), ("late", -1.0), ("bias", [])]
-    + [("entries", [-1]), ("entries", [512]), ("frozen", 1), ("seed", 3), ("bias", [1e13])],
-)
+    [
+        ("begin", -1.0), ("end", 0.2), ("dropped", 1.1), ("nan", -0.1), ("lost", 2.0), ("late", -1.0), ("bias", []),
+        ("entries", [-1]), ("entries", [512]), ("frozen", 1), ("seed", 3), ("bias", [1e13]),
+    ],
+)  # fmt: skip
 def test_wrong_faults_are_refused_by_key(key: str, value: object) -> None:
     with pytest.raises(tr.InputError, match=rf"faults\.{key}"):
         built("cart", {"faults.begin": 0.3, f"faults.{key}": value})
@@ -123,3 +125,28 @@ def test_a_regulator_that_measures_nothing_stops_safely() -> None:
     run = main("balance", BLIND | {"simulation.duration": 1.0, "simulation.relative_tolerance": 1e-6})
     assert run.status is tr.Status.SAFE_STOP
     assert run.time[-1] == pytest.approx(0.35, abs=0.011)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("humanoid-stand", {"pushes.fore_aft": [8.0], "pushes.axes": ["fore-aft"], "mass_factors": [1.0]}),
+        ("wallbounce-recover", {"trials.count": 1}),
+    ],
+)
+def test_a_robot_in_mujoco_that_never_measures_anything_stops_safely(name: str, changes: dict[str, Any]) -> None:
+    run = main(name, {**changes, "faults.nan": 1.0})
+    assert run.status is tr.Status.SAFE_STOP
+    assert run.time[-1] == pytest.approx(0.05, abs=0.011)
+    assert "the measurement is not finite" in run.metadata["message"]
+
+
+@pytest.mark.slow
+def test_replays_of_a_walk_that_measure_nothing_stop_safely_in_both_simulators() -> None:
+    file = Path(__file__).parents[2] / "examples" / "strider_walks.toml"
+    plan, replay = (part.run(None) for part in build(load_scenario(file, ["faults.nan=1.0"])).parts())
+    assert plan.status is tr.Status.SUCCESS
+    assert "not finite" in plan.metadata["steps"]["mujoco"]["reason"]
+    assert replay.status is tr.Status.SAFE_STOP
+    assert replay.metadata["replay"]["steps"] == 0

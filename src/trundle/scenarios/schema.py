@@ -277,6 +277,14 @@ class ScenarioTable(Table):
         description="limits of metrics, and their published values: METRIC = { minimum, maximum, ... }",
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _has_controller(cls, data: Toml) -> Toml:
+        for key in ("faults", "watchdog"):
+            if isinstance(data, Mapping) and key in data and key not in cls.model_fields:
+                raise fault(key, "must be left out: this task has no controller whose measurements could fail")
+        return data
+
 
 def kinds() -> list[str]:
     """Return the kinds of scenario, sorted."""

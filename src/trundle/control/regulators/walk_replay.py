@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ from trundle.models.rolling_tree import RollingTree
 from trundle.models.tree.system import Start
 from trundle.models.urdf.robot import robot_from_urdf
 from trundle.numerics.space import dot
-from trundle.records import Trajectory
+from trundle.records import Policy, Trajectory
 from trundle.simulate import simulate
 from trundle.status import Status
 
@@ -45,6 +46,13 @@ _UPRIGHT = np.array([np.inf, 0.2, 0.1, 0.3, 0.3, 0.3])
 """Deviations of the base (m, rad) up to which it counts as walking."""
 _FALLEN = 0.8
 """rad of the base away from the plan at which a run ends."""
+
+Around = Callable[[Policy, int], Policy]
+"""(policy, number of its inputs) -> the policy that is run."""
+
+
+def _bare(policy: Policy, size: int) -> Policy:
+    return policy
 
 
 def walking_robot(avatar: Avatar, gravity: FloatArray | None = None, friction: float = 1.0) -> RollingTree:
@@ -116,6 +124,11 @@ class WalkTracking:
         """Time between two calls, s."""
         return self._period
 
+    @property
+    def largest(self) -> FloatArray:
+        """Largest |x - x_plan| (2 n,) of all calls."""
+        return np.max([np.zeros(len(self._own)), *(np.abs(deviation) for _, deviation in self.deviations)], axis=0)
+
     def reset(self) -> None:
         """Go back to the start."""
         self.steps, self.deviations = 0, []
@@ -154,8 +167,9 @@ class WalkTracking:
         deviation = state - x
         self._count(gaps, deviation)
         self.deviations.append((time, deviation))
-        if (lean := float(np.abs(deviation[3:6]).max())) > _FALLEN:
-            raise ControlLostError(f"it fell: the base leans {lean:.2f} rad away from the plan", Status.DIVERGED)
+        if not (lean := float(np.abs(deviation[3:6]).max())) <= _FALLEN:
+            status = Status.NOT_FINITE if np.isnan(lean) else Status.DIVERGED
+            raise ControlLostError(f"it fell: the base leans {lean:.2f} rad away from the plan", status)
         return u - K @ deviation
 
     def _side(self, contact: int) -> int:
@@ -240,6 +254,7 @@ def replay_walk(
     weights: WalkWeights | None = None,
     period: float = PERIOD,
     tolerance: float = TOLERANCE,
+    around: Around = _bare,
 ) -> WalkReplay:
     """Return `steps` steps of a planned walk in the simulator, from the middle of its first swing.
 
@@ -256,6 +271,8 @@ def replay_walk(
         Of `walk_gains` and `WalkTracking`.
     tolerance : float
         Relative, of the integrator.
+    around : callable
+        (policy, number of inputs) -> the policy that is run, such as a `trundle.Watchdog` around it.
 
     Raises
     ------
@@ -270,10 +287,15 @@ def replay_walk(
     laws, whole = tuple(law.name for law in laws_by(walk.standing[k], model)), on_ground(model)[0]
     start = Start(np.asarray(whole(np.concatenate([walk.q[k], walk.nu[k]]))).ravel(), robot.system.first_atlas, laws)
     run = simulate(
-        robot, start, duration, policy=policy, method="dopri5", relative_tolerance=tolerance, output_step=0.01
+        robot,
+        start,
+        duration,
+        policy=around(policy, model.u.shape[0]),
+        method="dopri5",
+        relative_tolerance=tolerance,
+        output_step=0.01,
     )
-    largest = np.max(np.abs([deviation for _, deviation in policy.deviations]), axis=0)
-    return WalkReplay(run, min(policy.steps, count), largest, gains)
+    return WalkReplay(run, min(policy.steps, count), policy.largest, gains)
 
 
 def _span(walk: WalkReference, count: int) -> tuple[int, float]:
@@ -305,10 +327,11 @@ def replay_in_mujoco(
     friction: float = 1.0,
     weights: WalkWeights | None = None,
     period: float = 1e-3,
+    around: Around = _bare,
 ) -> WalkTrial:
     """Return `steps` steps of a planned walk in MuJoCo, from the middle of its first swing; see `replay_walk`.
 
-    The policy is that of `replay_walk`; torques are cut off at the joints' limits.
+    The policy, and what is `around` it, is that of `replay_walk`; torques are cut off at the joints' limits.
 
     Parameters
     ----------
@@ -325,6 +348,6 @@ def replay_in_mujoco(
     k, duration = _span(walk, count)
     policy = WalkTracking(tree, walk, walk_gains(tree, walk, weights), float(walk.times[k]), period, _SOFT)
     plant = legged_plant(robot, walk.q[k], walk.nu[k], gravity=gravity, friction=friction)
-    run = plant.run(policy, duration, sensors=Sensors(state_of), record={"state": state_of})
-    largest = np.max(np.abs([deviation for _, deviation in policy.deviations]), axis=0)
-    return WalkTrial(run, min(policy.steps, count), largest)
+    watched = around(policy, walk.torque.shape[1])
+    run = plant.run(watched, duration, sensors=Sensors(state_of), record={"state": state_of})
+    return WalkTrial(run, min(policy.steps, count), policy.largest)

@@ -135,12 +135,14 @@ class Faulty(AroundPolicy):
     def _failed(self, measured: FloatArray, drawn: FloatArray) -> FloatArray:
         """Return what arrives of a measurement."""
         faults = self.faults
-        some = slice(None) if faults.entries is None else list(faults.entries)
+        some = list(range(len(measured)) if faults.entries is None else faults.entries)
+        if max(some, default=0) >= len(measured):
+            raise InputError("faults.entries", some, f"numbers below {len(measured)}, the length of the measurement")
         bias = np.array(faults.bias)
         if len(bias) == 1:
             measured[some] += bias
         else:
-            measured += array("bias", bias, measured.shape)
+            measured += array("faults.bias", bias, measured.shape)
         if faults.frozen:
             self._stuck = measured.copy() if self._stuck is None else self._stuck
             measured[some] = self._stuck[some]

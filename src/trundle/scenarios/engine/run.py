@@ -263,7 +263,10 @@ def _do(part: Part, progress: Progress | None, late: bool) -> tuple[tuple[Status
             raise
         RUN.warning("%s", error)
         return (Status.FAILED, str(error)), None
-    return (trajectory.status, str(trajectory.metadata.get("message", ""))), trajectory
+    message = str(trajectory.metadata.get("message", ""))
+    if trajectory.status is Status.SAFE_STOP and not message:
+        message = str(trajectory.transitions[-1]["reason"])
+    return (trajectory.status, message), trajectory
 
 
 def _advice(status: Status, message: str, advice: str | None = None) -> str:

@@ -23,7 +23,9 @@ from trundle.models import RollingPair
 from trundle.models.tree.system import Start
 from trundle.problems import Reference
 from trundle.records import Policy
+from trundle.records.policy import AroundPolicy
 from trundle.scenarios.engine.log import RUN
+from trundle.scenarios.faults import guarded
 from trundle.systems.juggling.plants import Draw
 from trundle.systems.juggling.schema_control import Controlled
 from trundle.systems.juggling.schema_goals import NoiseTable, StateWeights
@@ -98,9 +100,15 @@ def follower(pair: RollingPair, track: Policy, goal: Start | None, tables: Contr
     return Switching(track, balance, level)
 
 
+def watched(policy: Policy, pair: RollingPair, tables: Controlled, seed: int) -> Policy:
+    """Return the policy as [faults] and [watchdog] have it."""
+    return guarded(policy, 3 if pair.d == 2 else 6, tables, seed)
+
+
 def sensed(policy: Policy, pair: RollingPair, tables: Controlled, draw: Draw | None, seed: int = 0) -> Policy:
     """Return the policy as run: measuring by the camera of [noise], if given, and with a trial's bias on its output."""
     noise, table = tables.noise, tables.controller
+    policy = watched(policy, pair, tables, seed if draw is None else draw.seed)
     if noise is not None:
         camera = _camera(noise, seed if draw is None else draw.seed)
         policy = Sensed(policy, pair, camera, plant=None if draw is None else draw.pair, **table.values(Sensed))
@@ -114,7 +122,7 @@ def _camera(noise: NoiseTable, seed: int = 0) -> Camera:
 
 def noted(policy: Policy) -> dict[str, Any]:
     """Return the level of a `Switching` and when it switched, for a run's metadata."""
-    while isinstance(policy, Actuated | Sensed):
+    while isinstance(policy, AroundPolicy | Sensed):
         policy = policy.policy
     found = isinstance(policy, Switching)
     return {"switching": {"level": policy.level, "switched_at": policy.switched_at}} if found else {}

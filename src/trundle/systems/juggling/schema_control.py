@@ -11,6 +11,7 @@ from pydantic import Field
 from trundle.models.urdf.arm import Arm
 from trundle.plan.throw.shooting import Shooting
 from trundle.plan.throw.throw import ThrowCatch
+from trundle.scenarios.faults import ControlledTable
 from trundle.scenarios.motions import check_samples
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.robots import DescriptionTable, Numbers
@@ -58,7 +59,7 @@ class ArmTable(table_of(Arm, base=DescriptionTable)):
     )
 
 
-class JugglingTransfer(JugglingTable):
+class JugglingTransfer(JugglingTable, ControlledTable):
     """Kind `juggling`, task `transfer`: a plan from rest to rest, then its motion under a controller, and trials."""
 
     task: Literal["transfer"]
@@ -99,7 +100,7 @@ class JugglingTransfer(JugglingTable):
             raise fault("contact.on_separation", "must be 'fly', where there is a [catch]")
 
 
-class JugglingBalance(JugglingTable):
+class JugglingBalance(JugglingTable, ControlledTable):
     """Kind `juggling`, task `balance`: a regulator about an equilibrium, compared with the hand at rest."""
 
     task: Literal["balance"]
@@ -145,7 +146,7 @@ class CatchErrorsTable(Table):
     )
 
 
-class JugglingThrow(JugglingTable):
+class JugglingThrow(JugglingTable, ControlledTable):
     """Kind `juggling`, task `throw`: a throw and a catch of a planar object, and balance afterwards, with trials."""
 
     task: Literal["throw"]

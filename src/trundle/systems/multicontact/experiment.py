@@ -37,6 +37,7 @@ from trundle.scenarios.engine.trials import run_trials
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate.mujoco.humanoid import HumanoidPlant
 from trundle.simulate.mujoco.pushes import ForcePulse
+from trundle.status import Status
 from trundle.systems.multicontact.layout import terrain_of
 from trundle.systems.multicontact.obstacles import read_avoidance_pairs, read_obstacles, read_rows
 from trundle.systems.multicontact.ticks import recorded_ticks
@@ -157,7 +158,8 @@ class MulticontactExperiment(ABC):
         for trial, outcome in zip(self.trials[0], outcomes, strict=False):
             if not outcome.result.survived:
                 failed = f"trial with seed {trial.seed} and masses times {trial.mass_factor:g}: {outcome.result.reason}"
-                message = f"{failed}; {binding_limit(self, trial)}"
+                stopped = outcome.run.status is Status.SAFE_STOP
+                message = failed if stopped else f"{failed}; {binding_limit(self, trial)}"
                 RUN.warning("%s", message, extra={"aloud": True})
                 return message
         return ""

@@ -15,6 +15,7 @@ from trundle.control.whole_body.whole_body import WholeBodyGains
 from trundle.models.robots.servo import SensorNoise
 from trundle.parameters import parameters_of
 from trundle.plan.stances.stances import TimingRule
+from trundle.scenarios.faults import ControlledTable
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
     Angle,
@@ -322,7 +323,7 @@ class SimulationTable(Table):
     settle: Seconds = Field(default=1.5, description="s, simulated after the last step or push")
 
 
-class MulticontactTables(ScenarioTable):
+class MulticontactTables(ScenarioTable, ControlledTable):
     """What all tasks of the kind have."""
 
     kind: Literal["multicontact"]

@@ -14,6 +14,7 @@ from trundle.models.robots.humanoid import Humanoid
 from trundle.models.robots.limits import largest_demand
 from trundle.models.urdf.examples import example_name
 from trundle.models.urdf.visuals import visual_bodies
+from trundle.scenarios.faults import guarded
 from trundle.simulate.mujoco.humanoid import HumanoidPlant
 from trundle.simulate.mujoco.plant import PlantRun, PlantView, Sampled
 from trundle.simulate.mujoco.pushes import ForcePulse
@@ -78,8 +79,9 @@ def run_trial(experiment: MulticontactExperiment, trial: Trial) -> Outcome:
         force = np.array(trial.push) / table.duration
         pushes.append(ForcePulse("base", np.zeros(3), force, table.start, table.duration))
     made = plant.plant(experiment.start, lowest=tables.plant.fallen_height, tilt=tables.plant.fallen_tilt)
+    size = len(experiment.controller.humanoid.robot.joints)
     run = made.run(
-        policy,
+        guarded(policy, size, tables, trial.seed),
         experiment.duration,
         sensors=plant.sensors(experiment.noise(), tables.noise.delay, trial.seed),
         pushes=pushes,

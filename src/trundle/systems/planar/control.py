@@ -20,6 +20,7 @@ from trundle.models import RollingTree, Start
 from trundle.models.plant_error import PlantError
 from trundle.models.tree.model import TreeModel
 from trundle.scenarios.engine.building import Part, PartProgress, data, error_context, measured
+from trundle.scenarios.faults import guarded
 from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.shapes import shape_of
 from trundle.simulate import simulate
@@ -182,6 +183,7 @@ class TrackExperiment:
     def _wrapped(self, policy: Policy) -> Policy:
         """Return the policy with the noise of its sensors, its delay, and the errors of the drives."""
         noise, table, size = self.tables.noise, self.tables.plant, len(self.program.model.driven)
+        policy = guarded(policy, size, self.tables, self.scenario.seed)
         deviation = deviations(self.program.model, noise)
         if np.any(deviation):
             policy = Noisy(policy, deviation, self.scenario.seed)

@@ -12,6 +12,7 @@ from trundle.control.inverse_dynamics import SlipSensing
 from trundle.control.inverse_dynamics.signals import Constant, Ramp, SecondOrder, Sine
 from trundle.control.sensing import RollingSensors
 from trundle.models.plant_error import PlantError
+from trundle.scenarios.faults import ControlledTable
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
     Array,
@@ -216,7 +217,7 @@ class PlantTable(table_of(PlantError, PLANT, narrower=_PLANT)):
     actuator_limit: Positive | None = Field(default=None, description="N m (N), largest torque (force) of a drive")
 
 
-class PlanarTrack(PlanarTable):
+class PlanarTrack(PlanarTable, ControlledTable):
     """A scenario of kind `planar`, task `track`: a tree of bodies follows references by inverse dynamics."""
 
     task: Literal["track"]

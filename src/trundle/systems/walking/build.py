@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from math import radians
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from trundle.models.robots.avatar import Avatar, build_avatar
 from trundle.models.robots.avatar_feet import Toes
 from trundle.problems.gait import TORQUES, Gait
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
+from trundle.scenarios.faults import guarded
 from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.shapes import shape_of
 from trundle.status import Status
@@ -96,7 +98,9 @@ class PlannedWalk:
         plan = self.found["plan"]
         avatar = self.avatar if self.gait.stretch is None else self.avatar.stretched(plan.stretch)
         robot = walking_robot(avatar, plan.gravity, self.gait.friction)
-        return replayed(replay_walk(robot, plan, table.steps, period=table.period), table.steps)
+        around = partial(guarded, tables=self.scenario.read(WalkingWalk), seed=self.scenario.seed)
+        run = replay_walk(robot, plan, table.steps, period=table.period, around=around)
+        return replayed(run, table.steps)
 
     def plan(self, share: PartProgress | None) -> Trajectory:
         """Return the record of the optimal walk."""

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from trundle.models.robots.avatar_feet import Toes
 from trundle.problems.gait import Gait
+from trundle.scenarios.faults import ControlledTable
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import Array, DataFile, Mass, ScenarioTable, Table, Text, fault, table_of
 from trundle.scenarios.schema_shapes import EllipsoidTable, RegisteredTable, SphereTable, SuperellipsoidTable
@@ -153,7 +154,7 @@ _OF_AVATAR = ("avatar", "foot", "right_foot", "walk", "phases", "cost", "limits"
 _OF_ROBOT = ("feet", "gait", "ground")
 
 
-class WalkingWalk(ScenarioTable):
+class WalkingWalk(ScenarioTable, ControlledTable):
     """A scenario of kind `walking`, task `walk`: the walk of least torques, of the avatar or of a robot with feet."""
 
     kind: Literal["walking"]

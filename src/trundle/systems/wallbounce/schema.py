@@ -8,6 +8,7 @@ from pydantic import Field
 
 from trundle.contact.soft import SoftLaw
 from trundle.parameters import parameters_of
+from trundle.scenarios.faults import ControlledTable
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
     Array,
@@ -205,7 +206,7 @@ class BalancerSimulationTable(Table):
     output_step: Seconds = Field(default=0.01, description="s")
 
 
-class WallbounceTable(ScenarioTable):
+class WallbounceTable(ScenarioTable, ControlledTable):
     """What both tasks share."""
 
     kind: Literal["wallbounce"]

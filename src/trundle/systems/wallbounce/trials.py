@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
+from trundle.scenarios.faults import guarded
 from trundle.simulate.mujoco.plant import PlantRun, PlantView, Sampled
 from trundle.simulate.mujoco.pushes import ForcePulse
 from trundle.systems.wallbounce.control.plans import BalancerPlan
@@ -63,7 +64,7 @@ def run_trial(setup: Setup, trial: Trial, progress: Callable[[float], object] | 
     policy = setup.policy(guide.reference, guide.surroundings)
     simulation = setup.tables.simulation
     run = plant.plant(setup.start(trial)).run(
-        policy,
+        guarded(policy, len(policy.command), setup.tables, trial.seed),
         simulation.duration,
         sensors=setup.sensors(plant, trial),
         pushes=pushes,

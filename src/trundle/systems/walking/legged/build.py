@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import radians
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from trundle.models.urdf.visuals import with_visuals
 from trundle.problems.ground import SmoothGround
 from trundle.problems.robot_gait import RobotGait
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
+from trundle.scenarios.faults import guarded
 from trundle.scenarios.robots import description_of
 from trundle.scenarios.scenario import Scenario
 from trundle.status import Status
@@ -22,7 +24,7 @@ from trundle.systems.walking.schema import WalkingWalk
 
 if TYPE_CHECKING:
     from trundle.plan.walk.robot_steps import RobotWalk
-    from trundle.records import Trajectory
+    from trundle.records import Policy, Trajectory
 
 
 def build(scenario: Scenario, table: LeggedTable) -> PlannedSteps:
@@ -76,7 +78,7 @@ class PlannedSteps:
         from trundle.systems.walking.record import replayed
 
         table, walk = self.scenario.read(WalkingWalk).replay, self.found["plan"]
-        run = replay_walk(walk.robot, on_contacts(walk), table.steps, period=table.period)
+        run = replay_walk(walk.robot, on_contacts(walk), table.steps, period=table.period, around=self._around)
         return self._shown(replayed(run, table.steps))
 
     def plan(self, share: PartProgress | None) -> Trajectory:
@@ -107,11 +109,17 @@ class PlannedSteps:
         own = getattr(self.scenario.read(WalkingWalk).robot, "urdf", None) is not None
         return with_visuals(run, self.robot.urdf, own, self.robot.tree)
 
+    @property
+    def _around(self) -> Callable[[Policy, int], Policy]:
+        return partial(guarded, tables=self.scenario.read(WalkingWalk), seed=self.scenario.seed)
+
     def _in_mujoco(self, walk: RobotWalk, count: int) -> dict[str, object]:
         """Return how a replay in MuJoCo went: steps walked, and why it ended before its time."""
         from trundle.control.regulators.walk_replay import replay_in_mujoco
         from trundle.plan.walk.robot_steps import on_contacts
 
         gravity, friction = walk.steps.gravity, walk.steps.gait.friction
-        found = replay_in_mujoco(self.robot, on_contacts(walk), count, gravity=gravity, friction=friction)
+        found = replay_in_mujoco(
+            self.robot, on_contacts(walk), count, gravity=gravity, friction=friction, around=self._around
+        )
         return {"steps": found.steps, "asked": count, "reason": found.run.reason}

@@ -31,6 +31,14 @@ def test_regulator_is_the_algebraic_equation_as_written():
     assert np.linalg.eigvals(A0 - B0 @ K).real.max() < 0
 
 
+@pytest.mark.parametrize("sampled", [False, True])
+def test_a_state_that_decays_and_costs_nothing_is_left_alone(sampled):
+    A, B, Q = np.diag([-1.0, -2.0]), np.array([[1.0], [0.0]]), np.diag([1.0, 0.0])
+    K, S = sampled_regulator(A, B, Q, np.eye(1), 1e-4) if sampled else regulator(A, B, Q, np.eye(1))
+    np.testing.assert_allclose(K, [[np.sqrt(2) - 1, 0.0]], rtol=1e-3)
+    np.testing.assert_allclose(S, np.diag([np.sqrt(2) - 1, 0.0]), rtol=1e-3)
+
+
 def test_long_horizons_tend_to_the_algebraic_solution():
     K, S = sampled_regulator(A0, B0, Q0, R0, 0.1)
     schedule = sampled_time_varying(np.linspace(0, 30, 301), A0, B0, Q0, R0, FINAL)

@@ -173,6 +173,18 @@ def test_dip_narrows_its_bracket():
     assert dip(lambda s: margin(s) + 0.1, shallow, [margin(s) + 0.1 for s in shallow], 1.0) == -1.0
 
 
+@pytest.mark.parametrize("size", [0.1, 1.0, 10.0])
+def test_the_bottom_of_a_parabola_is_found_at_once_between_uneven_times(size):
+    times, lowest, asked = [size * s for s in (1.69, 2.0, 2.17)], 2.05 * size, []
+
+    def margin(s):
+        asked.append(s)
+        return 3.0 * (s - lowest) ** 2 - 1e-9
+
+    assert dip(margin, times, [3.0 * (s - lowest) ** 2 - 1e-9 for s in times], size) == asked[0]
+    assert asked == [pytest.approx(lowest, rel=1e-12)]
+
+
 @pytest.fixture(scope="module")
 def two_waves():
     """Margins of known zeros: the state is time itself, so that the step control wants steps as long as allowed."""

@@ -265,6 +265,16 @@ def test_slicing_does_not_change_the_numbers(monkeypatch):
     assert told[-1] == 20.0
 
 
+@pytest.mark.parametrize("method", ["rk4", "dop853"])
+def test_progress_is_told_some_times_a_second_and_not_at_each_step(method, backend):
+    told = []
+    how = {"step": 0.02} if method == "rk4" else {"max_step": 0.02}
+    run = Integrator(system(PENDULUM), method).integrate(0.0, [1.0, 0.0], 10.0, [9.81], progress=told.append, **how)
+    assert run.steps >= 500
+    assert 1 <= len(told) < 50
+    assert told[-1] == 10.0
+
+
 def test_interrupt_in_the_middle_keeps_what_was_done():
     integrator = Integrator(system(PENDULUM), "rk4")
     timer = threading.Timer(0.3, _thread.interrupt_main)

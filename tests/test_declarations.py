@@ -43,6 +43,30 @@ ASKED = {
     "models.tree.multibody.Multibody": "moved replaced state_rate",
     "numerics.ilqr.backend.Backend": "backward measure roll slope",
 }
+BY_IDENTITY = {  # they hold arrays or expressions, whose equality is no truth value
+    "contact.soft": "SoftTouch",
+    "contact.walls": "Wall",
+    "models.tree": "Free",
+    "numerics.ilqr": "ControlProblem ControlSolution Cost Guess MidpointJacobian",
+    "numerics.nlp": "ElementGroup Program",
+    "numerics.ode": "BatchIntegration Pieces",
+}
+DEFAULTS = {  # what users get who say nothing
+    "contact.laws.Sliding": {"end_speed": 0.0},
+    "contact.packed.contact_function": {"compiled": True},
+    "contact.soft.SoftLaw": {"offset": 0.02},
+    "geometry.chart.Range": {"coordinate": 0, "periodic": False},
+    "geometry.features.Feature": {"rim": False, "rounding": 0.0},
+    "geometry.sampled.circle_fit.fit_circle": {"tolerance": 1e-10},
+    "geometry.shapes.bodies.Disc": {"rounding": 0.0},
+    "geometry.shapes.bodies.Superellipsoid": {"rounding": 0.0},
+    "geometry.shapes.expressions.ExpressionCurve": {"side": 1},
+    "models.tree.tree.Tree.contact": {"mu": 1.0},
+    "models.tree.tree.Tree.revolute": {"axis": (0.0, 1.0, 0.0)},
+    "numerics.ilqr.solution.ControlSolution.guess": {"stages": 0.0},
+    "numerics.ilqr.solution.Limits": {"tolerance": 1e-9},
+    "numerics.nlp.nlp.solve": {"max_iterations": 500},
+}
 
 
 def test_data_cannot_be_changed() -> None:
@@ -55,6 +79,9 @@ def test_data_cannot_be_changed() -> None:
         (c.__module__.split(".")[1], c.__name__) for c in declared if not vars(c)["__dataclass_params__"].frozen
     }
     assert changing == {(package, name) for package, names in CHANGING.items() for name in names.split()}
+    for package, classes in BY_IDENTITY.items():
+        ours = {c for c in declared if c.__module__.startswith(f"trundle.{package}")}
+        assert {c.__name__ for c in ours if not vars(c)["__dataclass_params__"].eq} == set(classes.split())
     for cls in (c for c in declared if (c.__module__.split(".")[1], c.__name__) not in changing):
         fields = dataclasses.fields(cls)
         if fields and not inspect.isabstract(cls):
@@ -70,3 +97,14 @@ def test_an_extension_point_says_what_it_asks_for(path: str) -> None:
         given = {n: property(lambda self: None) for n in ASKED[path].split() if n != missing}
         with pytest.raises(TypeError, match=f"abstract method '?{missing}'?$"):
             type("Own", (base,), given)()
+
+
+@pytest.mark.parametrize("path", DEFAULTS)
+def test_what_is_not_given_is_as_documented(path: str) -> None:
+    parts = path.split(".")
+    owner = next(i for i, part in enumerate(parts) if part[0].isupper() or i == len(parts) - 1)
+    found = importlib.import_module(f"trundle.{'.'.join(parts[:owner])}")
+    for name in parts[owner:]:
+        found = getattr(found, name)
+    given = inspect.signature(found).parameters
+    assert {name: given[name].default for name in DEFAULTS[path]} == DEFAULTS[path]

@@ -227,3 +227,10 @@ def test_a_hinge_of_the_plane_may_turn_the_other_way() -> None:
     run = tr.simulate(tree, tree.place(arm=0.1), 0.5)
     np.testing.assert_allclose(run["energy"], run["energy"][0], atol=1e-9)
     assert run["body_angle"][0, 0] == pytest.approx(-0.1)
+
+
+def test_what_turns_and_what_slides() -> None:
+    turns = {"Screw": True, "BallJoint": True, "Rail": True}
+    assert {type(j).__name__: j.turns for j in (Screw(0.1), BallJoint(), Rail(0.5))} == turns
+    assert Screw(0.1).slide is None
+    assert Rail(0.5).slide is None

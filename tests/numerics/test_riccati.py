@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 from scipy.integrate import quad_vec
-from scipy.linalg import expm
+from scipy.linalg import expm, solve_discrete_are
 
 from trundle.errors import InputError
 from trundle.numerics.riccati import (
@@ -29,6 +29,14 @@ def test_regulator_is_the_algebraic_equation_as_written():
     assert np.abs(residual).max() < 1e-10 * np.abs(S).max()
     np.testing.assert_allclose(K, np.linalg.inv(R0) @ B0.T @ S, atol=1e-10)
     assert np.linalg.eigvals(A0 - B0 @ K).real.max() < 0
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_a_state_that_decays_and_costs_nothing_is_left_alone(sampled):
+    A, B, Q = np.diag([-1.0, -2.0]), np.array([[1.0], [0.0]]), np.diag([1.0, 0.0])
+    K, S = sampled_regulator(A, B, Q, np.eye(1), 1e-4) if sampled else regulator(A, B, Q, np.eye(1))
+    np.testing.assert_allclose(K, [[np.sqrt(2) - 1, 0.0]], rtol=1e-3)
+    np.testing.assert_allclose(S, np.diag([np.sqrt(2) - 1, 0.0]), rtol=1e-3)
 
 
 def test_long_horizons_tend_to_the_algebraic_solution():
@@ -103,6 +111,24 @@ def test_samples_at_the_ends_count_as_their_mean():
     np.testing.assert_allclose(one.K, two.K, rtol=1e-13)
 
 
+def test_the_same_data_at_each_interval_are_as_good_as_once():
+    t = np.linspace(0, 0.5, 6)
+    once = sampled_time_varying(t, A0, B0, Q0, R0, FINAL)
+    often = sampled_time_varying(t, *(np.array([M] * 5) for M in (A0, B0, Q0, R0)), FINAL)
+    np.testing.assert_array_equal(often.K, once.K)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-9, 1e9])
+def test_a_cycle_of_equal_steps_has_the_gain_of_one_step_in_any_unit_of_cost(unit):
+    F, G, Qd, _, Rd = discretized(A0, B0, Q0, R0, 0.1)
+    S = solve_discrete_are(F, G, Qd, Rd)
+    expected = np.linalg.solve(Rd + G.T @ S @ G, G.T @ S @ F)
+    found = periodic(
+        [F] * 3, [G] * 3, unit * np.array([Qd] * 3), unit * np.array([Rd] * 3), np.eye(4), unit * np.eye(4)
+    )
+    np.testing.assert_allclose(found, [expected] * 3, rtol=1e-3)
+
+
 def test_gains_of_a_real_plan_take_a_fraction_of_a_second():
     rng = np.random.default_rng(0)
     t = np.linspace(0, 2, 201)
@@ -129,6 +155,8 @@ def test_what_cannot_be_stabilised_is_said():
     [
         ({"Q": -np.eye(4)}, "Q"),
         ({"Q": np.arange(16.0).reshape(4, 4)}, "Q"),
+        ({"Q": np.eye(4) + 1e-6 * np.tri(4)}, "Q"),
+        ({"Q": np.array([np.eye(4)] * 9 + [np.eye(4) + 1e-6 * np.tri(4)])}, "Q"),
         ({"R": np.zeros((2, 2))}, "R"),
         ({"R": np.eye(3)}, "R"),
         ({"A": np.full((4, 4), np.nan)}, "A"),

@@ -2,11 +2,15 @@
 
 import numpy as np
 import pytest
+from scipy.linalg import expm
 
 from trundle.numerics.rotations import (
     quaternion_of,
+    quaternions_plane,
     rotation_by,
+    rotation_matrices,
     rotation_of,
+    rotation_plane,
     rotation_rpy,
     rotation_vector,
     skew,
@@ -49,3 +53,17 @@ def test_angles_turn_about_x_then_y_then_z() -> None:
 def test_skew_is_the_matrix_of_a_cross_product() -> None:
     r, v = np.array([1.0, -2.0, 3.0]), np.array([0.5, 4.0, -1.0])
     assert skew(r) @ v == pytest.approx(np.cross(r, v), abs=1e-15)
+
+
+def test_turns_of_the_plane_are_those_of_space_about_the_axis_into_it() -> None:
+    angles = np.array([0.0, 0.7, -1.2, 3.0])
+    R = rotation_plane(angles)
+    np.testing.assert_allclose(R, [expm(a * np.array([[0, -1], [1, 0]])) for a in angles], atol=1e-14)
+    in_space = rotation_matrices(quaternions_plane(angles))
+    np.testing.assert_allclose(in_space[:, [[0], [2]], [0, 2]], R, atol=1e-15)  # x right, z up
+    np.testing.assert_allclose(in_space, [rotation_by(np.array([0, -a, 0])) for a in angles], atol=1e-15)
+
+
+def test_stacks_of_quaternions_turn_as_one_does() -> None:
+    q = 3.0 * np.random.default_rng(2).normal(size=(5, 4))
+    np.testing.assert_allclose(rotation_matrices(q), [rotation_of(one) for one in q], atol=1e-15)

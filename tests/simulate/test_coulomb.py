@@ -160,3 +160,56 @@ def test_what_no_impulse_can_stop_is_not_called_exact() -> None:
     nothing = contact_impulses(np.diag([0.0, 1.0]), np.array([[-1.0, 0.3]]), np.array([0.5]))
     assert not nothing.exact
     assert nothing.residual == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("before", [[-1.0, 0.3], [0.0, 0.3]])
+def test_of_a_contact_that_nothing_moves_no_more_than_its_velocity_is_wrong(before: list[float]) -> None:
+    nothing = contact_impulses(np.zeros((2, 2)), np.array([before]), np.array([0.5]))
+    np.testing.assert_array_equal(nothing.velocities, [before])
+    assert nothing.residual == -before[0]
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-5, 1e5])
+def test_the_residual_is_the_largest_part_by_which_a_condition_is_missed(scale: float) -> None:
+    """Of impulses that are given, in parts of the largest velocity and impulse, whatever their units."""
+
+    def residual(L: list[float], v0: list[float], mu: float, least: float = 0.0) -> float:
+        task = _Problem(np.eye(len(v0)), scale * np.array(v0), np.array([mu]), len(v0), np.array([scale * least]))
+        return task.judged(scale * np.array(L)).residual
+
+    assert residual([1.0, 0.0], [-1.0, 0.3], 0.5) == pytest.approx(0.3)  # slips, and nothing rubs
+    assert residual([1.0, -0.5], [-1.0, 0.8], 0.5) == pytest.approx(0.0, abs=1e-15)  # rubs against the slip, at mu
+    assert residual([1.0, -0.4], [-1.0, 0.8], 0.5) == pytest.approx(0.1)  # rubs too little
+    assert residual([1.0, 0.3, -0.4], [-1.0, 0.3, 1.2], 0.5) == pytest.approx(0.6)  # rubs aside
+    assert residual([1.0, 0.0], [-1.0, 0.3], np.inf) == pytest.approx(0.3)  # slips where nothing may
+    assert residual([0.4, 0.0], [-1.0, 0.0], 0.5) == pytest.approx(0.6)  # still goes in
+    assert residual([1.0, 0.0], [-0.5, 0.0], 0.5) == pytest.approx(1.0)  # pushes, and comes apart
+    assert residual([1.0, 0.0], [-0.5, 0.0], 0.5, least=1.0) == pytest.approx(0.0, abs=1e-15)  # as it is given
+    assert residual([0.0, 0.0], [0.2, 1.0], 0.5) == 0.0  # apart
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_the_slope_is_that_of_the_natural_map(d: int) -> None:
+    laws = set()
+    for seed in range(12):
+        D, before, mu = problem(seed, d)
+        m, random = len(mu), np.random.default_rng(seed)
+        task = _Problem(D, before.ravel(), mu, d, random.uniform(0.0, 0.3, m))
+        own = [np.linalg.eigvalsh(D[i : i + d, i : i + d])[-1] for i in range(0, m * d, d)]
+        np.testing.assert_allclose(task.r * np.repeat(own, d), 1.0)
+        L = random.normal(size=m * d)
+        trial = task.residual(L)[1]
+        rub = np.linalg.norm(trial[:, 1:], axis=1) > mu * np.maximum(trial[:, 0], task.least)
+        laws |= set(zip(trial[:, 0] > task.least, rub, strict=True))
+        ahead, behind = (np.array([task.residual(L + e)[0] for e in s * np.eye(m * d)]).T for s in (1e-6, -1e-6))
+        np.testing.assert_allclose(task.slope(trial), (ahead - behind) / 2e-6, atol=1e-7)
+    assert len(laws) == 4  # sticks and slides, with its own push and the given one
+
+
+def test_guesses_of_cone_programs_push_as_much_as_is_given_at_least() -> None:
+    D, before, mu = problem(3, 3)
+    least = np.full(len(mu), 0.7)
+    guesses = list(_Problem(D, np.abs(before.ravel()), mu, 3, least).cone_programs())
+    pushes = np.array([guess.reshape(-1, 3)[:, 0] for guess in guesses])
+    assert np.all(pushes >= 0.7 - 1e-8)
+    assert pushes.min() == pytest.approx(0.7, abs=1e-8)

@@ -67,6 +67,45 @@ def test_rocking_of_the_sheet() -> None:
     assert np.all(np.diff(gaps) < 0)
 
 
+@pytest.mark.parametrize("mirror", [1, -1])
+def test_on_a_parabola_a_circle_is_excluded_where_the_ground_is_bent_less(mirror: int) -> None:
+    """z = c x^2 is bent by 2c/(1 + 4 c^2 x^2)^(3/2): by 0.95/r at the distance x of its bottom."""
+    c, r = 4.0, 0.2
+    x = np.sqrt((2 * c * r / 0.95) ** (2 / 3) - 1) / (2 * c)
+    shapes = exclusion(tr.Circle(r), tr.Parabola(c))
+    assert shapes.size == pytest.approx(2 * r, rel=1e-3)
+    for inner, excluded in ((x + 2.01 * r, True), (x + 1.99 * r, False), (0.0, False)):
+        ends = sorted((mirror * inner, mirror * 3.0))
+        assert shapes.excludes(*ends) is excluded
+
+
+ROUND = tr.Ellipsoid([0.2, 0.25, 0.2])  # bent by 0.2/0.25^2 = 3.2/m at least
+X = np.linspace(-1.0, 1.0, 24)
+
+
+@pytest.mark.parametrize(
+    ("body", "base", "excluded"),
+    [
+        (ROUND, tr.Plane(), True),
+        (ROUND, tr.Dish([1.0, 1.1, 1.2]), True),
+        (ROUND, tr.Dish([0.3, 0.3, 0.3]), False),  # bent by 3.3/m
+        (ROUND, tr.Tube(0.5), True),
+        (ROUND, tr.Tube(0.3), False),
+        (ROUND, tr.HeightMap(X, X, np.add.outer(X**2, 0 * X)), True),
+        (ROUND, tr.HeightMap(X, X, np.add.outer(2 * X**2, 0 * X)), False),
+        (ROUND, tr.Sphere(1.0), False),  # no graph: a ball that is large enough would touch it twice elsewhere
+        (tr.Capsule(0.1, 0.2), tr.Plane(), False),  # bent nowhere along its side
+        (tr.Torus(0.3, 0.1), tr.Plane(), False),
+        (tr.Box([0.1, 0.1, 0.1]), tr.Plane(), False),
+        (tr.Circle(0.2), tr.Line(), True),
+        (tr.Circle(0.2), tr.Circle(0.4), False),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_shapes_exclude(body: tr.Shape, base: tr.Shape, excluded: bool) -> None:
+    assert exclusion(body, base).excludes(-0.5, 0.5) is excluded
+
+
 def test_without_the_second_contact_the_peanut_would_penetrate() -> None:
     """The gap is never negative at any place of the outline."""
     pair = tr.RollingPair(peanut(), tr.Ground(tr.Line(0.0, 0.0)), friction=2.0, **FLY)

@@ -174,5 +174,4 @@ def _nothing(S: ca.SX) -> ca.SX:
 
 def _inverse(H: ca.SX) -> ca.SX:
     """Return 1/H; zero where H is singular."""
-    det = H if H.shape == (1, 1) else H[0, 0] * H[1, 1] - H[0, 1] * H[1, 0]
-    return ca.if_else(ca.fabs(det) > _TINY, inverse(H), ca.SX(*H.shape))
+    return ca.if_else(ca.fabs(ca.det(H)) > _TINY, inverse(H), ca.SX(*H.shape))

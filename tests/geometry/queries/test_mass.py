@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import ellipe
 
 import trundle.geometry as tg
 from tests.geometry.shape_table import make
@@ -44,6 +45,25 @@ def test_meshes_are_closed_and_outward(name: str) -> None:
     assert volume > 0
     if CLOSED[name] is not None:
         assert volume == pytest.approx(CLOSED[name], rel=0.01)
+
+
+OVAL = 4 * 0.3 * ellipe(1 - (0.1 / 0.3) ** 2)  # circumference of the ellipse
+AREAS = {
+    "circle": 4 * np.pi,
+    "ellipse": 0.03 * np.pi,
+    "rock": 0.09 * np.pi * (1 + (0.1**2 + 0.02**2 + 0.02**2 + 0.015**2) / 2),
+    "rectangle": 0.08,
+    "pebble": 0.08 + 0.02 * 1.2 + np.pi * 0.02**2,
+    "triangle": 0.5 + 0.1 * (2 + np.sqrt(2)) + np.pi * 0.01,
+    "oval": 0.03 * np.pi + 0.05 * OVAL + np.pi * 0.05**2,
+}
+
+
+@pytest.mark.parametrize("name", AREAS)
+def test_an_outline_goes_round_once_and_ends_where_it_starts(name: str) -> None:
+    x, z = make(name).mesh(1000).T
+    np.testing.assert_allclose([x[0], z[0]], [x[-1], z[-1]], atol=1e-12)
+    assert np.sum(x[:-1] * z[1:] - x[1:] * z[:-1]) / 2 == pytest.approx(AREAS[name], rel=1e-4)
 
 
 @pytest.mark.parametrize("name", ["capsule", "coin", "disc", "box", "superellipsoid"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import trundle as tr
-from trundle.models.tree.approach import approach_at
+from trundle.models.tree.approach import approach_at, with_charts
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,7 @@ def test_points_that_are_on_no_chart_have_no_approach(
 
     monkeypatch.setattr("trundle.models.tree.approach.contact_coordinates", missed)
     assert approach_at(system, start.atlas, start.x, 0, near) is None
+
+
+def test_charts_of_one_contact_change_alone() -> None:
+    assert with_charts(((0, 0), (0, 1), (1, 0)), 1, (2, 3)) == ((0, 0), (2, 3), (1, 0))

@@ -80,7 +80,8 @@ def test_what_is_in_the_cache_needs_no_derivatives(monkeypatch, tmp_path):
     np.testing.assert_array_equal(first, np.array(kernels[1].compiled["jacobian"]([1, 2, 3], [4, 5])[1]))
 
 
-def test_a_large_element_that_has_no_tape_is_interpreted_until_it_is_built(monkeypatch):
+def test_a_large_element_that_has_no_tape_is_interpreted_until_it_is_built(monkeypatch, tmp_path):
+    monkeypatch.setenv("TRUNDLE_CACHE", str(tmp_path / "cache"))  # where it was never built
     called = ca.Function("called", [W[0]], [ca.sin(W[0])], {"never_inline": True})
     kernel = elements.Kernel(ca.Function("calls", [W], [called(W[1]) * W[2]]), (0,), (), True)
     monkeypatch.setattr(elements, "COMPILE_LIMIT", 0)
@@ -211,6 +212,8 @@ def test_residuals_are_recomputed():
     assert np.max(program.violation(solution.z)) == solution.constraint_violation
     assert np.max(program.violation(moved)) == pytest.approx(1e-3, rel=0.1)
     assert program.worst(moved).startswith("defects[")
+    moved[1] += 0.2  # the first velocity, which is in the first defect with half an interval only
+    assert program.worst(moved).startswith("ends[1] is 0.2 ")
     assert kkt_residual(program, solution.z, solution.multipliers) == solution.kkt_residual
     wrong = Multipliers(solution.multipliers.c + 1.0, solution.multipliers.z)
     assert kkt_residual(program, solution.z, wrong) > 1e-3
@@ -409,6 +412,13 @@ def test_wrong_programs_are_named(change, key):
     with pytest.raises(InputError) as caught:
         Program(**{**good, **change})
     assert caught.value.key == key
+
+
+def test_a_function_without_scalar_operations_is_named():
+    w = ca.MX.sym("w", 3)
+    solved = ca.Function("solved", [w], [ca.solve(ca.diag(w) + 1, w, "qr", {})])
+    with pytest.raises(InputError, match="expands to scalar operations"):
+        ElementGroup(solved, np.zeros((2, 3), int), sp.csc_matrix(np.ones((4, 6))))
 
 
 def test_a_place_beyond_the_unknowns_is_named():

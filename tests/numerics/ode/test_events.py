@@ -104,6 +104,15 @@ def test_a_dip_inside_a_long_step_is_found(backend):
     assert touching.t_end == 10.0
 
 
+def test_a_dip_of_what_is_projected_is_where_the_projection_is_at_its_time(backend):
+    clock = {"rate": ca.vertcat(0.1, 0.2), "margins": (X[0] - 5.6) ** 2 - 0.04, "projection": ca.vertcat(T, X[1])}
+    run = Integrator(OdeSystem(**{n: ca.Function(n, [T, X, P], [e]) for n, e in clock.items()})).integrate(
+        0.0, [0.0, 0.0], 10.0, first_step=10.0
+    )
+    assert run.event == 0
+    assert run.t_end == pytest.approx(5.4, rel=1e-12)
+
+
 def test_margin_at_or_below_zero_at_the_start(backend):
     machine = integrator(FALL, X[0])
     for height in (0.0, -0.1):
@@ -171,6 +180,18 @@ def test_dip_narrows_its_bracket():
     assert times[0] < tip
     shallow = [0.0, 0.5, 1.0]
     assert dip(lambda s: margin(s) + 0.1, shallow, [margin(s) + 0.1 for s in shallow], 1.0) == -1.0
+
+
+@pytest.mark.parametrize("size", [0.1, 1.0, 10.0])
+def test_the_bottom_of_a_parabola_is_found_at_once_between_uneven_times(size):
+    times, lowest, asked = [size * s for s in (1.69, 2.0, 2.17)], 2.05 * size, []
+
+    def margin(s):
+        asked.append(s)
+        return 3.0 * (s - lowest) ** 2 - 1e-9
+
+    assert dip(margin, times, [3.0 * (s - lowest) ** 2 - 1e-9 for s in times], size) == asked[0]
+    assert asked == [pytest.approx(lowest, rel=1e-12)]
 
 
 @pytest.fixture(scope="module")

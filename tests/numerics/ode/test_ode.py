@@ -106,6 +106,35 @@ def test_c_and_python_agree(method, step, monkeypatch):
         np.testing.assert_allclose(first.margin_minimum, second.margin_minimum, atol=3e-12 if step else 1e-5)
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("projected", [False, True])
+def test_c_and_python_take_the_same_steps_where_these_are_rough(method, projected, monkeypatch):
+    """Where an event's step, taken alone, ends elsewhere than the dense output says; from tiny starts, in odd units."""
+    if find_compiler() is None:
+        pytest.skip("no C compiler")
+    p = ca.SX.sym("p", 5)
+    margins = ca.vertcat(p[1] + X[0], p[2] + X[0] * X[1] + 0.1 * ca.sin(7 * X[0]))
+    moving = X * (1 + p[3] * ca.sin(p[4] * T)) / ca.norm_2(X)
+    s = system(p[0] * ca.vertcat(X[1], -X[0]), margins, moving if projected else None, p)
+    c = Integrator(s, method)
+    monkeypatch.setenv("TRUNDLE_NO_COMPILER", "1")
+    python, random, events = Integrator(s, method), np.random.default_rng(0), 0
+    for k in range(60):
+        values = random.uniform([0.5, -0.2, 0.0, 0.0, 0.0], [3.0, 1.2, 0.9, 0.3, 5.0])
+        rough = {"relative_tolerance": 10 ** random.uniform(-6, -1), "absolute_tolerance": 10 ** random.uniform(-6, 1)}
+        how = {"step": random.uniform(0.3, 1.2)} if method == "rk4" else {**rough, "max_step": 0.6}
+        angle = random.uniform(0, 6)
+        x0 = [np.cos(angle), np.sin(angle)] if k % 7 else [1e-9, 0.0]
+        one, other = (i.integrate(0.0, x0, 6.0, values, armed=[k % 3 > 0, False], **how) for i in (c, python))
+        for name in ("event", "status", "steps", "rejected"):
+            assert getattr(one, name) == getattr(other, name), (k, name)
+        events += one.event is not None
+        assert (one.t_end, one.last_step) == pytest.approx((other.t_end, other.last_step), rel=1e-6)
+        np.testing.assert_allclose(one.x_end, other.x_end, atol=1e-9)
+        np.testing.assert_allclose(one.margin_minimum, other.margin_minimum, atol=1e-7)
+    assert events > 20
+
+
 def test_a_run_that_is_compiled_on_its_way_has_the_same_numbers(monkeypatch, tmp_path):
     if find_compiler() is None:
         pytest.skip("no C compiler")
@@ -263,6 +292,16 @@ def test_slicing_does_not_change_the_numbers(monkeypatch):
     assert len(told) > 3 or not integrator.compiled
     assert told == sorted(told)
     assert told[-1] == 20.0
+
+
+@pytest.mark.parametrize("method", ["rk4", "dop853"])
+def test_progress_is_told_some_times_a_second_and_not_at_each_step(method, backend):
+    told = []
+    how = {"step": 0.02} if method == "rk4" else {"max_step": 0.02}
+    run = Integrator(system(PENDULUM), method).integrate(0.0, [1.0, 0.0], 10.0, [9.81], progress=told.append, **how)
+    assert run.steps >= 500
+    assert 1 <= len(told) < 50
+    assert told[-1] == 10.0
 
 
 def test_interrupt_in_the_middle_keeps_what_was_done():

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from trundle.errors import InputError
-from trundle.numerics.qp.backends import _qpsolvers, solvers
+from trundle.numerics.qp.backends import _proxqp, _qpsolvers, backend, solvers
 from trundle.numerics.qp.judging import residuals, violations
 from trundle.numerics.qp.qp import QpError, QpSolver, QuadraticProgram, WarmStart, solve_qp
 from trundle.status import Status
@@ -268,3 +268,9 @@ def test_unknown_solvers_are_told_the_known():
         QpSolver("simplex")
     with pytest.raises(InputError, match="tolerance"):
         QpSolver(tolerance=0)
+
+
+def test_proxsuite_serves_proxqp_and_no_other(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
+    assert backend("proxqp").func is _proxqp
+    assert backend("clarabel").func is not _proxqp

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from tests.numerics.qp.test_qp import SOLVERS, best_by_enumeration, feasible
+from trundle.numerics.qp.backends import ProgramBounds
 from trundle.numerics.qp.judging import residuals
+from trundle.numerics.qp.proofs import conflict
 from trundle.numerics.qp.qp import QpSolver, QuadraticProgram, solve_qp
 from trundle.status import Status
 
@@ -84,6 +86,17 @@ def test_a_scaled_or_uneven_cost_has_its_minimum(solver, power):
         np.testing.assert_allclose(found.x, [1.0, 1.0], rtol=1e-5)
     tiny = QuadraticProgram(np.eye(2), [0, 0], [[1.0, 1.0]], lower=[s], x_lower=[0, 0], x_upper=[10 * s, s / 4])
     np.testing.assert_allclose(solve_qp(tiny, solver).x, [0.75 * s, 0.25 * s], rtol=1e-5)
+
+
+def test_limits_that_hold_far_away_are_no_contradiction():
+    """1 <= x, x + 1e-9 y <= -1: least squares do not see that y = -2e9 holds, and what is left of y is small."""
+    rows = np.array([[1.0, 1e-9]])
+    limits = ProgramBounds(np.array([1.0, -np.inf, -np.inf]), np.array([np.inf, np.inf, -1.0]), np.array([False]))
+    assert conflict(rows, limits) is None
+    proof = conflict(np.array([[1.0, 0.0]]), limits)
+    assert proof is not None
+    np.testing.assert_allclose(proof.multipliers, [-1.0, 0.0, 1.0])
+    assert proof.x[0] == pytest.approx(0.0)  # as far from both
 
 
 ONE, FREE = np.ones((1, 2)), np.zeros((2, 2))

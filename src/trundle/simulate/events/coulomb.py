@@ -89,7 +89,8 @@ class _Problem:
     def __init__(self, D: FloatArray, v0: FloatArray, mu: FloatArray, d: int, least: FloatArray) -> None:
         self.D, self.v0, self.mu, self.d, self.m, self.least = D, v0, mu, d, len(mu), least
         blocks = np.einsum("iaib->iab", D.reshape(self.m, d, self.m, d))
-        self.r = np.repeat(1.0 / np.maximum(np.linalg.eigvalsh(blocks)[:, -1], 1e-300), d)
+        largest = np.linalg.eigvalsh(blocks)[:, -1]
+        self.r = np.repeat(1.0 / np.where(largest > 0.0, largest, 1.0), d)
 
     def starts(self) -> Iterator[FloatArray]:
         """Yield first guesses, those that cost little first."""

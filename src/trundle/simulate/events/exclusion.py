@@ -30,7 +30,7 @@ class Exclusion:
     Attributes
     ----------
     least : float, 1/m
-        Smallest curvature of the body; 0 or less where the theorem says nothing.
+        Smallest curvature of the body; 0 where the theorem says nothing.
     always : bool
         Whether the base is nowhere curved more than that.
     size : float, m
@@ -46,7 +46,7 @@ class Exclusion:
 
     def excludes(self, low: float, high: float) -> bool:
         """Whether no second contact can happen while the contact stays between the abscissae low and high (m)."""
-        if self.always or self.bend is None or self.least <= 0:
+        if self.always or self.bend is None:
             return self.always
         x = np.linspace(low - self.size, high + self.size, _WINDOW)
         curvature = self.bend(x)
@@ -58,10 +58,8 @@ def exclusion(A: Shape, B: Shape) -> Exclusion:
     """Return what the shapes of a body A and a base B exclude."""
     corners, _ = A.sample(512)
     size = 2.0 * float(np.max(np.linalg.norm(corners - np.mean(corners, axis=0), axis=1)))
-    if not A.representations.charts or (A.representations.hull and A.d == 3):
-        return Exclusion(0.0, False, size)
     least = min((float(np.min(_curvatures(c))) for c in A.representations.charts), default=0.0)
-    if not least > 0:
+    if not least > 0 or (A.representations.hull and A.d == 3):
         return Exclusion(0.0, False, size)
     if B.d == 2:
         return Exclusion(least, False, size, _bend(B))
@@ -113,5 +111,6 @@ def _bend(B: Shape) -> Callable[[FloatArray], FloatArray] | None:
     x = ca.SX.sym("x")
     z = height(x)
     slope = ca.jacobian(z, x)
-    function = batched(ca.Function("bend", [x], [ca.jacobian(slope, x) / (1 + slope**2) ** 1.5]), _WINDOW)
+    bend = ca.densify(ca.jacobian(slope, x) / (1 + slope**2) ** 1.5)
+    function = batched(ca.Function("bend", [x], [bend]), _WINDOW)
     return lambda points: np.asarray(function(points)).ravel()

@@ -123,8 +123,7 @@ class EventHandler:
 
     def holding(self, now: HybridState) -> HybridState:
         """Return the state with a turning that is resisted and zero held; one that starts here has an onset."""
-        laws = held_laws(self.system, now.mode, now.x, now.onsets)
-        return now if laws == now.mode.laws else replace(now, mode=replace(now.mode, laws=laws))
+        return replace(now, mode=replace(now.mode, laws=held_laws(self.system, now.mode, now.x, now.onsets)))
 
     def steps(self, now: HybridState) -> bool:
         """Return whether time steps can go on: Coulomb's law alone at all contacts, which may slip and come apart."""

@@ -22,10 +22,11 @@ def five_coordinates(rows: str) -> tuple[five.FiveCoordinates, np.ndarray, np.nd
 
 def test_root_of_5_is_violated_by_a_wheel_that_rolls_back_past_its_start() -> None:
     r, slope = 0.2, 0.3
-    pair = tr.RollingPair(tr.RigidBody(tr.Circle(r), 1.0), tr.Ground(tr.Line(slope)))
-    run = tr.simulate(pair, pair.place(contact_x=0.0, angular_velocity=-4.0), 1.5, output_step=0.05)
-    moved = run["body_position"][:, 0] - run["body_position"][0, 0]
-    turned = run["body_angle"][0, 0] - run["body_angle"][:, 0]  # clockwise, as there
+    wheel = planar.Rolling(curves.circle(r), curves.line(slope), 1.0, 0.02)
+    phi, p = wheel.find(0.0, 0.0)
+    run = wheel.run(phi, p, wheel.speed(phi, p, -4.0), 1.5, np.linspace(0.0, 1.5, 31))
+    moved = np.array([look["position"] for look in run["looks"]])
+    moved, turned = moved - moved[0], run["y"][0, 3] - run["y"][:, 3]  # m; rad, clockwise as there
     along = moved @ np.array([1.0, slope]) / np.hypot(1.0, slope)
     assert along.max() > 0.05
     assert along.min() < -0.05

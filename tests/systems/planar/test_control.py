@@ -158,6 +158,9 @@ def test_without_a_cone_the_rock_follows_the_linear_response() -> None:
     assert [str(joint) for joint in run["joint"]] == ["rock"]
     assert np.abs(run["torque"]).max() > 1.0
     assert not run.feasible
+    force, normal = run["contact_force"][:, 0], run["contact_normal"][:, 0]
+    tangential = force[:, 0] * normal[:, 1] - force[:, 1] * normal[:, 0]
+    assert np.abs(tangential / np.sum(force * normal, axis=1)).max() > 5.0  # the friction that the ground would need
 
 
 @pytest.mark.parametrize(

@@ -54,4 +54,4 @@ def viewer(folder: Path, height: int = 480) -> str:
     shutil.copy2(folder / "viewer.html", page)
     title = html.escape(f"viewer of {folder.name.rpartition('-')[0]}")
     frame = f'loading="lazy" width="100%" height="{height}" style="border: 0" title="{title}"'
-    return f'<iframe src="../viewers/{page.name}" {frame}></iframe>'
+    return f'<div><iframe src="../viewers/{page.name}" {frame}></iframe></div>'  # IPython warns of a bare one

@@ -26,3 +26,9 @@ def test_every_test_named_on_the_page_exists(page: Path) -> None:
 def test_no_test_is_named_in_another_way(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert text.count("tests/") == len(PROOF.findall(text))
+
+
+@pytest.mark.parametrize("file", sorted(Path(__file__).parent.glob("test_misprints_*.py")), ids=lambda file: file.stem)
+def test_every_misprint_that_is_tested_is_on_a_page(file: Path) -> None:
+    tested = set(re.findall(r"^def (test_\w+)", file.read_text(encoding="utf-8"), re.MULTILINE))
+    assert tested <= {name for page in PAGES for _, name in PROOF.findall(page.read_text(encoding="utf-8"))}

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from dataclasses import MISSING
 from html import unescape
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -44,7 +46,9 @@ nb_execution_timeout = 600  # runs that are not kept yet
 nb_render_markdown_format = "myst"  # what cells print as Markdown may hold tables
 # Pages run in folders of their own.
 HERE = Path(__file__).resolve().parent
+os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])  # the command trundle
 os.environ["TRUNDLE_EXAMPLES"] = str(HERE.parent / "examples")
+sys.path.insert(0, str(HERE))  # of the pages that are made
 os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 autodoc_default_options = {"members": True, "show-inheritance": True}
@@ -95,8 +99,15 @@ def formula(writer: Any, node: nodes.Element) -> None:
     raise nodes.SkipNode
 
 
+def made(_app: Any, name: str, source: list[str]) -> None:
+    """Add what a page is made of when it is built."""
+    if name in ("gallery", "metrics"):
+        source[0] += import_module(name).page()
+
+
 def setup(app: Any) -> None:
     """Connect what is above."""
+    app.connect("source-read", made)
     app.add_html_math_renderer("mathml", (formula, None), (formula, None))
     app.connect("autodoc-process-docstring", parameters, priority=600)  # after napoleon has read the docstring
     app.connect("autodoc-process-docstring", escape_bars, priority=700)

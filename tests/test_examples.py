@@ -15,6 +15,7 @@ import pytest
 
 import trundle
 from tests.slowly import slow_but
+from trundle.contact.laws import LAWS
 from trundle.records import PAIR, tree_view
 from trundle.scenarios import schema, schema_shapes
 
@@ -153,7 +154,7 @@ def test_the_bicycle_of_the_documentation_steadies_itself(run_page: Any) -> None
 
 @pytest.mark.slow
 def test_own_shapes_of_the_documentation_roll(run_page: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    names = run_page("shapes.md")
+    names = run_page("tutorials/own-shape.md")
     assert names["run"].status is trundle.Status.SUCCESS
     said = capsys.readouterr().out
     assert "level Status.SUCCESS True" in said
@@ -214,7 +215,8 @@ def test_the_guide_to_linear_models_learns_to_balance(run_page: Any, capsys: pyt
 
 
 def test_the_guide_to_control_tunes_a_regulator(run_page: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    names = run_page("control.md")
+    names = run_page("tutorials/regulator.md")
+    np.testing.assert_allclose(sorted(names["linear"].eigenvalues.real)[1:4], 0.0, atol=1e-6)
     said = capsys.readouterr().out
     settled = [float(t) for t in re.findall(r"within 2 cm after (\S+) s", said)]
     torques = [float(u) for u in re.findall(r"torque up to (\S+) N m", said)]
@@ -222,8 +224,24 @@ def test_the_guide_to_control_tunes_a_regulator(run_page: Any, capsys: pytest.Ca
     assert torques == sorted(torques)
     far, near = (float(lean) for lean in re.findall(r"N m: up to (\S+) rad", said))
     assert far > near > 0.1
-    assert said.count("success") == 1 + 3 + 2
+    assert said.count("success") == 1 + 3
+
+
+def test_the_guide_to_policies_has_one_that_remembers(run_page: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    names = run_page("howto/policy.md")
+    assert capsys.readouterr().out.count("success") == 2
     assert names["run"].status is trundle.Status.SLIPPED
+
+
+@pytest.mark.parametrize(("page", "off"), [("law", 1e-9), ("joint", 1e-9), ("shape", 1.0), ("robot", 1.0)])
+def test_what_guides_add_from_outside_works(
+    run_page: Any, page: str, off: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = run_page(f"howto/{page}.md")["run"]
+    LAWS.pop("greased", None)
+    assert run.status is trundle.Status.SUCCESS
+    assert run.feasible
+    assert all(float(number) < off for number in re.findall(r"off by (\S+)", capsys.readouterr().out))
 
 
 def test_the_guide_to_mujoco_compares_a_scene(run_page: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -236,7 +254,7 @@ def test_the_guide_to_mujoco_compares_a_scene(run_page: Any, capsys: pytest.Capt
 
 
 def test_every_key_of_a_scenario_file_is_documented() -> None:
-    text = (DOCS / "scenarios.md").read_text()
+    text = "\n".join(page.read_text() for page in [DOCS / "scenarios.md", *(DOCS / "scenarios").glob("*.md")])
     tables = [t for t in vars(schema_shapes).values() if isinstance(t, type) and issubclass(t, schema.Table)]
     for table in tables:
         keys = set(table.model_fields) - {"type"}

@@ -160,7 +160,7 @@ def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"^```{re.escape(language)}$\n(.*?)^```$", page.read_text(), flags=re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/cli.md", "docs/scenarios.md", "docs/first-steps.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/cli.md", "docs/scenarios.md", "docs/tutorials/first-steps.md"])
 def test_commands_in_prose_exist(name: str) -> None:
     command = Path(sys.executable).with_name("trundle")
     done = subprocess.run([command, "--help"], capture_output=True, text=True, timeout=60, check=True)
@@ -169,7 +169,7 @@ def test_commands_in_prose_exist(name: str) -> None:
     assert named <= set(re.findall(r"\b[a-z]+\b", done.stdout))
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/first-steps.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/tutorials/first-steps.md"])
 def test_python_in_prose_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     cells = blocks(NAMES[name], "python") + blocks(NAMES[name], "{code-cell} ipython3")
@@ -180,7 +180,10 @@ def test_python_in_prose_runs(name: str, tmp_path: Path, monkeypatch: pytest.Mon
     assert (tmp_path / "plate.nc").stat().st_size > 0
 
 
-@pytest.mark.parametrize("block", blocks(ROOT / "docs" / "scenarios.md", "toml"))
+SCENARIOS = [ROOT / "docs" / "scenarios.md", *sorted((ROOT / "docs" / "scenarios").glob("*.md"))]
+
+
+@pytest.mark.parametrize("block", [block for page in SCENARIOS for block in blocks(page, "toml")])
 def test_scenario_files_in_the_documentation_are_valid(block: str, tmp_path: Path) -> None:
     file = tmp_path / "documented.toml"
     file.write_text(block)

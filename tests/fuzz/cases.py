@@ -482,8 +482,8 @@ DEFAULTS |= {f"{table}.{key}": value for table, keys in CONTROLLED.items() for k
 
 
 def documented(task: str) -> dict[str, Any]:
-    """Return the defaults of kind `wallbounce` by dotted keys, as docs/scenarios.md shows them."""
-    text = (Path(__file__).parents[2] / "docs" / "scenarios.md").read_text(encoding="utf-8")
+    """Return the defaults of kind `wallbounce` by dotted keys, as docs/scenarios/wallbounce.md shows them."""
+    text = (Path(__file__).parents[2] / "docs" / "scenarios" / "wallbounce.md").read_text(encoding="utf-8")
     blocks = [tomllib.loads(part.split("```")[0]) for part in text.split("```toml")[1:]]
     data = next(b for b in blocks if (b.get("kind"), b.get("task")) == ("wallbounce", task))
     return {"walls": []} | {k: v for table in data for k, v in _flat(table, data[table]).items() if table != "walls"}

@@ -15,7 +15,8 @@ from trundle.errors import InputError
 from trundle.numerics.rotations import rotation_plane
 from trundle.records import Trajectory
 from trundle.report import Metric, MetricGroup, Quantity, RunSet, general, measure
-from trundle.report.metrics import QUANTITIES, energy, physics, relative_drift
+from trundle.report.metrics import QUANTITIES as GENERAL
+from trundle.report.metrics import energy, physics, relative_drift
 from trundle.report.runs import Runs
 from trundle.status import Status
 from trundle.systems.planar import estimates
@@ -241,7 +242,9 @@ _RATES = {
     "height_error": Quantity("m", "largest error of the task `height` after 2 s"),
     "pitch_error": Quantity("rad", "largest error of the task `pitch` after 2 s"),
 }
-_LOOP = {
+QUANTITIES = {
+    **GENERAL,
+    **estimates.QUANTITIES,
     "tick": Quantity("s", "time of a controller's call"),
     "ticks": Quantity("1", "controller calls that missed their period, relaxed limits, had no solution, or met slip"),
     "friction_estimate": Quantity("1", "lowest coefficient of friction that the controller believes in at the end"),
@@ -276,7 +279,7 @@ GROUPS = (
 
 def metrics(runs: RunSet) -> Mapping[str, Metric]:
     """Return the metrics of a run of kind `planar`."""
-    return measure(runs, GROUPS, _of_run, QUANTITIES | _LOOP | estimates.QUANTITIES | _tasks(runs))
+    return measure(runs, GROUPS, _of_run, QUANTITIES | _tasks(runs))
 
 
 def _of_run(run: Trajectory) -> dict[str, float]:

@@ -9,7 +9,7 @@ import numpy as np
 from trundle.errors import InputError
 from trundle.records import Trajectory
 from trundle.report import Metric, MetricGroup, Quantity, RunSet, measure
-from trundle.report.metrics import QUANTITIES
+from trundle.report.metrics import QUANTITIES as GENERAL
 from trundle.report.metrics import general as general_of_kit
 from trundle.systems.walking.legged.metrics import STEPS
 from trundle.systems.walking.measured.metrics_estimate import ESTIMATE, estimated
@@ -74,7 +74,9 @@ def flat_foot(run: Trajectory, parts: Mapping[str, Trajectory]) -> dict[str, flo
     return values
 
 
-_WALK = {
+QUANTITIES = {
+    **GENERAL,
+    **ESTIMATE,
     "base_residual": Quantity("N", "largest residual of the base's dynamics, recomputed with Pinocchio"),
     "torque_residual": Quantity("N m", "largest residual of the joints' dynamics, recomputed with Pinocchio"),
     "acceleration_share": Quantity("1", "of the cost: the term of accelerations"),
@@ -90,8 +92,8 @@ _WALK = {
     "heel_strike": Quantity("%", "of the cycle from lift-off"),
     "cost_of_transport": Quantity("1", "joint work per weight and distance"),
     "double_support": Quantity("%", "of the cycle"),
-    "step_duration": Quantity("s"),
-    "step_length": Quantity("m"),
+    "step_duration": Quantity("s", "from touch-down to touch-down"),
+    "step_length": Quantity("m", "way of the body in a step"),
     "iterations": Quantity("1", "from the built-in guess"),
     "planning_time": Quantity("s", "building and solving the program"),
     "kkt_residual": Quantity("1", "of the plan, scaled, recomputed"),
@@ -119,7 +121,7 @@ GROUPS = (
 
 def metrics(runs: RunSet) -> Mapping[str, Metric]:
     """Return the metrics of a run of kind `walking`."""
-    return measure(runs, GROUPS, _of_run, QUANTITIES | _WALK | ESTIMATE)
+    return measure(runs, GROUPS, _of_run, QUANTITIES)
 
 
 def _of_run(run: Trajectory) -> dict[str, float]:

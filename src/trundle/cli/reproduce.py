@@ -24,17 +24,8 @@ def reproduce(
     from trundle.scenarios.engine.reproduce import COLUMNS
     from trundle.scenarios.engine.reproduce import reproduce as reproduce_all
 
-    with bar(True) as show:
-        prefix = [""]
-
-        def began(name: str, number: int, count: int) -> None:
-            prefix[0] = name
-            say(f"[{number}/{count}] {name}", err=True)
-
-        def progress(what: str, share: float) -> None:
-            show(f"{prefix[0]} {what}", share)
-
-        done = reproduce_all(names or (), out, plots=not no_plots, began=began, progress=progress)
+    with bar(True) as progress:
+        done = reproduce_all(names or (), out, plots=not no_plots, progress=progress)
     _tell(COLUMNS, [line.cells() for line in done.lines])
     for name, status in done.statuses.items():
         say(f"{name}: {status}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from trundle.bars import bar as shown
 from trundle.cli import interrupt
 from trundle.cli.check import ALLOW_PATH
 from trundle.cli.terminal import say
@@ -63,24 +63,15 @@ def run(
 
 @contextmanager
 def bar(wanted: bool) -> Iterator[Callable[[str, float], None]]:
-    """Show what is going on, on stderr and only where a person looks at it; an interrupt noted is raised."""
-    if not wanted or not sys.stderr.isatty():
-        yield lambda what, share: interrupt.check()
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    """Show what is going on, as `trundle.bars.bar` does; an interrupt noted is raised, and marks how it ended."""
 
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        tasks: dict[str, TaskID] = {}
+    def checked(what: str, share: float) -> None:
+        interrupt.check()
+        show(what, share)
 
-        def progress(what: str, share: float) -> None:
-            interrupt.check()
-            if what not in tasks:
-                tasks[what] = bar.add_task(printable(what), total=1.0)
-            bar.update(tasks[what], completed=share)
-
-        yield progress
+    with shown(wanted) as show:
+        yield checked
+        show.stopped = interrupt.noted()
 
 
 def _tell(result: Result) -> None:

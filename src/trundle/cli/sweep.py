@@ -50,7 +50,7 @@ def sweep(
             keep=split(keep),
             overrides=overrides,
             allow_path=allow_path,
-            progress=lambda done, count: show("runs", done / count),
+            progress=lambda done, count: show(f"run {done} of {count}", done / count),
         )
     if not quiet:
         before = f", {done.resumed} of them from before" if done.resumed else ""

@@ -15,7 +15,7 @@ from trundle.errors import SimulationError
 from trundle.models import RollingPair
 from trundle.models.tree.system import Start
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
-from trundle.scenarios.engine.trials import next_of, stream_trials
+from trundle.scenarios.engine.trials import stream_trials, trial_parts
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 from trundle.status import Status
@@ -92,16 +92,14 @@ class ThrowExperiment:
     def parts(self) -> Iterator[Part]:
         """Yield plan, main run and trials; if the plan failed, only its best attempt."""
         made: list[ThrowPlan] = []
-        yield Part("plan", lambda share: self._plan(made, share), "solve")
+        errors = list(enumerate(self.errors(), 1))
+        yield Part("plan", lambda share: self._plan(made, share), "solve", 1 + len(errors))
         if not made or not made[0].status.label == "success":
             if made:
                 yield Part("", lambda share: self._attempt(made[0]))
             return
-        yield Part("", lambda share: self._run(made[0], 0.0, 0.0, 0, share))
-        errors = list(enumerate(self.errors(), 1))
-        done = stream_trials(partial(self._caught, made[0]), errors)
-        for k, _ in errors:
-            yield Part(f"closed-loop-{k}", next_of(done))
+        yield Part("", lambda share: self._run(made[0], 0.0, 0.0, 0, share), ahead=len(errors))
+        yield from trial_parts(stream_trials(partial(self._caught, made[0]), errors), len(errors))
 
     def _attempt(self, plan: ThrowPlan) -> Trajectory:
         """Return the best attempt of a throw that was not found, with what it ran into."""

@@ -81,8 +81,8 @@ class PlannedWalk:
 
     def parts(self) -> Iterator[Part]:
         """Yield the plan, then its replay in the simulator, if [replay] asks for one and the plan succeeded."""
-        yield Part("", self.plan, "solve")
         table = self.scenario.read(WalkingWalk).replay
+        yield Part("", self.plan, "solve", int(table.steps > 0))
         plan = self.found.get("plan")
         if table.steps and plan is not None and plan.status is Status.SUCCESS and self.gait.sole == "rolling":
             yield Part("replay", self.replay)

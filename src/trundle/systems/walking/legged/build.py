@@ -64,9 +64,10 @@ class PlannedSteps:
 
     def parts(self) -> Iterator[Part]:
         """Yield the plan, then its replay in the simulator, if [replay] asks for one and the plan succeeded."""
-        yield Part("", self.plan, "solve")
+        steps = self.scenario.read(WalkingWalk).replay.steps
+        yield Part("", self.plan, "solve", int(steps > 0))
         walk = self.found.get("plan")
-        if self.scenario.read(WalkingWalk).replay.steps and walk is not None and walk.plan.status is Status.SUCCESS:
+        if steps and walk is not None and walk.plan.status is Status.SUCCESS:
             yield Part("replay", self.replay)
 
     def replay(self, share: PartProgress | None) -> Trajectory:

@@ -104,24 +104,20 @@ def _shown(wanted: bool) -> Iterator[Bar]:
 @contextmanager
 def _in_terminal() -> Iterator[Callable[[str, float], None]]:
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn, TextColumn
     from rich.table import Column
+    from rich.text import Text
+
+    class Times(ProgressColumn):
+        """The time that it took, and that it will take if it goes on as fast as until now."""
+
+        def render(self, task: Task) -> Text:
+            return Text(_times(task.elapsed or 0.0, task.completed))
 
     name = TextColumn("{task.description}", markup=False, table_column=Column(ratio=1, no_wrap=True))
-    columns = (
-        name, BarColumn(20), TaskProgressColumn(), TimeElapsedColumn(), TextColumn("elapsed"),
-        TimeRemainingColumn(), TextColumn("left"),
-    )  # fmt: skip
-    look = {"console": Console(stderr=True), "expand": True, "redirect_stdout": sys.stdout.isatty()}
-    # The speed is that of all the time: what is left takes elapsed times left over done.
-    with Progress(*columns, **look, speed_estimate_period=1e9) as progress:
+    columns = (name, BarColumn(16), TaskProgressColumn(), Times())
+    own = sys.stdout.isatty()
+    with Progress(*columns, console=Console(stderr=True), expand=True, redirect_stdout=own) as progress:
         task = progress.add_task("starting", total=1.0)
 
         def show(what: str, share: float) -> None:
@@ -172,11 +168,15 @@ class _Line:
         return True
 
     def __call__(self, what: str, share: float) -> str:
-        spent = time.monotonic() - self._begun
-        left = f", about {_clock(spent * (1 - share) / share)} left" if 0 < share < 1 else ""
-        return f"{what}: {share:4.0%}, {_clock(spent)} elapsed{left}"
+        return f"{what}: {share:4.0%}, {_times(time.monotonic() - self._begun, share)}"
+
+
+def _times(spent: float, share: float) -> str:
+    left = f", {_clock(spent * (1 - share) / share)} left" if 0.0 < share < 1.0 else ""
+    return f"{_clock(spent)} elapsed{left}"
 
 
 def _clock(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

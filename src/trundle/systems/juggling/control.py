@@ -181,9 +181,7 @@ class TransferExperiment:
             "max_refinements": table.refinements,
             **settings,
         }
-        # The number of iterations is not known beforehand: the share grows towards 1.
-        report = None if share is None else lambda p: share(1.0 - 0.98**p.iteration)
-        return plan(task or self.task, progress=report, **given)
+        return plan(task or self.task, progress=(lambda p: share(p.share)) if share else None, **given)
 
     def _successes(self, share: PartProgress | None) -> int | None:
         """Count perturbed first guesses from which the goal is reached; None if interrupted."""

@@ -125,14 +125,7 @@ class ThrowExperiment:
         return [*corners, *((float(a), float(r)) for a, r in more)][: table.count]
 
     def _plan(self, made: list[ThrowPlan], share: PartProgress | None) -> Trajectory:
-        table, count = self.tables.throw, 0
-
-        def report(_: dict[str, float]) -> None:
-            nonlocal count
-            count += 1
-            if share is not None:
-                share(1.0 - 0.998**count)
-
+        table, report = self.tables.throw, (lambda at: share(at["share"])) if share else None
         found = self.task.plan(report, seed=self.scenario.seed, wanted=table.wanted, time_limit=table.time_limit)
         made.append(found)
         left = dict(found.shot.parameters) | {"rollouts": found.shot.rollouts, "planning_time": found.shot.wall_time}

@@ -114,7 +114,7 @@ class PlannedWalk:
             perturbation=table.perturbation,
             seed=self.scenario.seed,
             walking=walking,
-            progress=(lambda it: share(min(1.0, it.number / 100))) if share else None,
+            progress=(lambda it: share(it.share)) if share else None,
         )
         self.found["plan"] = plan
         return record_walk(walking, plan, table.steps)

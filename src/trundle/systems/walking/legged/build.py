@@ -93,7 +93,7 @@ class PlannedSteps:
                 max_iterations=table.max_iterations,
                 perturbation=table.perturbation,
                 seed=self.scenario.seed,
-                progress=(lambda it: share(min(1.0, it.number / 100))) if share else None,
+                progress=(lambda it: share(it.share)) if share else None,
             )
         self.found["plan"] = walk
         run = self._shown(record_robot(walk, 1 if walk.plan.once else table.steps))

@@ -110,7 +110,7 @@ class MeasuredWalk:
             max_iterations=table.max_iterations,
             walking=walking,
             made=made,
-            progress=(lambda it: share(min(1.0, it.number / 60))) if share else None,
+            progress=(lambda it: share(it.share)) if share else None,
         )
         found: dict[str, object] = {
             "period": self.cycle.period,

@@ -17,8 +17,6 @@ from trundle.cli import (
     report,
     reproduce,
     run,
-    schema,
-    show,
     sweep,
     view,
 )
@@ -40,9 +38,9 @@ app = typer.Typer(
 
 for _name, _function in {
     "list": listing.list_scenarios,
-    "show": show.show,
+    "show": listing.show,
     "check": check.check,
-    "schema": schema.schema,
+    "schema": listing.schema,
     "run": run.run,
     "view": view.view,
     "report": report.report,

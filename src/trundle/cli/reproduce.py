@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from trundle.cli.run import bar
-from trundle.cli.terminal import say
+from trundle.cli.terminal import columns, say
 
 NAMES = typer.Argument(None, metavar="[NAME]...", help="Scenarios of `trundle list` [all of them: takes minutes].")
 
@@ -26,15 +26,8 @@ def reproduce(
 
     with bar(True) as progress:
         done = reproduce_all(names or (), out, plots=not no_plots, progress=progress)
-    _tell(COLUMNS, [line.cells() for line in done.lines])
+    columns(COLUMNS, [line.cells() for line in done.lines])
     for name, status in done.statuses.items():
         say(f"{name}: {status}")
     say(f"files: {done.directory}")
     raise typer.Exit(done.exit_code)
-
-
-def _tell(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
-    """Print a table as plain columns: a program can read it too."""
-    wide = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
-    for row in (columns, *rows):
-        say("  ".join(cell.ljust(size) for cell, size in zip(row, wide, strict=True)).rstrip())

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
 from trundle.bars import bar as shown
 from trundle.cli import interrupt
+from trundle.cli.card import tell
 from trundle.cli.check import ALLOW_PATH
-from trundle.cli.terminal import say
 from trundle.cli.view import watched
-from trundle.errors import printable
-
-if TYPE_CHECKING:
-    from trundle.scenarios import Result
-    from trundle.scenarios.engine.summary import MetricEntry
 
 SCHEDULER = typer.Option(None, "--scheduler", metavar="ADDRESS", help="Dask scheduler whose workers do the runs.")
 SET = typer.Option([], "--set", metavar="TABLE.KEY=VALUE", help="Set a value (TOML); parts follow; repeatable.")
@@ -31,6 +25,7 @@ def run(
     out: Path | None = typer.Option(None, "--out", metavar="DIR", help="Folder of the run [runs/<name>-<time>]."),
     seed: int | None = typer.Option(None, "--seed", metavar="N", min=0, max=2**53, help="Seed of everything random."),
     quiet: bool = typer.Option(False, "--quiet", help="Print nothing but errors."),
+    verbose: bool = typer.Option(False, "--verbose", "-v", help="In a terminal: metrics without a limit, too."),
     as_json: bool = typer.Option(False, "--json", help="Print summary.json to stdout and nothing else there."),
     no_plots: bool = typer.Option(False, "--no-plots", help="Write no pictures."),
     warm_from: Path | None = typer.Option(None, "--warm-from", metavar="RUN", help="Start a plan from another run."),
@@ -57,7 +52,7 @@ def run(
     if as_json:
         typer.echo(json.dumps(result.summary, indent=2))
     elif not quiet:
-        _tell(result)
+        tell(result, verbose)
     raise typer.Exit(result.exit_code)
 
 
@@ -72,38 +67,3 @@ def bar(wanted: bool) -> Iterator[Callable[[str, float], None]]:
     with shown(wanted) as show:
         yield checked
         show.stopped = interrupt.noted()
-
-
-def _tell(result: Result) -> None:
-    """Print how the run ended, its metrics beside their limits, and where the files are."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    summary = result.summary
-    table = Table("metric", "value", "limit", "unit", "", box=None, pad_edge=False)
-    for name, entry in summary["metrics"].items():
-        value = "missing" if entry["value"] is None else f"{entry['value']:.3g}"
-        limit = "" if entry["limit"] is None else f"{entry['sense']} {entry['limit']:g}"
-        verdict = {True: "holds", False: "[bold red]violated[/]", None: ""}[entry["holds"]]
-        table.add_row(Text(printable(name)), value, limit, Text(printable(entry["unit"])), verdict)
-    if summary["metrics"]:
-        Console(soft_wrap=True).print(table)
-    feasible = "" if summary["feasible"] else ", not feasible"
-    lines = [f"{summary['scenario']}: {summary['status']}{feasible}"]
-    for name, part in summary["parts"].items():
-        feasible = "" if part["feasible"] else ", not feasible"
-        lines.append(f"  part {name}: {part['status']}{feasible}")
-    lines += summary["advice"].splitlines()
-    say(*lines, *_failures(summary["metrics"], result.hints), f"files: {result.directory}")
-
-
-def _failures(metrics: Mapping[str, MetricEntry], hints: Mapping[str, str]) -> list[str]:
-    """Return one line a kind of failure, naming the metrics: outside their limit, not computed, misspelt."""
-    failed = {name: entry["value"] for name, entry in metrics.items() if entry["holds"] is False}
-    outside = ", ".join(name for name, value in failed.items() if value is not None)
-    missing = ", ".join(name for name, value in failed.items() if value is None and name not in hints)
-    hint = "the run is too short or has too few samples for it: log.txt may say more; see simulation.output_step"
-    told = {f"outside its limit: {outside}": outside, f"not computed: {missing} ({hint})": missing}
-    lines = [line for line, names in told.items() if names]
-    return lines + [f"acceptance.{name}: no metric of this run; {meant}" for name, meant in hints.items()]

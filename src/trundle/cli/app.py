@@ -30,7 +30,6 @@ app = typer.Typer(
     name="trundle",
     help="Rolling contact in the plane and in space: scenarios, simulation, pictures.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},

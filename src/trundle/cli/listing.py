@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import typer
 
+from trundle.cli.completion import kinds, named
 from trundle.cli.terminal import say
+
+NAME = typer.Argument(help="Name of a scenario, see `trundle list`.", autocompletion=named)
+KIND = typer.Argument(metavar="KIND", help="Kind of scenario, see `trundle list`.", autocompletion=kinds)
 
 
 def list_scenarios(
@@ -26,7 +30,7 @@ def list_scenarios(
         say(f"{entry.name:{wide}}  {entry.kind:{kinds}}  {entry.title:{lines}}  {entry.paper}")
 
 
-def show(name: str = typer.Argument(help="Name of a scenario, see `trundle list`.")) -> None:
+def show(name: str = NAME) -> None:
     """Print a scenario's complete TOML file, units in comments: a start for your own."""
     from trundle.scenarios import catalogue
 
@@ -37,7 +41,7 @@ def show(name: str = typer.Argument(help="Name of a scenario, see `trundle list`
     typer.echo(catalogue.text_of(name), nl=False)
 
 
-def schema(kind: str = typer.Argument(metavar="KIND", help="Kind of scenario, see `trundle list`.")) -> None:
+def schema(kind: str = KIND) -> None:
     """Print the JSON schema of a kind's scenario file, for editors."""
     import json
 

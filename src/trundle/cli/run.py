@@ -13,14 +13,20 @@ from trundle.bars import bar as shown
 from trundle.cli import interrupt
 from trundle.cli.card import tell
 from trundle.cli.check import ALLOW_PATH
+from trundle.cli.completion import keys, scenarios
 from trundle.cli.view import watched
 
 SCHEDULER = typer.Option(None, "--scheduler", metavar="ADDRESS", help="Dask scheduler whose workers do the runs.")
-SET = typer.Option([], "--set", metavar="TABLE.KEY=VALUE", help="Set a value (TOML); parts follow; repeatable.")
+SET = typer.Option(
+    [], "--set", metavar="TABLE.KEY=VALUE", help="Set a value (TOML); parts follow; repeatable.", autocompletion=keys
+)
+SCENARIO = typer.Argument(
+    metavar="NAME|FILE.toml", help="A scenario of `trundle list`, or a file.", autocompletion=scenarios
+)
 
 
 def run(
-    scenario: str = typer.Argument(metavar="NAME|FILE.toml", help="A scenario of `trundle list`, or a file."),
+    scenario: str = SCENARIO,
     overrides: list[str] = SET,
     out: Path | None = typer.Option(None, "--out", metavar="DIR", help="Folder of the run [runs/<name>-<time>]."),
     seed: int | None = typer.Option(None, "--seed", metavar="N", min=0, max=2**53, help="Seed of everything random."),

@@ -49,6 +49,7 @@ FLOORS = {
     "parameters": 1,
     "units": 1,
     "bars": 1,
+    "extras": 1,
     "cluster": 1,
     "scratch": 1,
 }

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from trundle.cluster import Cluster, connected, once
 from trundle.errors import SimulationError, TrundleError
+from trundle.extras import command
 from trundle.scenarios.engine.building import Part
 from trundle.scenarios.engine.log import RUN
 from trundle.scenarios.engine.processes import cores, in_processes
@@ -20,7 +21,7 @@ from trundle.status import Status
 
 if TYPE_CHECKING:
     from trundle.records import Trajectory
-    from trundle.scenarios.engine.building import PartProgress
+from trundle.scenarios.engine.building import PartProgress
 
 TrialT = TypeVar("TrialT")
 ResultT = TypeVar("ResultT")
@@ -104,7 +105,7 @@ def _processes() -> int:
     """Return how many processes may run trials."""
     jobs = _jobs.get()
     if jobs != 1 and find_spec("joblib") is None:
-        RUN.info("trials run one after the other: joblib is not installed (trundle[scale])")
+        RUN.info("trials run one after the other: joblib is not installed: %s", command("scale"))
         return 1
     return cores() if jobs is None else jobs
 

@@ -48,6 +48,8 @@ FLOORS = {
     "arguments": 1,
     "parameters": 1,
     "units": 1,
+    "bars": 1,
+    "extras": 1,
     "cluster": 1,
     "scratch": 1,
 }

@@ -137,18 +137,20 @@ class ShapeError(InputError):
 
 
 class MissingExtraError(TrundleError, ImportError):
-    """An optional dependency is not installed; the message is the line that installs it.
+    """An optional dependency is not installed; the message is the line that installs it, from where trundle came.
 
     Examples
     --------
-    >>> print(tr.MissingExtraError("mujoco", "sim"))
-    mujoco is not installed: pip install 'trundle[sim]'
+    >>> str(tr.MissingExtraError("mujoco", "sim")).partition(" install")[0]
+    'mujoco is not installed: pip'
     """
 
     def __init__(self, package: str, extra: str) -> None:
+        from trundle.extras import command
+
         self.package = package
         self.extra = extra
-        super().__init__(f"{package} is not installed: pip install 'trundle[{extra}]'")
+        super().__init__(f"{package} is not installed: {command(extra)}")
 
     def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str]]:
         return type(self), (self.package, self.extra)

@@ -272,6 +272,7 @@ def test_doctor_names_compiler_cache_and_extras(capsys: pytest.CaptureFixture[st
     assert code == 0
     for word in ("trundle", "python", "casadi", "compiler", "cache", "[viewer]", "[robots]"):
         assert word in out
+    assert {"compiler", "cache"} <= {line.partition(" ")[0] for line in out.splitlines()}  # a line each
 
 
 @pytest.mark.parametrize(("arguments", "seconds"), [(["--help"], 0.5), (["list"], 1.0), (["--version"], 0.5)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import pickle
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ import trundle as tr
 from trundle.checks import FloatArray
 from trundle.contact.laws import law_named
 from trundle.errors import TrundleWarning
+from trundle.extras import command
 from trundle.interop.pinocchio import RollingFeet
 from trundle.models.urdf.checks import check_urdf
 
@@ -294,7 +296,7 @@ def test_feet_can_be_sent_to_another_process() -> None:
 
 def test_without_pinocchio_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pinocchio", None)
-    with pytest.raises(tr.MissingExtraError, match=r"pip install 'trundle\[robots\]'"):
+    with pytest.raises(tr.MissingExtraError, match=re.escape(command("robots"))):
         RollingFeet(HOPPER, {"left": tr.Foot(SOLE, "left_shank")})
 
 

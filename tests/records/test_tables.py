@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from tests.records.test_trials import FULL, SPARE, recorded
 from tests.report.synthetic import ball_on_plate, changed, disk_down_slope
 from trundle.cli import main
 from trundle.errors import InputError, MissingExtraError
+from trundle.extras import command
 from trundle.numerics.rotations import rotation_rpy
 from trundle.records import Trajectory, Variable, View, make_dataset
 
@@ -296,7 +298,7 @@ def test_a_file_appears_whole_or_not_at_all(form, tmp_path, monkeypatch) -> None
 def test_a_missing_package_is_the_line_that_installs_it(form, package, tmp_path, monkeypatch) -> None:
     for name in (package, "mcap.writer"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingExtraError, match=rf"{package} is not installed: pip install 'trundle\[data\]'"):
+    with pytest.raises(MissingExtraError, match=re.escape(f"{package} is not installed: {command('data')}")):
         getattr(ball_on_plate(duration=0.1), f"to_{form}")(tmp_path / "run")
 
 

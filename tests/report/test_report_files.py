@@ -7,6 +7,7 @@ import pytest
 
 from tests.report.synthetic import ball_on_plate, disk_down_slope
 from trundle.errors import InputError
+from trundle.extras import command
 from trundle.report import RunSet, figures, trajectories, write_figures
 from trundle.scenarios.engine import pictures
 from trundle.scenarios.engine.pictures import write_report
@@ -36,7 +37,7 @@ def test_without_viser_the_plots_are_made_and_one_line_is_said(tmp_path, monkeyp
     said = []
     written = write_report(tmp_path, notify=said.append)
     assert {path.stem for path in written} == {*figures(ball_on_plate(duration=0.3)), "view"}
-    assert said == ["viewer.html: viser is not installed: pip install 'trundle[viewer]'"]
+    assert said == [f"viewer.html: viser is not installed: {command('viewer')}"]
     assert not (tmp_path / "viewer.html").exists()
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from tests.report.synthetic import ball_on_plate, rock_on_terrain
 from trundle.errors import MissingExtraError
+from trundle.extras import command
 from trundle.numerics.rotations import rotation_matrices
 from trundle.report import viewer
 from trundle.report.scene import build_stage
@@ -130,7 +131,7 @@ def test_the_strips_show_forces_and_the_way_of_the_centre_of_mass():
 
 def test_without_viser_one_line_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "viser", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'trundle\[viewer\]'"):
+    with pytest.raises(MissingExtraError, match=re.escape(command("viewer"))):
         viewer.write_viewer(build_stage(ball_on_plate(duration=0.2)), tmp_path / "viewer.html")
     assert not list(tmp_path.iterdir())
 

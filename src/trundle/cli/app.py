@@ -17,8 +17,6 @@ from trundle.cli import (
     report,
     reproduce,
     run,
-    schema,
-    show,
     sweep,
     view,
 )
@@ -32,7 +30,6 @@ app = typer.Typer(
     name="trundle",
     help="Rolling contact in the plane and in space: scenarios, simulation, pictures.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -40,9 +37,9 @@ app = typer.Typer(
 
 for _name, _function in {
     "list": listing.list_scenarios,
-    "show": show.show,
+    "show": listing.show,
     "check": check.check,
-    "schema": schema.schema,
+    "schema": listing.schema,
     "run": run.run,
     "view": view.view,
     "report": report.report,

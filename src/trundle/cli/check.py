@@ -6,14 +6,18 @@ from pathlib import Path
 
 import typer
 
+from trundle.cli.completion import keys, scenarios
 from trundle.cli.terminal import say
 
 ALLOW_PATH = typer.Option([], "--allow-path", metavar="DIR", help="Data files may lie in this folder too.")
-SET = typer.Option([], "--set", metavar="TABLE.KEY=VALUE", help="Set a value (TOML) before checking; repeatable.")
+SET = typer.Option(
+    [], "--set", metavar="TABLE.KEY=VALUE", help="Set a value (TOML) before checking; repeatable.", autocompletion=keys
+)
+FILE = typer.Argument(metavar="FILE.toml", help="Scenario file, or the name of a scenario.", autocompletion=scenarios)
 
 
 def check(
-    file: str = typer.Argument(metavar="FILE.toml", help="Scenario file, or the name of a scenario."),
+    file: str = FILE,
     overrides: list[str] = SET,
     allow_path: list[Path] = ALLOW_PATH,
 ) -> None:

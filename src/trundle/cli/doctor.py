@@ -8,6 +8,7 @@ from trundle.cli.terminal import say
 
 USES = {
     "viewer": "viewer.html, the moving picture",
+    "video": "the moving picture as MP4",
     "robots": "robots from URDF files",
     "sim": "MuJoCo as the plant under a controller",
     "peers": "the same scene in MuJoCo, PyBullet and Drake",
@@ -28,7 +29,7 @@ def doctor() -> None:
     say(f"trundle   {__version__}")
     say(f"python    {platform.python_version()} on {platform.system()} {platform.machine()}")
     missing = [f"{name}: pip install {name}" for name in _packages() if not _line(name)]
-    for line in (_compiler(), *_extras()):
+    for line in (*_compiler().splitlines(), *_extras()):
         say(line)
     for line in missing:
         say(f"MISSING   {line}")
@@ -39,11 +40,10 @@ def doctor() -> None:
 def _packages(extra: str = "") -> list[str]:
     """Return the packages that trundle requires, or that one of its extras adds."""
     import re
-    from importlib.metadata import requires
 
-    asked = f'extra == "{extra}"' if extra else ""
-    entries = (entry.partition(";") for entry in requires("trundle") or ())
-    return [re.split(r"[^\w-]", name)[0] for name, _, marker in entries if marker.strip().replace("'", '"') == asked]
+    from trundle.extras import requirements
+
+    return [re.split(r"[^\w-]", requirement)[0] for requirement in requirements(extra)]
 
 
 def _version(package: str) -> str | None:
@@ -73,9 +73,11 @@ def _compiler() -> str:
 
 
 def _extras() -> list[str]:
+    from trundle.extras import command
+
     lines = []
     for extra, use in USES.items():
         missing = [name for name in _packages(extra) if _version(name) is None]
-        state = "installed" if not missing else f"missing {', '.join(missing)}: pip install 'trundle[{extra}]'"
+        state = "installed" if not missing else f"missing {', '.join(missing)}: {command(extra)}"
         lines.append(f"extra     [{extra}] for {use}: {state}")
     return lines

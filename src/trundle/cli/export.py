@@ -8,10 +8,14 @@ from pathlib import Path
 import typer
 
 from trundle.cli.check import ALLOW_PATH
+from trundle.cli.completion import scenarios
 from trundle.cli.run import SET
 from trundle.cli.terminal import say
 from trundle.errors import InputError
 
+SOURCE = typer.Argument(
+    metavar="NAME|RUN", help="A scenario or a file; with --to a run: DIR or FILE.nc.", autocompletion=scenarios
+)
 TO = typer.Option(
     "c", "--to", metavar="c|csv|parquet|mcap", help="C source of a scenario, or a run as a table or MCAP."
 )
@@ -19,7 +23,7 @@ COLUMNS = typer.Option("", "--columns", metavar="COLUMN,...", help="Of a run: th
 
 
 def export(
-    source: str = typer.Argument(metavar="NAME|RUN", help="A scenario or a file; with --to a run: DIR or FILE.nc."),
+    source: str = SOURCE,
     out: Path = typer.Option(..., "--out", metavar="DIR|FILE", help="Folder for C: new or of an export; else a file."),
     to: str = TO,
     columns: str = COLUMNS,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from trundle.cli.check import ALLOW_PATH
+from trundle.cli.completion import scenarios
 from trundle.cli.export import split
 from trundle.cli.run import SET
 from trundle.cli.terminal import say
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
 _LONGEST = 5.0  # s that are compared unless another duration is asked for
 CONTACT = typer.Option("hard", "--contact", metavar="hard|default", help="As hard as the step allows, or as it comes.")
-SCENE = typer.Argument(metavar="SCENE", help="A scenario that simulates bodies in contact, or a file.")
+SCENE = typer.Argument(
+    metavar="SCENE", help="A scenario that simulates bodies in contact, or a file.", autocompletion=scenarios
+)
 
 
 def mjcf(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 
 import typer
@@ -29,8 +30,10 @@ def report(
 
     if not (directory / "trajectory.nc").is_file():
         raise InputError("DIR", str(directory), "the folder of a run, with its trajectory.nc")
-    for path in write_report(directory, plots=True, viewer=True, plot_format=plot_format):
-        say(str(path))
+    with bar(True) as show:
+        tell = partial(show, "plots and page")
+        written = write_report(directory, plot_format=plot_format, progress=tell)
+    say(*map(str, written))
 
 
 def render(

@@ -6,10 +6,13 @@ from pathlib import Path
 
 import typer
 
+from trundle.cli.completion import named
 from trundle.cli.run import bar
-from trundle.cli.terminal import say
+from trundle.cli.terminal import columns, say
 
-NAMES = typer.Argument(None, metavar="[NAME]...", help="Scenarios of `trundle list` [all of them: takes minutes].")
+NAMES = typer.Argument(
+    None, metavar="[NAME]...", help="Scenarios of `trundle list` [all of them: takes minutes].", autocompletion=named
+)
 
 
 def reproduce(
@@ -24,26 +27,10 @@ def reproduce(
     from trundle.scenarios.engine.reproduce import COLUMNS
     from trundle.scenarios.engine.reproduce import reproduce as reproduce_all
 
-    with bar(True) as show:
-        prefix = [""]
-
-        def began(name: str, number: int, count: int) -> None:
-            prefix[0] = name
-            say(f"[{number}/{count}] {name}", err=True)
-
-        def progress(what: str, share: float) -> None:
-            show(f"{prefix[0]} {what}", share)
-
-        done = reproduce_all(names or (), out, plots=not no_plots, began=began, progress=progress)
-    _tell(COLUMNS, [line.cells() for line in done.lines])
+    with bar(True) as progress:
+        done = reproduce_all(names or (), out, plots=not no_plots, progress=progress)
+    columns(COLUMNS, [line.cells() for line in done.lines])
     for name, status in done.statuses.items():
         say(f"{name}: {status}")
     say(f"files: {done.directory}")
     raise typer.Exit(done.exit_code)
-
-
-def _tell(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
-    """Print a table as plain columns: a program can read it too."""
-    wide = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
-    for row in (columns, *rows):
-        say("  ".join(cell.ljust(size) for cell, size in zip(row, wide, strict=True)).rstrip())

@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
+from trundle.bars import bar as shown
 from trundle.cli import interrupt
+from trundle.cli.card import tell
 from trundle.cli.check import ALLOW_PATH
-from trundle.cli.terminal import say
+from trundle.cli.completion import keys, scenarios
 from trundle.cli.view import watched
-from trundle.errors import printable
-
-if TYPE_CHECKING:
-    from trundle.scenarios import Result
-    from trundle.scenarios.engine.summary import MetricEntry
 
 SCHEDULER = typer.Option(None, "--scheduler", metavar="ADDRESS", help="Dask scheduler whose workers do the runs.")
-SET = typer.Option([], "--set", metavar="TABLE.KEY=VALUE", help="Set a value (TOML); parts follow; repeatable.")
+SET = typer.Option(
+    [], "--set", metavar="TABLE.KEY=VALUE", help="Set a value (TOML); parts follow; repeatable.", autocompletion=keys
+)
+SCENARIO = typer.Argument(
+    metavar="NAME|FILE.toml", help="A scenario of `trundle list`, or a file.", autocompletion=scenarios
+)
 
 
 def run(
-    scenario: str = typer.Argument(metavar="NAME|FILE.toml", help="A scenario of `trundle list`, or a file."),
+    scenario: str = SCENARIO,
     overrides: list[str] = SET,
     out: Path | None = typer.Option(None, "--out", metavar="DIR", help="Folder of the run [runs/<name>-<time>]."),
     seed: int | None = typer.Option(None, "--seed", metavar="N", min=0, max=2**53, help="Seed of everything random."),
     quiet: bool = typer.Option(False, "--quiet", help="Print nothing but errors."),
+    verbose: bool = typer.Option(False, "--verbose", "-v", help="In a terminal: metrics without a limit, too."),
     as_json: bool = typer.Option(False, "--json", help="Print summary.json to stdout and nothing else there."),
     no_plots: bool = typer.Option(False, "--no-plots", help="Write no pictures."),
     warm_from: Path | None = typer.Option(None, "--warm-from", metavar="RUN", help="Start a plan from another run."),
@@ -57,62 +58,18 @@ def run(
     if as_json:
         typer.echo(json.dumps(result.summary, indent=2))
     elif not quiet:
-        _tell(result)
+        tell(result, verbose)
     raise typer.Exit(result.exit_code)
 
 
 @contextmanager
 def bar(wanted: bool) -> Iterator[Callable[[str, float], None]]:
-    """Show what is going on, on stderr and only where a person looks at it; an interrupt noted is raised."""
-    if not wanted or not sys.stderr.isatty():
-        yield lambda what, share: interrupt.check()
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    """Show what is going on, as `trundle.bars.bar` does; an interrupt noted is raised, and marks how it ended."""
 
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        tasks: dict[str, TaskID] = {}
+    def checked(what: str, share: float) -> None:
+        interrupt.check()
+        show(what, share)
 
-        def progress(what: str, share: float) -> None:
-            interrupt.check()
-            if what not in tasks:
-                tasks[what] = bar.add_task(printable(what), total=1.0)
-            bar.update(tasks[what], completed=share)
-
-        yield progress
-
-
-def _tell(result: Result) -> None:
-    """Print how the run ended, its metrics beside their limits, and where the files are."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    summary = result.summary
-    table = Table("metric", "value", "limit", "unit", "", box=None, pad_edge=False)
-    for name, entry in summary["metrics"].items():
-        value = "missing" if entry["value"] is None else f"{entry['value']:.3g}"
-        limit = "" if entry["limit"] is None else f"{entry['sense']} {entry['limit']:g}"
-        verdict = {True: "holds", False: "[bold red]violated[/]", None: ""}[entry["holds"]]
-        table.add_row(Text(printable(name)), value, limit, Text(printable(entry["unit"])), verdict)
-    if summary["metrics"]:
-        Console(soft_wrap=True).print(table)
-    feasible = "" if summary["feasible"] else ", not feasible"
-    lines = [f"{summary['scenario']}: {summary['status']}{feasible}"]
-    for name, part in summary["parts"].items():
-        feasible = "" if part["feasible"] else ", not feasible"
-        lines.append(f"  part {name}: {part['status']}{feasible}")
-    lines += summary["advice"].splitlines()
-    say(*lines, *_failures(summary["metrics"], result.hints), f"files: {result.directory}")
-
-
-def _failures(metrics: Mapping[str, MetricEntry], hints: Mapping[str, str]) -> list[str]:
-    """Return one line a kind of failure, naming the metrics: outside their limit, not computed, misspelt."""
-    failed = {name: entry["value"] for name, entry in metrics.items() if entry["holds"] is False}
-    outside = ", ".join(name for name, value in failed.items() if value is not None)
-    missing = ", ".join(name for name, value in failed.items() if value is None and name not in hints)
-    hint = "the run is too short or has too few samples for it: log.txt may say more; see simulation.output_step"
-    told = {f"outside its limit: {outside}": outside, f"not computed: {missing} ({hint})": missing}
-    lines = [line for line, names in told.items() if names]
-    return lines + [f"acceptance.{name}: no metric of this run; {meant}" for name, meant in hints.items()]
+    with shown(wanted) as show:
+        yield checked
+        show.stopped = interrupt.noted()

@@ -8,17 +8,22 @@ import typer
 
 from trundle.cli import interrupt
 from trundle.cli.check import ALLOW_PATH
+from trundle.cli.completion import keys
 from trundle.cli.export import split
-from trundle.cli.run import SCHEDULER, SET, bar
+from trundle.cli.run import SCENARIO, SCHEDULER, SET, bar
 from trundle.cli.terminal import say
 
 OVER = typer.Option(
-    [], "--over", metavar="TABLE.KEY=A:B:N", help="N values from A to B, or =V1,V2,... (TOML); repeatable: a grid."
+    [],
+    "--over",
+    metavar="TABLE.KEY=A:B:N",
+    help="N values from A to B, or =V1,V2,... (TOML); repeatable: a grid.",
+    autocompletion=keys,
 )
 
 
 def sweep(
-    scenario: str = typer.Argument(metavar="NAME|FILE.toml", help="A scenario of `trundle list`, or a file."),
+    scenario: str = SCENARIO,
     over: list[str] = OVER,
     out: Path = typer.Option(..., "--out", metavar="DIR", help="Folder; that of the same sweep is gone on with."),
     samples: int | None = typer.Option(None, "--samples", metavar="N", min=1, help="N random draws, not the grid."),
@@ -50,7 +55,7 @@ def sweep(
             keep=split(keep),
             overrides=overrides,
             allow_path=allow_path,
-            progress=lambda done, count: show("runs", done / count),
+            progress=lambda done, count: show(f"run {done} of {count}", done / count),
         )
     if not quiet:
         before = f", {done.resumed} of them from before" if done.resumed else ""

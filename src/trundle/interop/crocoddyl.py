@@ -12,6 +12,7 @@ import numpy as np
 from trundle.checks import FloatArray, array, choice
 from trundle.contact.packed import FrameMotion
 from trundle.errors import InputError, MissingExtraError
+from trundle.extras import command
 from trundle.interop.pinocchio import FootContact, RollingFeet
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _refuse_other_builds(state: crocoddyl.StateMultibody) -> None:
     probe = crocoddyl.ContactModel3D(state, 1, np.zeros(3), pin.LOCAL, state.nv).createData(model.createData())
     if probe.jMf != model.frames[1].placement:
         found = f"{crocoddyl.__version__} with Pinocchio {pin.__version__}"
-        raise InputError("crocoddyl", found, "built for this Pinocchio: pip install 'trundle[crocoddyl]'")
+        raise InputError("crocoddyl", found, f"built for this Pinocchio: {command('crocoddyl')}")
 
 
 class FootEvaluation:

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from trundle.scenarios.engine.run import Result as Result
     from trundle.scenarios.engine.run import run as run
     from trundle.scenarios.engine.trials import Done as Done
-    from trundle.scenarios.engine.trials import next_of as next_of
     from trundle.scenarios.engine.trials import run_trials as run_trials
     from trundle.scenarios.engine.trials import stream_trials as stream_trials
+    from trundle.scenarios.engine.trials import trial_parts as trial_parts
     from trundle.scenarios.problems import Allowed as Allowed
     from trundle.scenarios.problems import ScenarioError as ScenarioError
     from trundle.scenarios.scenario import Scenario as Scenario
@@ -80,7 +80,7 @@ _HOMES = {
         "Experiment Part PartProgress Regulated Simulation build data error_context measured "
     ),
     "trundle.scenarios.engine.run": "Result run",
-    "trundle.scenarios.engine.trials": "Done next_of run_trials stream_trials",
+    "trundle.scenarios.engine.trials": "Done run_trials stream_trials trial_parts",
     "trundle.scenarios.problems": "Allowed ScenarioError",
     "trundle.scenarios.scenario": "Scenario load_scenario",
     "trundle.scenarios.schema": (

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trundle import interrupts
+from trundle.bars import reporting
 from trundle.checks import FloatArray, array, choice, instance, number
 from trundle.errors import InputError
 from trundle.models.rolling_pair import RollingPair
@@ -38,6 +39,7 @@ def simulate(
     method: str | None = None,
     stabilization: Stabilization = "projection",
     progress: Callable[[float], object] | None = None,
+    verbose: bool = False,
     kicks: Mapping[float, Callable[[FloatArray], FloatArray]] | None = None,
 ) -> Trajectory:
     """Simulate bodies in contact through rolling, sliding, flight, impact and rest.
@@ -45,8 +47,7 @@ def simulate(
     Parameters
     ----------
     model : RollingPair, RollingTree (what `Robot.finish` returns) or ContactSystem
-    initial : Start
-        From ``model.place(...)``.
+    initial : Start, from ``model.place(...)``
     duration : float, s
     policy : Policy, optional
         Called every ``policy.period`` with (time, state); its input (torques of actuated joints; the derivative
@@ -58,12 +59,11 @@ def simulate(
         Of the adaptive integrator (default 1e-11).
     step : float, s
         Fixed step, from duration / 1e8 to duration; excludes `relative_tolerance`.
-    method : str
-        ``"dop853"`` (default), ``"dopri5"`` or ``"rk4"`` (default with a fixed step).
-    stabilization : str
-        ``"projection"`` onto gap and slip after every step, ``"baumgarte"`` or ``"none"``.
-    progress : callable
-        Called now and then with the simulated time (s).
+    method, stabilization : str
+        ``"dop853"`` (default), ``"dopri5"`` or ``"rk4"`` (default with a fixed step). ``"projection"`` onto gap and
+        slip after every step, ``"baumgarte"`` or ``"none"``.
+    progress, verbose : callable, optional; bool
+        Called now and then with the simulated time (s); whether to show a bar.
     kicks : mapping of time (s) -> callable
         At that time the run goes on from what it returns for the state (n_x,), which has to keep the constraints.
 
@@ -82,9 +82,10 @@ def simulate(
     duration = checked_duration(duration)
     chosen = chosen_method(duration, relative_tolerance, step, method, stabilization)
     system = model if isinstance(model, ContactSystem) else model.system
-    runner = Runner(system, chosen, policy, _with_kicks(duration, output_step, kicks), progress)
-    runner.kicks = dict(kicks or {})
-    return recorded(runner, first_of(system, initial), duration)
+    with reporting(verbose, progress, lambda t: (f"simulate: {t:.3g} s of {duration:g} s", t / duration)) as told:
+        runner = Runner(system, chosen, policy, _with_kicks(duration, output_step, kicks), told)
+        runner.kicks = dict(kicks or {})
+        return recorded(runner, first_of(system, initial), duration)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from tests.scenarios.files import JUGGLING, changed, written
 from trundle.cli import main
 from trundle.errors import InputError, MissingExtraError
+from trundle.extras import command
 from trundle.scenarios import load_scenario
 from trundle.scenarios.engine import run as runs
 from trundle.scenarios.engine import sweep as sweeps
@@ -178,7 +180,7 @@ def test_values_without_a_common_type_become_texts(tmp_path: Path, table: Any, f
 
 def test_a_missing_extra_is_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match=r"pyarrow is not installed: pip install 'trundle\[scale\]'"):
+    with pytest.raises(MissingExtraError, match=re.escape(f"pyarrow is not installed: {command('scale')}")):
         sweeps.sweep("plate-spinning", ["object.mass=1"], tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

@@ -15,6 +15,7 @@ from trundle.errors import InputError
 from trundle.records import load_trajectory
 from trundle.scenarios import Result, build, load_scenario, run
 from trundle.status import Status
+from trundle.systems.juggling.control import TransferExperiment
 
 TRIALS = {"count": 2, "semi_axes": 0.05, "inertia": 0.05, "angle_sigma": 0.01, "linear_bias": 0.05}
 NOISE = {"camera_period": 0.005, "position_sigma": 1e-4, "angle_sigma": 1e-3}
@@ -220,8 +221,11 @@ def test_refused_files_leave_the_command_with_two_and_no_folder(
 
 
 def test_interrupted_planning_keeps_the_best_attempt(tmp_path: Path) -> None:
+    told: list[float] = []
+
     def progress(what: str, share: float) -> None:
-        if what == "plan" and share > 0.1:
+        told.extend([share] * (what == "plan"))
+        if len(told) > 6:
             raise KeyboardInterrupt
 
     result = ran(tmp_path, ROLL, progress=progress)
@@ -231,12 +235,16 @@ def test_interrupted_planning_keeps_the_best_attempt(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_interrupted_guesses_keep_the_plan(tmp_path: Path) -> None:
-    def progress(what: str, share: float) -> None:
-        if what == "plan" and share == 0.5:
-            raise KeyboardInterrupt
+def test_interrupted_guesses_keep_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned = TransferExperiment._planned
 
-    result = ran(tmp_path, changed(ROLL, plan__starts=2), progress=progress)
+    def interrupted(self: TransferExperiment, share: object, **settings: Any) -> object:
+        if settings.get("seed") == 2:  # of the guesses; the plan itself has the scenario's
+            raise KeyboardInterrupt
+        return planned(self, share, **settings)
+
+    monkeypatch.setattr(TransferExperiment, "_planned", interrupted)
+    result = ran(tmp_path, changed(ROLL, plan__starts=2))
     assert (result.exit_code, result.summary["status"]) == (130, "interrupted")
     saved = load_trajectory(tmp_path / "out" / "trajectory-plan.nc")
     assert saved["contact_on_hand"][-1, 0] == pytest.approx(0.03, abs=1e-3)

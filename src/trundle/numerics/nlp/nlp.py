@@ -77,6 +77,14 @@ class Iterate:
     objective: float
     violation: float
 
+    @property
+    def share(self) -> float:
+        """A share of the work: as nobody knows how many iterations it takes, it grows towards 1."""
+        return 1.0 - 0.98**self.number
+
+    def __str__(self) -> str:
+        return f"iteration {self.number}: cost {self.objective:.4g}, violation {self.violation:.0e}"
+
 
 @dataclass(frozen=True)
 class ProgramSolution:

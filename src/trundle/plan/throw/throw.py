@@ -8,6 +8,7 @@ from typing import Annotated, TypedDict, Unpack
 
 import numpy as np
 
+from trundle.bars import reporting
 from trundle.checks import FloatArray, array, non_negative, number
 from trundle.errors import InputError
 from trundle.models.rigid_body import Hand
@@ -307,6 +308,7 @@ class ThrowCatch:
     def plan(
         self,
         progress: Callable[[dict[str, float]], object] | None = None,
+        verbose: bool = False,
         confirm: float = 1e-10,
         **search: Unpack[SearchSettings],
     ) -> ThrowPlan:
@@ -314,8 +316,8 @@ class ThrowCatch:
 
         Parameters
         ----------
-        progress : callable, optional
-            See `Shooting.solve`.
+        progress, verbose : callable, optional; bool
+            See `Shooting.solve`; whether to show a bar.
         confirm : float
             Relative tolerance of the simulation that the status is taken from.
         search : numbers
@@ -327,7 +329,8 @@ class ThrowCatch:
             shot = Shot({p.name: 0.0 for p in self.parameters}, none, Status.START_INFEASIBLE, 1, 0.0)
             trajectory = self._simulated(rest, 0.1, confirm)
             return ThrowPlan(shot.status, shot, rest, None, trajectory, None, self._goal.layout)
-        shot = Shooting(self.parameters, self.roll_out, **search).solve(progress)
+        with reporting(verbose, progress, lambda at: (f"{at['rollouts']} throws", at["share"])) as told:
+            shot = Shooting(self.parameters, self.roll_out, **search).solve(told)
         values = np.array(list(shot.parameters.values()))
         outcome = self.roll_out(values, confirm)
         status = outcome.status if shot.status is Status.SUCCESS else shot.status

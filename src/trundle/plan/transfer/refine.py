@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from trundle.bars import reporting
 from trundle.checks import FloatArray, array, choice, integer, non_negative
 from trundle.errors import InputError
 from trundle.numerics.nlp.nlp import Iterate, ProgramSolution, solve
@@ -57,6 +58,7 @@ def plan(
     seed: int = 0,
     save: str | Path | None = None,
     progress: Callable[[Progress], bool | None] | None = None,
+    verbose: bool = False,
     time_limit: float | None = None,
     compile: bool = False,
     options: Mapping[str, str | float] | None = None,
@@ -72,13 +74,11 @@ def plan(
         Intervals of the first mesh, and how they are made equations.
     position_tolerance, rotation_tolerance, velocity_tolerance, angular_velocity_tolerance : m, rad, m/s, rad/s
         What the replay may miss the goal by, pose and rest (or the velocities asked for), object and hand alike.
-    max_refinements, max_iterations, tolerance
-        Finer meshes after the first; the solver's limits on each.
-    starts, sigma, seed
-        Guesses tried until one leads to a motion that keeps all limits, and their errors (`guess.perturbed`).
-    save, progress : path, callable, optional
+    max_refinements, max_iterations, tolerance : finer meshes after the first; the solver's limits on each
+    starts, sigma, seed : guesses tried until one keeps all limits, and their errors (`guess.perturbed`)
+    save, progress, verbose : path, callable, optional; bool
         The last attempt is written to `save` after every mesh, and on Ctrl-C; `progress` is called with a `Progress`
-        after every iteration and replay: returning False stops, as Ctrl-C does.
+        after every iteration and replay: returning False stops, as Ctrl-C does. `verbose` shows a bar.
     time_limit, compile, options : s, bool, mapping
         Wall time for all of it; compile large functions first, for later plans of the kind; IPOPT's options.
 
@@ -91,13 +91,14 @@ def plan(
     >>> tr.plan(tr.Transfer(pair, {}, {"contact_on_hand": (0.1, 0.0)}, duration=1.0), nodes=10).status.label
     'success'
     """
-    settings = Settings(
-        method, position_tolerance, rotation_tolerance, velocity_tolerance, angular_velocity_tolerance,
-        max_refinements, max_iterations, tolerance, starts, seed,
-        None if save is None else Path(save), progress, time_limit, compile, dict(options or {}),
-    )  # fmt: skip
-    formulation, count = Formulation(task), integer("nodes", nodes, minimum=2, maximum=MOST_NODES)
-    return _planned(formulation, guess, count, sigma, settings)
+    with reporting(verbose, progress, lambda where: (str(where), where.share)) as told:
+        settings = Settings(
+            method, position_tolerance, rotation_tolerance, velocity_tolerance, angular_velocity_tolerance,
+            max_refinements, max_iterations, tolerance, starts, seed,
+            None if save is None else Path(save), told, time_limit, compile, dict(options or {}),
+        )  # fmt: skip
+        nodes = integer("nodes", nodes, minimum=2, maximum=MOST_NODES)
+        return _planned(Formulation(task), guess, nodes, sigma, settings)
 
 
 def _planned(formulation: Formulation, guess: FirstGuess, nodes: int, sigma: float, settings: Settings) -> Plan:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 
 from trundle.checks import choice, integer, positive
@@ -32,6 +33,16 @@ class Progress:
     infeasibility: float
     goal_position_error: float
     goal_rotation_error: float
+
+    @property
+    def share(self) -> float:
+        """A share of the work: as nobody knows how many iterations and meshes it takes, it grows towards 1."""
+        return 1.0 - 0.5**self.refinement * 0.98**self.iteration
+
+    def __str__(self) -> str:
+        miss = f", {self.goal_position_error:.1e} m from the goal" if isfinite(self.goal_position_error) else ""
+        where = f"{self.stage} on {self.nodes} nodes, iteration {self.iteration}"
+        return f"{where}: cost {self.cost:.4g}, violation {self.infeasibility:.0e}{miss}"
 
 
 @dataclass(frozen=True)

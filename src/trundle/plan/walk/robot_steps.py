@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from trundle.bars import reporting
 from trundle.checks import integer
 from trundle.geometry.shape import Shape
 from trundle.models.feet import Foot
@@ -111,6 +112,8 @@ def plan_walk(
     heading: float | None = None,
     periods: int = 4,
     max_iterations: int = 400,
+    progress: Callable[[Iterate], bool | None] | None = None,
+    verbose: bool = False,
 ) -> Trajectory:
     """Return the steps of least torque of a robot of one's own, from a guess made of the robot alone.
 
@@ -133,16 +136,13 @@ def plan_walk(
     free, heading : as of `trundle.models.robots.legged.LeggedRobot`
     periods, max_iterations : int
         Of the cycle in the result; of the solver.
+    progress, verbose : callable of the solver's `Iterate`, returning False stops; bool, whether to show a bar
 
     Returns
     -------
     Trajectory
-        Of kind ``walking``, at the nodes of the plan; its contacts are the feet.
-
-    Raises
-    ------
-    InputError
-        If the robot cannot stand on such feet, lacks its mirror image, or the ground has no level set.
+        Of kind ``walking``, at the nodes of the plan; its contacts are the feet. A robot that cannot stand on them or
+        lacks its mirror image, or ground without a level set, raises `InputError`.
 
     Examples
     --------
@@ -155,9 +155,10 @@ def plan_walk(
     """
     shaped = suggest_feet(urdf, feet) if isinstance(feet, Sequence) else feet
     hand = Hand(ground) if isinstance(ground, Shape) else ground
-    count = integer("periods", periods, minimum=1)
     robot = LeggedRobot(urdf, shaped, posture or {}, free, heading)
-    walk = plan_steps(robot, gait, ground=hand, max_iterations=integer("max_iterations", max_iterations, minimum=1))
+    count, most = integer("periods", periods, minimum=1), integer("max_iterations", max_iterations, minimum=1)
+    with reporting(verbose, progress, lambda where: (str(where), where.share)) as told:
+        walk = plan_steps(robot, gait, ground=hand, max_iterations=most, progress=told)
     return record_robot(walk, 1 if walk.plan.once else count)
 
 

@@ -42,11 +42,14 @@ class Part:
         Given a `PartProgress` or None, returns the Trajectory.
     phase : "simulate" or "solve"
         Entry of the wall times that its duration is added to.
+    ahead : int
+        Number of parts of the experiment that follow, as far as it is known, from which the time left is estimated.
     """
 
     name: str
     run: Callable[[PartProgress | None], Trajectory]
     phase: str = "simulate"
+    ahead: int = 0
 
 
 class Experiment(Protocol):

@@ -27,7 +27,10 @@ from trundle.scratch import lasting_scratch
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from trundle.scenarios.engine.building import PartProgress
+
 _PARTS = 8  # of a run, at most, that its page carries
+_PAGE = 3  # plots take about as long as a page
 _drawing = threading.Lock()  # libraries that draw have a state that all threads share
 
 
@@ -38,6 +41,7 @@ def write_report(
     notify: Callable[[str], None] | None = None,
     target: Callable[[str], Path] | None = None,
     plot_format: str = "png",
+    progress: PartProgress | None = None,
 ) -> list[Path]:
     """Write the plots of every trajectory in `directory` and the main run's viewer page; return the files written.
 
@@ -51,8 +55,8 @@ def write_report(
         Called with one line for each picture that could not be made because an extra or data are missing; by default
         the ``trundle`` logger. The other pictures are still made.
     plot_format : "png", "svg" or "pdf"
-    target : callable, optional
-        `OwnedFolder.target` of the folder, if this process writes to it already.
+    target, progress : callable, optional
+        `OwnedFolder.target` of the folder, if this process writes to it already. Called with the share that is done.
 
     Raises
     ------
@@ -76,11 +80,15 @@ def write_report(
                 written.append(write_viewer(stages(runs), page, _notice(runs.main)))
             except (MissingExtraError, InputError) as error:
                 say(f"viewer.html: {error}")
-        if plots:
-            drawn = figures(runs)
-            for one in drawn:
-                name(f"plots/{one}.{plot_format}")
-            written += write_figures(drawn, folder / "plots", say, plot_format)
+        drawn = figures(runs) if plots else {}
+        for one in drawn:
+            name(f"plots/{one}.{plot_format}")
+        for number, (one, made) in enumerate(drawn.items(), _PAGE):
+            if progress is not None:
+                progress(number / (_PAGE + len(drawn)))
+            written += write_figures({one: made}, folder / "plots", say, plot_format)
+    if progress is not None:
+        progress(1.0)
     return written
 
 

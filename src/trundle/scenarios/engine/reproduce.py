@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from trundle import __version__
@@ -13,8 +14,9 @@ from trundle.errors import StorageError, TrundleError
 from trundle.records.whole import write_bytes
 from trundle.scenarios import catalogue
 from trundle.scenarios.engine import acceptance
+from trundle.scenarios.engine.course import Progress
 from trundle.scenarios.engine.folder import OwnedFolder, owned
-from trundle.scenarios.engine.run import Progress, run
+from trundle.scenarios.engine.run import run
 from trundle.scenarios.problems import Problem, ScenarioError, suggestion
 from trundle.scenarios.scenario import load_scenario
 from trundle.status import Status
@@ -85,7 +87,6 @@ def reproduce(
     out: str | Path | None = None,
     *,
     plots: bool = True,
-    began: Callable[[str, int, int], None] | None = None,
     progress: Progress | None = None,
 ) -> Reproduction:
     """Run named scenarios and compare their metrics with the published values.
@@ -101,9 +102,8 @@ def reproduce(
         New, empty, or that of an earlier reproduction; default ``runs/reproduce-<time>``.
     plots : bool
         Whether runs write pictures.
-    began : callable, optional
-        Called before each scenario with its name, its number from 1, and the number of scenarios.
-    progress : see `run`
+    progress : callable, optional
+        Called with (scenario, its number and what is running; share of all scenarios that is done).
 
     Raises
     ------
@@ -121,29 +121,31 @@ def reproduce(
             if (folder / name).exists():
                 with owned(folder / name, "run", "that of an earlier run"):
                     pass  # what is in the way is said before anything is run
-        return _all(chosen, own, plots, began, progress)
+        return _all(chosen, own, plots, progress)
 
 
 def _all(
     chosen: Sequence[str],
     folder: OwnedFolder,
     plots: bool,
-    began: Callable[[str, int, int], None] | None,
     progress: Progress | None,
 ) -> Reproduction:
     """Run the scenarios one after the other, and write the table after each."""
     lines: list[Line] = []
     statuses: dict[str, str] = {}
     code = 0
-    for number, name in enumerate(chosen, 1):
-        if began:
-            began(name, number, len(chosen))
-        ended = _one(name, folder.path / name, plots, progress, lines, statuses)
+    for number, name in enumerate(chosen):
+        told = progress and partial(_of_all, progress, f"[{number + 1}/{len(chosen)}] {name}", number, len(chosen))
+        ended = _one(name, folder.path / name, plots, told, lines, statuses)
         _write(folder, lines, statuses)
         code = max(code, ended)
         if ended == 130:
             break
     return Reproduction(folder.path, tuple(lines), statuses, code)
+
+
+def _of_all(progress: Progress, name: str, before: int, count: int, what: str, share: float) -> None:
+    progress(f"{name}: {what}", (before + share) / count)
 
 
 def _one(

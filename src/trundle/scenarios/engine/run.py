@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trundle import __version__
+from trundle.bars import reporting
 from trundle.checks import integer
 from trundle.errors import MissingExtraError, SimulationError, StorageError, TrundleError
 from trundle.interrupts import check, held, opened
@@ -17,6 +17,7 @@ from trundle.records.whole import kept_elsewhere
 from trundle.scenarios.engine import acceptance
 from trundle.scenarios.engine import folder as files
 from trundle.scenarios.engine.building import Experiment, Part, build_all
+from trundle.scenarios.engine.course import Clock, Course, Progress
 from trundle.scenarios.engine.log import RUN, logged
 from trundle.scenarios.engine.summary import MetricEntry, Summary
 from trundle.scenarios.engine.trials import over_processes
@@ -27,9 +28,6 @@ from trundle.status import Status
 if TYPE_CHECKING:
     from trundle.records import Trajectory
     from trundle.report import Metric
-
-Progress = Callable[[str, float], None]
-"""Called with the name of what is running and the share of it that is done, from 0 to 1."""
 
 _DONE = (Status.SUCCESS, Status.REST)
 
@@ -86,6 +84,8 @@ def run(
     progress: Progress | None = None,
     jobs: int | None = None,
     scheduler: str | None = None,
+    *,
+    verbose: bool = False,
 ) -> Result:
     """Run a scenario and write its folder.
 
@@ -102,8 +102,8 @@ def run(
         In place of the scenario's own.
     plots, view : bool
         Whether to write pictures, and to open the viewer page in the browser.
-    progress : callable, optional
-        Called with (name of what is running, share done).
+    progress, verbose : callable, optional; bool
+        Called with (name of what is running, share of the whole run done); whether to show a bar of it.
     jobs : int, optional
         Number of processes for trials; one for each core unless given. It does not change the results.
     scheduler : str, optional
@@ -124,16 +124,22 @@ def run(
     ('success', True)
     """
     scenario, jobs = _loaded(scenario, seed), None if jobs is None else integer("jobs", jobs, minimum=1)
-    with (clock := _Clock())("build"):
-        experiments = build_all(scenario)
-    with over_processes(jobs, scheduler), files.run_folder(out, scenario) as folder, logged(folder.target("log.txt")):
-        files.write_scenario(folder.path, scenario, folder.target)
-        RUN.info("trundle %s, scenario %s, kind %s, seed %d", __version__, scenario.name, scenario.kind, scenario.seed)
-        result = _do_all(scenario, _all_parts(experiments), folder, clock, progress)
-        result = _report(result, folder, clock, plots)
-        RUN.info("exit code %d", result.exit_code)
+    with reporting(verbose, progress, lambda what, share: (f"{scenario.name}: {what}", share)) as told:
+        with over_processes(jobs, scheduler):
+            result = _run(scenario, out, plots, Course(told))
     if view and not result.interrupted:
         _open(result.directory / "viewer.html")
+    return result
+
+
+def _run(scenario: Scenario, out: str | Path | None, plots: bool, course: Course) -> Result:
+    experiments = _built(scenario, clock := Clock(), course)
+    with files.run_folder(out, scenario) as folder, logged(folder.target("log.txt")):
+        files.write_scenario(folder.path, scenario, folder.target)
+        RUN.info("trundle %s, scenario %s, kind %s, seed %d", __version__, scenario.name, scenario.kind, scenario.seed)
+        result = _do_all(scenario, _all_parts(experiments), folder, clock, course)
+        result = _report(result, folder, clock, plots, course)
+        RUN.info("exit code %d", result.exit_code)
     return result
 
 
@@ -158,28 +164,36 @@ def computed(scenario: Scenario, progress: Progress | None = None) -> Result:
     KeyboardInterrupt
         If the user stopped it.
     """
-    clock = _Clock()
-    with clock("build"):
-        experiments = build_all(scenario)
-    result = _do_all(scenario, _all_parts(experiments), None, clock, progress)
+    course, clock = Course(progress), Clock()
+    result = _do_all(scenario, _all_parts(_built(scenario, clock, course)), None, clock, course)
     if result.interrupted:
         raise KeyboardInterrupt
     return result
 
 
+def _built(scenario: Scenario, clock: Clock, course: Course) -> dict[str, Experiment]:
+    with clock("build"):
+        tell = course.stage("build", "build", ["simulate", "report"])
+        experiments = build_all(scenario)
+        if tell is not None:
+            tell(1.0)
+    return experiments
+
+
 def _all_parts(experiments: Mapping[str, Experiment]) -> Iterator[Part]:
     """Yield the parts of the main run, then those of the scenario's parts, named "part" or "part-own"."""
-    for name, experiment in experiments.items():
+    for number, (name, experiment) in enumerate(experiments.items(), 1):
         for part in experiment.parts():
-            yield replace(part, name="-".join(word for word in (name, part.name) if word))
+            ahead = part.ahead + len(experiments) - number
+            yield replace(part, name="-".join(word for word in (name, part.name) if word), ahead=ahead)
 
 
 def _do_all(
     scenario: Scenario,
     parts_to_run: Iterator[Part],
     folder: files.OwnedFolder | None,
-    clock: _Clock,
-    progress: Progress | None,
+    clock: Clock,
+    course: Course,
 ) -> Result:
     """Run the parts in their order; save the trajectory of each as soon as it is computed, if there is a directory."""
     done: dict[str, Trajectory] = {}
@@ -188,7 +202,7 @@ def _do_all(
     for part in parts_to_run:
         name, begin = part.name, time.perf_counter()
         with held():  # until it is saved
-            outcomes[name], trajectory = _do(part, progress, late=bool(outcomes))
+            outcomes[name], trajectory = _do(part, course, late=bool(outcomes))
             times[name] = time.perf_counter() - begin
             RUN.info("%s: %s after %.3f s", name or "main run", outcomes[name][0].label, times[name])
             if trajectory is not None:
@@ -243,16 +257,18 @@ def _saved(
     return outcome
 
 
-def _do(part: Part, progress: Progress | None, late: bool) -> tuple[tuple[Status, str], Trajectory | None]:
+def _do(part: Part, course: Course, late: bool) -> tuple[tuple[Status, str], Trajectory | None]:
     """Run one part; return how it ended, a message, and its trajectory, if there is one.
 
     An error of a `late` part does not end the run, so the results of earlier parts are kept.
     """
-    share = (lambda done: progress(part.name or part.phase, done)) if progress else None
     trajectory = None
     try:
         with opened():
+            share = course.stage(part.name or part.phase, part.phase, ["simulate"] * part.ahead + ["report"])
             trajectory = part.run(share)
+            if share is not None:
+                share(1.0)
     except SimulationError as error:
         RUN.warning("%s", error)
         return (error.status, str(error)), error.result
@@ -279,7 +295,7 @@ def _summary(
     entries: dict[str, MetricEntry],
     done: Mapping[str, Trajectory],
     times: Mapping[str, float],
-    clock: _Clock,
+    clock: Clock,
 ) -> Summary:
     status, message = outcomes[""]
     if status in _DONE and not acceptance.hold(entries):
@@ -339,7 +355,7 @@ def _labelled(trajectory: Trajectory, scenario: Scenario, phase: str, seconds: f
     return replace(trajectory, metadata=known)
 
 
-def _report(result: Result, folder: files.OwnedFolder, clock: _Clock, plots: bool) -> Result:
+def _report(result: Result, folder: files.OwnedFolder, clock: Clock, plots: bool, course: Course) -> Result:
     """Write pictures and viewer page and the time they took; an interrupt here loses no data."""
     if result.trajectory is None or len(result.trajectory) < 2:
         return result
@@ -348,7 +364,8 @@ def _report(result: Result, folder: files.OwnedFolder, clock: _Clock, plots: boo
         try:
             from trundle.scenarios.engine.pictures import write_report
 
-            for path in write_report(folder.path, plots, viewer=True, target=folder.target):
+            share = None if interrupted else course.stage("plots and page", "report", [])
+            for path in write_report(folder.path, plots, viewer=True, target=folder.target, progress=share):
                 RUN.info("wrote %s", path.name)
         except MissingExtraError as error:
             RUN.warning("%s", error)
@@ -357,28 +374,6 @@ def _report(result: Result, folder: files.OwnedFolder, clock: _Clock, plots: boo
     summary: Summary = {**result.summary, "wall_time": clock.times}
     files.write_summary(folder.target("summary.json"), summary)
     return replace(result, summary=summary, interrupted=interrupted)
-
-
-class _Clock:
-    """Wall time by phase."""
-
-    def __init__(self) -> None:
-        self._times = {"build": 0.0, "solve": 0.0, "simulate": 0.0, "report": 0.0}
-
-    @property
-    def times(self) -> dict[str, float]:
-        return {phase: round(value, 6) for phase, value in self._times.items()}
-
-    def add(self, phase: str, seconds: float) -> None:
-        self._times[phase] += seconds
-
-    @contextmanager
-    def __call__(self, phase: str) -> Iterator[None]:
-        begin = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.add(phase, time.perf_counter() - begin)
 
 
 def _open(page: Path) -> None:

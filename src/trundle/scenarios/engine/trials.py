@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from trundle.cluster import Cluster, connected, once
 from trundle.errors import SimulationError, TrundleError
+from trundle.extras import command
+from trundle.scenarios.engine.building import Part
 from trundle.scenarios.engine.log import RUN
 from trundle.scenarios.engine.processes import cores, in_processes
 from trundle.status import Status
 
 if TYPE_CHECKING:
-    from trundle.scenarios.engine.building import PartProgress
+    from trundle.records import Trajectory
+from trundle.scenarios.engine.building import PartProgress
 
 TrialT = TypeVar("TrialT")
 ResultT = TypeVar("ResultT")
@@ -102,21 +105,20 @@ def _processes() -> int:
     """Return how many processes may run trials."""
     jobs = _jobs.get()
     if jobs != 1 and find_spec("joblib") is None:
-        RUN.info("trials run one after the other: joblib is not installed (trundle[scale])")
+        RUN.info("trials run one after the other: joblib is not installed: %s", command("scale"))
         return 1
     return cores() if jobs is None else jobs
 
 
-def next_of(done: Iterator[Done[ResultT]]) -> Callable[[PartProgress | None], ResultT]:
-    """Return a function for `Part.run` that waits for the next trial and returns its result."""
+def trial_parts(done: Iterator[Done[Trajectory]], count: int, loops: Sequence[str] = ("closed",)) -> Iterator[Part]:
+    """Yield the parts ``<loop>-loop-<number>`` of `count` trials in each loop: each waits for the next outcome."""
 
-    def take(share: PartProgress | None) -> ResultT:
-        result = next(done).result()
-        if share is not None:
-            share(1.0)
-        return result
+    def take(share: PartProgress | None) -> Trajectory:
+        return next(done).result()
 
-    return take
+    names = [f"{loop}-loop-{k}" for k in range(1, count + 1) for loop in loops]
+    for ahead, name in zip(reversed(range(len(names))), names, strict=True):
+        yield Part(name, take, ahead=ahead)
 
 
 def _done(run: Callable[[TrialT], ResultT], trial: TrialT) -> Done[ResultT]:

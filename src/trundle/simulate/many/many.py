@@ -12,6 +12,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trundle.bars import reporting
 from trundle.checks import FloatArray, array, integer
 from trundle.cluster import Cluster, connected
 from trundle.contact.laws import LAWS
@@ -56,6 +57,7 @@ def simulate_many(
     workers: int | None = None,
     scheduler: str | None = None,
     progress: Callable[[int], object] | None = None,
+    verbose: bool = False,
 ) -> Runs:
     """Simulate one model from many starts, under many policies and with many parameters, on all cores or on a cluster.
 
@@ -66,8 +68,7 @@ def simulate_many(
     Parameters
     ----------
     model : RollingPair, RollingTree (what `Robot.finish` returns) or ContactSystem
-    starts : sequence of Start
-        From ``model.place(...)``: one a run.
+    starts : sequence of Start, one a run, from ``model.place(...)``
     duration, output_step : float, s
         Of a run; between recorded samples: only start and end are recorded unless it is given.
     policies : LinearFeedback, or one a run, of one period; optional
@@ -75,7 +76,7 @@ def simulate_many(
     relative_tolerance, step, method, stabilization : see `simulate`
     workers, scheduler : int, str
         Threads (default: the number of cores), or address of a Dask scheduler whose workers take shares of the runs.
-    progress : callable of the number of runs that are done
+    progress, verbose : callable of the number of runs that are done; bool, whether to show a bar
 
     Returns
     -------
@@ -92,14 +93,14 @@ def simulate_many(
     (100, np.True_, (100, 2, 3))
     """
     system = freed(system_of(model), list(parameters or {}))
-    numbers = _numbers(system, parameters or {}, len(starts))
+    numbers = _numbers(system, parameters or {}, n := len(starts))
     duration = checked_duration(duration)
     chosen = chosen_method(duration, relative_tolerance, step, method, stabilization)
     times = sample_times(duration, duration if output_step is None else output_step)
-    each = _policies(policies, len(starts), system)
+    each = _policies(policies, n, system)
     job = _Job(system, chosen, times, each, numbers, _threads(workers))
-    with connected(scheduler) as cluster:
-        return Runs(system, times, job.outcomes(_starts(starts), progress, cluster))
+    with connected(scheduler) as cluster, reporting(verbose, progress, lambda k: (f"{k} of {n}", k / n)) as told:
+        return Runs(system, times, job.outcomes(_starts(starts), told, cluster))
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from trundle.models import RollingPair
 from trundle.models.tree.system import Start
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
-from trundle.scenarios.engine.trials import next_of, stream_trials
+from trundle.scenarios.engine.trials import stream_trials, trial_parts
 from trundle.scenarios.scenario import Scenario
 from trundle.systems.juggling.build import pair_and_start, simulated
 from trundle.systems.juggling.goals import goal_pose, judged, resting_pose
@@ -56,11 +56,10 @@ class BalanceExperiment:
 
     def parts(self) -> Iterator[Part]:
         """Yield the controlled run, the one with the hand at rest, and trials."""
-        yield Part("", lambda share: judged(self._run(share, policy=self._policy(None)), self.tables))
-        yield Part("uncontrolled", lambda share: self._run(share))
-        done = stream_trials(self._tried, self.trials)
-        for k in range(1, len(self.trials) + 1):
-            yield Part(f"closed-loop-{k}", next_of(done))
+        count = len(self.trials)
+        yield Part("", lambda share: judged(self._run(share, policy=self._policy(None)), self.tables), ahead=1 + count)
+        yield Part("uncontrolled", lambda share: self._run(share), ahead=count)
+        yield from trial_parts(stream_trials(self._tried, self.trials), count)
 
     def _tried(self, draw: Draw) -> Trajectory:
         """Run a trial."""

@@ -15,7 +15,7 @@ from trundle.plan.throw.policy import PlayThenHold
 from trundle.problems import Reference
 from trundle.records import Trajectory
 from trundle.scenarios.engine.building import Part, PartProgress
-from trundle.scenarios.engine.trials import next_of, stream_trials
+from trundle.scenarios.engine.trials import stream_trials, trial_parts
 from trundle.simulate import simulate
 from trundle.status import Status
 from trundle.systems.juggling.plants import Draw, moved_start
@@ -46,10 +46,8 @@ class Catching:
 
     def parts(self, trials: Sequence[Draw]) -> Iterator[Part]:
         """Yield the main run and the trials."""
-        yield Part("", lambda share: self.run(None, share))
-        done = stream_trials(self.run, trials)
-        for k in range(1, len(trials) + 1):
-            yield Part(f"closed-loop-{k}", next_of(done))
+        yield Part("", lambda share: self.run(None, share), ahead=len(trials))
+        yield from trial_parts(stream_trials(self.run, trials), len(trials))
 
     def run(self, draw: Draw | None, share: PartProgress | None = None) -> Trajectory:
         """Return the run of the model, or of a trial."""

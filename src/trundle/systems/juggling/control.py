@@ -20,7 +20,7 @@ from trundle.models.tree.system import Start
 from trundle.problems import Reference
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
 from trundle.scenarios.engine.log import RUN
-from trundle.scenarios.engine.trials import next_of, stream_trials
+from trundle.scenarios.engine.trials import stream_trials, trial_parts
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 from trundle.status import Status
@@ -111,7 +111,11 @@ class TransferExperiment:
     def parts(self) -> Iterator[Part]:
         """Yield plan, main run, open-loop runs and trials; if the plan failed, only its best attempt."""
         made: list[Plan] = []
-        yield Part("plan", lambda share: self._plan(made, share), "solve")
+        loops = ("closed", "open") if self.tables.trials.open_loop else ("closed",)
+        runs = [(k, loop) for k in range(len(self.trials)) for loop in loops]
+        others = 2 * bool(self.tables.plan.coarse_nodes) + self.tables.plan.printed
+        ahead = len(runs) + others + (self.tables.offset is not None)
+        yield Part("plan", lambda share: self._plan(made, share), "solve", 1 + ahead)
         if not made or not made[0].success:
             yield Part("", lambda share: self._attempt(made))
             return
@@ -123,23 +127,19 @@ class TransferExperiment:
             return
         if offset is not None:
             start = self.offset_start(offset)
-            yield Part("", lambda share: self._judged(self._closed(plan.tracked, start, share), plan))
-            yield Part("open-loop", lambda share: self._open(plan.tracked, start, share))
+            yield Part("", lambda share: self._judged(self._closed(plan.tracked, start, share), plan), ahead=ahead)
+            yield Part("open-loop", lambda share: self._open(plan.tracked, start, share), ahead=ahead - 1)
         elif self.trials:
             first = self.trials[0]
-            yield Part("", lambda share: self._judged(self._trial(plan, first, closed=True, share=share), plan))
+            yield Part("", lambda share: self._judged(self._trial(plan, first, True, share), plan), ahead=ahead)
         else:
             start = self._planned_start(plan)
-            yield Part("", lambda share: self._judged(self._closed(plan.tracked, start, share), plan))
+            yield Part("", lambda share: self._judged(self._closed(plan.tracked, start, share), plan), ahead=ahead)
         if self.tables.plan.coarse_nodes:
             yield from self._coarse()
         if self.tables.plan.printed:
-            yield Part("printed", lambda share: self._printed(), "solve")
-        loops = ("closed", "open") if self.tables.trials.open_loop else ("closed",)
-        runs = [(k, loop) for k in range(len(self.trials)) for loop in loops]
-        done = stream_trials(partial(self._numbered, plan), runs)
-        for k, loop in runs:
-            yield Part(f"{loop}-loop-{k + 1}", next_of(done))
+            yield Part("printed", lambda share: self._printed(), "solve", len(runs))
+        yield from trial_parts(stream_trials(partial(self._numbered, plan), runs), len(self.trials), loops)
 
     def _numbered(self, plan: Plan, run: tuple[int, str]) -> Trajectory:
         """Run a trial by its number, in closed or open loop."""
@@ -181,9 +181,7 @@ class TransferExperiment:
             "max_refinements": table.refinements,
             **settings,
         }
-        # The number of iterations is not known beforehand: the share grows towards 1.
-        report = None if share is None else lambda p: share(1.0 - 0.98**p.iteration)
-        return plan(task or self.task, progress=report, **given)
+        return plan(task or self.task, progress=(lambda p: share(p.share)) if share else None, **given)
 
     def _successes(self, share: PartProgress | None) -> int | None:
         """Count perturbed first guesses from which the goal is reached; None if interrupted."""
@@ -245,8 +243,9 @@ class TransferExperiment:
             made.append(Reference(found.times, found.states, found.inputs, found.atlas))
             return self._open(made[0], self.start, share)
 
-        yield Part("coarse-open-loop", opened)
-        yield Part("coarse-closed-loop", lambda share: self._closed(made[0], self.start, share))
+        trials = len(self.trials)
+        yield Part("coarse-open-loop", opened, ahead=1 + trials)
+        yield Part("coarse-closed-loop", lambda share: self._closed(made[0], self.start, share), ahead=trials)
 
     def _planned_start(self, plan: Plan) -> Start:
         """Return the start with the velocities that the plan chose for it, where it may."""

@@ -15,7 +15,7 @@ from trundle.errors import SimulationError
 from trundle.models import RollingPair
 from trundle.models.tree.system import Start
 from trundle.scenarios.engine.building import Part, PartProgress, error_context
-from trundle.scenarios.engine.trials import next_of, stream_trials
+from trundle.scenarios.engine.trials import stream_trials, trial_parts
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 from trundle.status import Status
@@ -92,16 +92,14 @@ class ThrowExperiment:
     def parts(self) -> Iterator[Part]:
         """Yield plan, main run and trials; if the plan failed, only its best attempt."""
         made: list[ThrowPlan] = []
-        yield Part("plan", lambda share: self._plan(made, share), "solve")
+        errors = list(enumerate(self.errors(), 1))
+        yield Part("plan", lambda share: self._plan(made, share), "solve", 1 + len(errors))
         if not made or not made[0].status.label == "success":
             if made:
                 yield Part("", lambda share: self._attempt(made[0]))
             return
-        yield Part("", lambda share: self._run(made[0], 0.0, 0.0, 0, share))
-        errors = list(enumerate(self.errors(), 1))
-        done = stream_trials(partial(self._caught, made[0]), errors)
-        for k, _ in errors:
-            yield Part(f"closed-loop-{k}", next_of(done))
+        yield Part("", lambda share: self._run(made[0], 0.0, 0.0, 0, share), ahead=len(errors))
+        yield from trial_parts(stream_trials(partial(self._caught, made[0]), errors), len(errors))
 
     def _attempt(self, plan: ThrowPlan) -> Trajectory:
         """Return the best attempt of a throw that was not found, with what it ran into."""
@@ -127,14 +125,7 @@ class ThrowExperiment:
         return [*corners, *((float(a), float(r)) for a, r in more)][: table.count]
 
     def _plan(self, made: list[ThrowPlan], share: PartProgress | None) -> Trajectory:
-        table, count = self.tables.throw, 0
-
-        def report(_: dict[str, float]) -> None:
-            nonlocal count
-            count += 1
-            if share is not None:
-                share(1.0 - 0.998**count)
-
+        table, report = self.tables.throw, (lambda at: share(at["share"])) if share else None
         found = self.task.plan(report, seed=self.scenario.seed, wanted=table.wanted, time_limit=table.time_limit)
         made.append(found)
         left = dict(found.shot.parameters) | {"rollouts": found.shot.rollouts, "planning_time": found.shot.wall_time}

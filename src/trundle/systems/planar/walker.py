@@ -51,11 +51,12 @@ class WalkExperiment:
 
     def parts(self) -> Iterator[Part]:
         """Yield the motion on the cycle, the main run, off it by `initial.error`, and a run near the unstable cycle."""
-        yield Part("cycle", self._on_cycle, "solve")
+        durations = self.tables.cycle.twin_durations
+        twin = int(durations is not None)
+        yield Part("cycle", self._on_cycle, "solve", 1 + twin)
         if "" not in self._found:
             return
-        yield Part("", self._main)
-        durations = self.tables.cycle.twin_durations
+        yield Part("", self._main, ahead=twin)
         if durations is not None:
             yield Part("twin", lambda share: self._twin(durations, share))
 

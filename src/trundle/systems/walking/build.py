@@ -83,8 +83,8 @@ class PlannedWalk:
 
     def parts(self) -> Iterator[Part]:
         """Yield the plan, then its replay in the simulator, if [replay] asks for one and the plan succeeded."""
-        yield Part("", self.plan, "solve")
         table = self.scenario.read(WalkingWalk).replay
+        yield Part("", self.plan, "solve", int(table.steps > 0))
         plan = self.found.get("plan")
         if table.steps and plan is not None and plan.status is Status.SUCCESS and self.gait.sole == "rolling":
             yield Part("replay", self.replay)
@@ -118,7 +118,7 @@ class PlannedWalk:
             perturbation=table.perturbation,
             seed=self.scenario.seed,
             walking=walking,
-            progress=(lambda it: share(min(1.0, it.number / 100))) if share else None,
+            progress=(lambda it: share(it.share)) if share else None,
         )
         self.found["plan"] = plan
         return record_walk(walking, plan, table.steps)

@@ -66,9 +66,10 @@ class PlannedSteps:
 
     def parts(self) -> Iterator[Part]:
         """Yield the plan, then its replay in the simulator, if [replay] asks for one and the plan succeeded."""
-        yield Part("", self.plan, "solve")
+        steps = self.scenario.read(WalkingWalk).replay.steps
+        yield Part("", self.plan, "solve", int(steps > 0))
         walk = self.found.get("plan")
-        if self.scenario.read(WalkingWalk).replay.steps and walk is not None and walk.plan.status is Status.SUCCESS:
+        if steps and walk is not None and walk.plan.status is Status.SUCCESS:
             yield Part("replay", self.replay)
 
     def replay(self, share: PartProgress | None) -> Trajectory:
@@ -94,7 +95,7 @@ class PlannedSteps:
                 max_iterations=table.max_iterations,
                 perturbation=table.perturbation,
                 seed=self.scenario.seed,
-                progress=(lambda it: share(min(1.0, it.number / 100))) if share else None,
+                progress=(lambda it: share(it.share)) if share else None,
             )
         self.found["plan"] = walk
         run = self._shown(record_robot(walk, 1 if walk.plan.once else table.steps))

@@ -91,8 +91,9 @@ class MeasuredWalk:
 
     def parts(self) -> Iterator[Part]:
         """Yield the estimate, then the one whose plate is left out."""
-        yield Part("", lambda share: self._estimate(self.tracking, share), "solve")
-        if self.scenario.read(WalkingEstimate).tracking.leave_out:
+        twice = self.scenario.read(WalkingEstimate).tracking.leave_out
+        yield Part("", lambda share: self._estimate(self.tracking, share), "solve", int(twice))
+        if twice:
             yield Part("left-out", lambda share: self._estimate(replace(self.tracking, plate=False), share), "solve")
 
     def _estimate(self, tracking: Tracking, share: PartProgress | None) -> Trajectory:
@@ -109,7 +110,7 @@ class MeasuredWalk:
             max_iterations=table.max_iterations,
             walking=walking,
             made=made,
-            progress=(lambda it: share(min(1.0, it.number / 60))) if share else None,
+            progress=(lambda it: share(it.share)) if share else None,
         )
         found: dict[str, object] = {
             "period": self.cycle.period,

@@ -1,0 +1,182 @@
+"""How far a long computation is: a bar where a person looks, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import ParamSpec, TypeVar
+
+from trundle.errors import printable
+
+Arguments = ParamSpec("Arguments")
+Answer = TypeVar("Answer")
+_EVERY = 10.0  # s between lines where there is no terminal
+_CELLS = 30  # of a bar in a notebook
+
+
+class Bar:
+    """Called with what is going on and the share of all that is done, from 0 to 1.
+
+    Attributes
+    ----------
+    stopped : bool
+        Whether it ended before all was done: the bar then stays where it is, and says so.
+    """
+
+    def __init__(self, show: Callable[[str, float], None] = lambda what, share: None) -> None:
+        self._show, self._last = show, ("", 0.0)
+        self.stopped = False
+
+    def __call__(self, what: str, share: float) -> None:
+        """Show how far it is."""
+        self._last = (printable(what), min(max(share, 0.0), 1.0))
+        self._show(*self._last)
+
+    def end(self) -> None:
+        """Show how it ended: full, or where it was stopped."""
+        what, share = self._last
+        self._show(f"ended in: {what}" if self.stopped else "done", share if self.stopped else 1.0)
+
+
+@contextmanager
+def bar(wanted: bool = True) -> Iterator[Bar]:
+    """Show how far the block is, how long it took, and how long it will take: a bar in a terminal or a notebook.
+
+    Elsewhere a line every ten seconds. All of it goes to stderr, but in a notebook.
+
+    Examples
+    --------
+    >>> with bar(wanted=False) as show:
+    ...     show("solve", 0.5)
+    """
+    with _shown(wanted) as made:
+        try:
+            yield made
+        except BaseException:
+            made.stopped = True
+            raise
+        finally:
+            made.end()
+
+
+@contextmanager
+def reporting(
+    verbose: bool,
+    progress: Callable[Arguments, Answer] | None,
+    told: Callable[Arguments, tuple[str, float]],
+) -> Iterator[Callable[Arguments, Answer | None] | None]:
+    """Yield a progress callback that also shows in a bar, if `verbose`, what `told` makes of what it is called with.
+
+    Examples
+    --------
+    >>> with reporting(False, None, lambda t: ("simulate", t / 2.0)) as progress:
+    ...     progress is None
+    True
+    """
+    if not verbose:
+        yield progress
+        return
+    with bar() as show:
+
+        def tell(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer | None:
+            show(*told(*args, **kwargs))
+            return None if progress is None else progress(*args, **kwargs)
+
+        yield tell
+
+
+@contextmanager
+def _shown(wanted: bool) -> Iterator[Bar]:
+    if not wanted:
+        yield Bar()
+    elif sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+        with _in_terminal() as show:
+            yield Bar(show)
+    elif "ipykernel" in sys.modules:
+        yield Bar(_in_notebook())
+    else:
+        yield Bar(_lines())
+
+
+@contextmanager
+def _in_terminal() -> Iterator[Callable[[str, float], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn, TextColumn
+    from rich.table import Column
+    from rich.text import Text
+
+    class Times(ProgressColumn):
+        """The time that it took, and that it will take if it goes on as fast as until now."""
+
+        def render(self, task: Task) -> Text:
+            return Text(_times(task.elapsed or 0.0, task.completed))
+
+    name = TextColumn("{task.description}", markup=False, table_column=Column(ratio=1, no_wrap=True))
+    columns = (name, BarColumn(16), TaskProgressColumn(), Times())
+    own = sys.stdout.isatty()
+    with Progress(*columns, console=Console(stderr=True), expand=True, redirect_stdout=own) as progress:
+        task = progress.add_task("starting", total=1.0)
+
+        def show(what: str, share: float) -> None:
+            new = what != progress.tasks[task].description
+            progress.update(task, description=what, completed=share, refresh=new)
+
+        yield show
+
+
+def _in_notebook() -> Callable[[str, float], None]:
+    """Return what shows a bar of text that is replaced by the next one."""
+    from IPython.display import display  # a kernel brings it
+
+    handle = display({"text/plain": ""}, raw=True, display_id=True)
+    line = _Line()
+
+    def show(what: str, share: float) -> None:
+        if line.due(0.2) or share >= 1.0:
+            full = round(_CELLS * share)
+            handle.update({"text/plain": f"{'━' * full}{'─' * (_CELLS - full)} {line(what, share)}"}, raw=True)
+
+    return show
+
+
+def _lines() -> Callable[[str, float], None]:
+    """Return what writes a line now and then, and one at the end of what took that long."""
+    line, told = _Line(), False
+
+    def show(what: str, share: float) -> None:
+        nonlocal told
+        if line.due(_EVERY) or (told and share >= 1.0):
+            print(line(what, share), file=sys.stderr, flush=True)
+            told = share < 1.0
+
+    return show
+
+
+class _Line:
+    """How far it is in a line of text, and when the next one is due."""
+
+    def __init__(self) -> None:
+        self._begun = self._last = time.monotonic()
+
+    def due(self, every: float) -> bool:
+        if time.monotonic() - self._last < every:
+            return False
+        self._last = time.monotonic()
+        return True
+
+    def __call__(self, what: str, share: float) -> str:
+        return f"{what}: {share:4.0%}, {_times(time.monotonic() - self._begun, share)}"
+
+
+def _times(spent: float, share: float) -> str:
+    left = f", {_clock(spent * (1 - share) / share)} left" if 0.0 < share < 1.0 else ""
+    return f"{_clock(spent)} elapsed{left}"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,0 +1,123 @@
+"""The card that a run leaves on a terminal, and what programs read in its place."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from trundle.cli.card import tell
+from trundle.scenarios import Result
+from trundle.scenarios.engine.summary import MetricEntry, Summary
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def entry(value: float | None, limit: float | None, holds: bool | None, unit: str = "m") -> MetricEntry:
+    sense = None if limit is None else "<="
+    return {
+        "value": value, "unit": unit, "sense": sense, "limit": limit, "holds": holds, "published": None, "source": "",
+    }  # fmt: skip
+
+
+def result(folder: Path, status: str = "success", **changed: object) -> Result:
+    (folder / "plots").mkdir(parents=True)
+    for name in ("viewer.html", "plots/a.png", "plots/b.png"):
+        (folder / name).touch()
+    metrics = {"drift": entry(1.5e-9, 1e-8, True), "gap": entry(0.25, 0.1, False), "speed": entry(2.0, None, None)}
+    times = {"build": 0.5, "solve": 0.0, "simulate": 2.0, "report": 3.25}
+    summary: Summary = {
+        "scenario": "ball", "kind": "juggling", "status": status, "advice": "", "version": "1", "seed": 0,
+        "wall_time": times, "feasible": True, "metrics": metrics, "parts": {}, **changed,
+    }  # fmt: skip # pyright: ignore[reportAssignmentType]
+    return Result(folder, summary, None)
+
+
+def shown(monkeypatch: pytest.MonkeyPatch, made: Result, verbose: bool = False, **environment: str) -> str:
+    """What the terminal gets."""
+    terminal = Terminal()
+    for name, value in ({"TERM": "xterm-256color", "COLUMNS": "100"} | environment).items():
+        monkeypatch.setenv(name, value)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", terminal)
+        tell(made, verbose)
+    return terminal.getvalue()
+
+
+def plain(text: str) -> str:
+    """A text without what steers a terminal."""
+    return re.sub(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\", "", text)
+
+
+def test_the_card_says_how_it_ended_what_is_violated_and_what_to_do_next(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = plain(shown(monkeypatch, result(Path("runs/ball"), "limit-violated")))
+    rows = {match[1].strip(): match[2].strip() for match in re.finditer(r"^│ (.{9}) (.*)│$", text, re.MULTILINE)}
+    assert "─  ball  ─" in text
+    assert rows == {
+        "ended": "limit violated: the run reached its end, but outside a limit",
+        "limits": "1 of 2 violated",
+        "": "gap: 0.25 m, limit <= 0.1",
+        "feasible": "yes: no contact force pulled or left its friction cone",
+        "time": "5.8 s: build 0.5, simulate 2.0, report 3.2",
+        "pictures": "runs/ball/plots (2)",
+        "page": "runs/ball/viewer.html",
+        "all files": "runs/ball",
+        "next": "trundle view runs/ball",
+    }
+
+
+def test_limits_come_first_and_the_rest_only_if_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    made = result(tmp_path / "run")
+    short, long = (plain(shown(monkeypatch, made, verbose)) for verbose in (False, True))
+    assert "speed" not in short
+    assert "metrics without a limit: 1, shown by --verbose" in short
+    assert re.findall(r"^(drift|gap|speed) .*", long, re.MULTILINE) == ["drift", "gap", "speed"]
+    assert "--verbose" not in long
+
+
+def test_other_ends_are_told_with_their_advice_and_many_parts_are_counted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    part = {"status": "success", "advice": "", "feasible": True, "wall_time": {"simulate": 0.0}}
+    parts = {f"closed-loop-{k}": part for k in range(9)} | {"closed-loop-9": part | {"status": "slipped"}}
+    metrics = {"gap": entry(None, 0.1, False)}
+    made = result(
+        tmp_path / "run", "off-the-hand", advice="enlarge hand.extent", feasible=False, parts=parts, metrics=metrics
+    )
+    text = " ".join(plain(shown(monkeypatch, made)).split())
+    assert "off the hand: enlarge hand.extent" in text
+    assert "no: a contact force pulled or left its friction cone" in text
+    assert "10: 9 success, 1 slipped" in text
+    assert "gap: not computed, limit <= 0.1" in text
+
+
+def test_links_only_where_the_terminal_knows_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    made = result(tmp_path / "a run")
+    links = re.findall(r"\x1b\]8;[^;]*;(file://[^\x1b]+)\x1b\\", shown(monkeypatch, made))
+    places = ("plots", "viewer.html", "")
+    assert links == [(tmp_path / "a run" / place).as_uri() for place in places]
+    assert "\x1b]8" not in shown(monkeypatch, made, TERM="linux")
+    assert "\x1b" not in shown(monkeypatch, made, TERM="dumb")
+    assert f"trundle view '{tmp_path / 'a run'}'" in plain(shown(monkeypatch, made, COLUMNS="200"))
+
+
+def test_programs_get_plain_columns_of_all_metrics(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    tell(result(tmp_path, "limit-violated", feasible=False))
+    assert capsys.readouterr().out.splitlines() == [
+        "metric  value    limit     unit",
+        "drift   1.5e-09  <= 1e-08  m     holds",
+        "gap     0.25     <= 0.1    m     violated",
+        "speed   2                  m",
+        "ball: limit-violated, not feasible",
+        "outside its limit: gap",
+        f"files: {tmp_path}",
+    ]

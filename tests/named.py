@@ -34,7 +34,11 @@ SMALLER: Mapping[str, tuple[str, ...]] = {
         *("mass_factors=[1.05]", "pushes.fore_aft=[8.0]", "pushes.lateral=[15.0]"),
         *("parts.talos.pushes.fore_aft=[25.0]", "parts.talos.pushes.lateral=[25.0]"),
     ),
-    "humanoid-walk": (*_FAST_HUMANOID, "trials.count=2", "steps.count=2"),
+    "humanoid-walk": (
+        *(*_FAST_HUMANOID, "trials.count=2", "steps.count=2"),
+        *(f"parts.{part}.trials.count=1" for part in ("piecewise", "constant", "short-window", "long-samples")),
+        "parts.even-samples.trials.count=1",
+    ),
     "passive-walker": ("trials.count=2",),
     "plate-reorient": ("plan.starts=2",),
     "plate-reorient-noisy": ("trials.count=2",),
@@ -43,7 +47,10 @@ SMALLER: Mapping[str, tuple[str, ...]] = {
     "rover-sinusoid-4legs": ("simulation.duration=2.5",),
     "walk-flat": ("plan.intervals=[8, 3]", "plan.steps=2", "replay.steps=0"),
     "walk-flat-foot": ("plan.intervals=[8, 3]", "plan.steps=2"),
-    "wallbounce-avoid": ("trials.count=2", "simulation.duration=3.0", "parts.any-start.simulation.duration=5.0"),
+    "wallbounce-avoid": (
+        *("trials.count=2", "simulation.duration=3.0"),
+        *("parts.any-start.simulation.duration=5.0", "parts.any-start.trials.count=1"),
+    ),
     "wallbounce-models": ("trials.count=2", "simulation.duration=1.8"),
     "wallbounce-recover": (
         *("trials.count=2", "trials.record=1", "simulation.duration=2.5"),

@@ -40,6 +40,17 @@ def checkered_object(body: SceneBody) -> tuple[MeshPart, ...]:
     return _two(vertices, faces, _globe(vertices, faces, math.pi / 4), _BODY, opacity=0.45)
 
 
+def painted(body: SceneBody, colour: Colour) -> tuple[MeshPart, ...]:
+    """Return the triangles of what a description shows, in its materials' colours where it gives them."""
+    faces, first, parts = np.asarray(body.faces), 0, []
+    for count, own in body.shape.get("colours", [[len(faces), None]]):
+        used, where = np.unique(faces[first : first + count], return_inverse=True)
+        red, green, blue = own or colour
+        parts.append(MeshPart(body.vertices[used], where.reshape(-1, 3), (red, green, blue), None, True, True))
+        first += count
+    return tuple(parts)
+
+
 def checkered_surface(hand: SceneBody, path: Array, normals: Array, size: float) -> tuple[MeshPart, ...]:
     """Return the hand's surface near the contact's path, in squares; containers are seen only from inside.
 

@@ -18,7 +18,7 @@ from trundle.report.meshes import (
 )
 from trundle.report.plane import PlanarView, Pose, flat, lies_in_plane, lift, planar_view
 from trundle.report.staging import Actor, Stage, force_scale, frame_times, friction_cone, sampled, thinned, turned, unit
-from trundle.report.tree_stage import tree_stage
+from trundle.report.tree_stage import sticks, tree_stage
 from trundle.report.trees import is_tree
 
 Array = NDArray[np.float64]
@@ -62,6 +62,12 @@ def _stage_space(run: Trajectory) -> Stage:
             "hand",
         ),
     )
+    arm = run.metadata.get("arm")
+    if arm:
+        index = np.clip(np.searchsorted(run.time, times), 0, len(run) - 1)
+        base = np.tile(np.asarray(arm["base"], dtype=np.float64), (len(times), 1))
+        shapes = {one.name: one for one in run.scene if one.role == "link"}
+        actors += tuple(sticks(arm["bodies"], np.hstack([base, run["joint_position"][index]]), shapes, "arm"))
     resting = thinned(run["contact_position"] + 0.022 * size * run["contact_normal"])
     moving = np.any(np.ptp(run["hand_quaternion"], axis=0) > 0) or np.any(np.ptp(run["hand_position"], axis=0) > 0)
     R = rotation_matrices(run["hand_quaternion"][:1])[0]

@@ -1,15 +1,17 @@
-"""What the moving picture of a tree shows."""
+"""What the moving picture of a tree shows, and of a robot by the positions of its joints."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from trundle.numerics.rotations import quaternions_plane, rotation_matrices
+from trundle.models.urdf.visuals import BodyRecord
+from trundle.numerics.rotations import quaternion_of, quaternions_plane, rotation_by, rotation_matrices, rotation_of
 from trundle.records import SceneBody, Trajectory
 from trundle.report import recompute, trees
-from trundle.report.meshes import MeshPart, checkered_object, extruded_body, extruded_terrain
+from trundle.report.meshes import MeshPart, checkered_object, extruded_body, extruded_terrain, painted
 from trundle.report.plane import lift
 from trundle.report.staging import (
     Actor,
@@ -112,7 +114,7 @@ def _actor(run: Trajectory, body: SceneBody, number: int, times: Array, size: fl
         q = turned(run, run["body_quaternion"][:, k], times)
         parts = _limb(body, 0.3 * size) if body.faces is None else checkered_object(body)
         if body.faces is not None and body.role == "link":
-            parts = (MeshPart(body.vertices, body.faces, _STEEL, None, True, True),)
+            parts = painted(body, _STEEL)
     origin = centre - rotation_matrices(q) @ com
     return Actor(
         f"{body.role}_{body.name}_{number}", parts, origin, q, label={"body": "bodies"}.get(body.role, "links")
@@ -158,3 +160,51 @@ def _carried(run: Trajectory, ground: Actor, times: Array) -> Actor:
         return ground
     places = sampled(run, run["body_position"][:, k], times)
     return replace(ground, positions=places, quaternions=turned(run, run["body_quaternion"][:, k], times))
+
+
+def sticks(
+    bodies: Sequence[BodyRecord], q: Array, shapes: Mapping[str, SceneBody], label: str = "robot"
+) -> list[Actor]:
+    """Return an actor for each body: its shape, or bars from its joint to those that hang on it and to its middle."""
+    at = {key: np.array([body[key] for body in bodies], dtype=np.float64) for key in ("R", "p", "axis", "com")}
+    ends: list[list[Array]] = [[com] for com in at["com"]]
+    for i, body in enumerate(bodies[1:], start=1):
+        ends[body["parent"]].append(at["p"][i])
+    places = np.zeros((len(bodies), len(q), 3))
+    turns = np.zeros((len(bodies), len(q), 3, 3))
+    places[0], turns[0] = q[:, :3], [rotation_of(state[3:7]) for state in q]
+    for i, body in enumerate(bodies[1:], start=1):
+        R, axis, slides, above = at["R"][i], at["axis"][i], body["slides"], body["parent"]
+        slide = q[:, 6 + i, None] * axis if slides else np.zeros((len(q), 3))
+        places[i] = places[above] + np.einsum("kij,kj->ki", turns[above], at["p"][i] + slide @ R.T)
+        own = [np.eye(3) if slides else rotation_by(angle * axis) for angle in q[:, 6 + i]]
+        turns[i] = turns[above] @ R @ np.array(own)
+    actors = []
+    for body, reach, place, turn in zip(bodies, ends, places, turns, strict=True):
+        shape, parts = shapes.get(body["name"]), tuple(_bar(end) for end in reach if np.linalg.norm(end) > 0.01)
+        if shape is not None and shape.faces is not None:
+            rods = parts if 2 * len(shapes) < len(bodies) else ()  # few shapes make no robot
+            parts = (*painted(shape, shade(body["name"])), *rods)
+        if parts:
+            actors.append(Actor(body["name"], parts, place, np.array([quaternion_of(R) for R in turn]), label=label))
+    return actors
+
+
+def _bar(end: Array, width: float = 0.03) -> MeshPart:
+    """Return a square bar from the origin to `end` (3,)."""
+    along = end / np.linalg.norm(end)
+    side = np.cross(along, np.eye(3)[int(np.argmin(np.abs(along)))])
+    side = width * side / np.linalg.norm(side)
+    other = np.cross(along, side)
+    ring = np.array([side, other, -side, -other])
+    faces = [[i, (i + 1) % 4, 4 + (i + 1) % 4] for i in range(4)] + [[i, 4 + (i + 1) % 4, 4 + i] for i in range(4)]
+    faces += [[0, 2, 1], [0, 3, 2], [4, 5, 6], [4, 6, 7]]
+    corners = np.asarray(np.vstack([ring, ring + end]), dtype=np.float64)
+    return MeshPart(corners, np.array(faces), (120, 130, 142), None, True, True)
+
+
+def shade(name: str) -> tuple[int, int, int]:
+    """Dark feet and hands, light torso: parts are told apart by their brightness."""
+    if any(word in name for word in ("ankle", "hand", "gripper", "sole", "head")):
+        return (58, 64, 72)
+    return (176, 184, 192) if any(word in name for word in ("torso", "pelvis", "base", "waist")) else (120, 130, 142)

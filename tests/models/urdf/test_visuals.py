@@ -91,6 +91,24 @@ def test_meshes_are_left_out_where_they_may_not_be_copied(tmp_path: Path) -> Non
     assert len(with_mesh["arm_1"].faces) == len(without["arm_1"].faces) + 4
 
 
+def test_shapes_have_the_colours_of_their_materials(tmp_path: Path) -> None:
+    green = '<material name="green"><color rgba="0 0.6 0 1"/></material>'
+    painted = BOX.replace("</visual>", '<material name="green"/></visual>')
+    red = ROUND.replace("</visual>", '<material name=""><color rgba="1.2 0 0 0.5"/></material></visual>', 1)
+    own = text(red).replace(BOX, painted).replace('<robot name="r">', f'<robot name="r">{green}')
+    urdf = check_urdf(own)
+    run = load_trajectory(tr.with_visuals(run_of(urdf), urdf).save(tmp_path / "run.nc"))
+    actors = {actor.name.split("_")[1]: actor.parts for actor in build_stage(run).actors if actor.label == "links"}
+    assert [part.colour for part in actors["base"]] == [(0, 153, 0)]
+    # The cylinder red, the sphere and the tool, which have none, as steel; each with its own triangles.
+    (cylinder, first), (ball, second), (_, third) = [(part, part.colour) for part in actors["arm"]]
+    assert (first, second == third) == ((255, 0, 0), True)
+    assert cylinder.vertices[:, 2].max() == pytest.approx(0.3)
+    assert ball.vertices[:, 2].mean() == pytest.approx(1.0)
+    with pytest.raises(InputError, match="rgba"):
+        tr.with_visuals(run_of(urdf), check_urdf(own.replace("0 0.6 0 1", "0 green 0 1")))
+
+
 def test_what_is_no_description_is_refused() -> None:
     wrong: Any = "r.urdf"
     with pytest.raises(InputError, match="urdf"):

@@ -13,6 +13,9 @@ from scipy.spatial.transform import Rotation
 
 import trundle as tr
 from trundle.errors import InputError
+from trundle.numerics.rotations import rotation_matrices
+from trundle.report.scene import build_stage
+from trundle.report.staging import frame_times
 from trundle.status import Status
 
 pin = pytest.importorskip("pinocchio")
@@ -105,6 +108,18 @@ def test_the_hand_is_where_the_joints_have_it_and_rests_at_the_goal() -> None:
     assert plan.residuals["goal_position_error"] < 1e-4
     assert plan.residuals["goal_hand_position_error"] < 1e-5
     np.testing.assert_allclose(plan.trajectory["joint_velocity"][[0, -1]], 0.0, atol=1e-6)
+
+
+def test_the_arm_is_drawn_and_its_last_body_carries_the_hand() -> None:
+    run, arm = carried().trajectory, kinova()
+    assert run is not None
+    actors = [actor for actor in build_stage(run).actors if actor.label == "arm"]
+    assert [actor.name for actor in actors] == ["base", *arm.joints]
+    carrier, place = arm.tree.links[arm.link]
+    last, hand = actors[carrier], place.then(arm.mount)
+    frames = np.clip(np.searchsorted(run.time, frame_times(run)[0]), 0, len(run) - 1)
+    shown = last.positions + rotation_matrices(last.quaternions) @ hand.p
+    np.testing.assert_allclose(shown, run["hand_position"][frames], atol=1e-6)
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from trundle.checks import FloatArray, inside
 from trundle.errors import InputError, optional
 from trundle.models.urdf.checks import CheckedUrdf, mesh_places
+from trundle.models.urdf.xml import numbers_of
 from trundle.numerics.rotations import rotation_rpy
 from trundle.records.whole import read_bytes
 
@@ -24,14 +25,43 @@ _NAN = re.compile(rb"(?<=[\s>])[-+]?nan(?=[\s<])", re.IGNORECASE)
 _KINDS = ("stl", "obj", "dae", "ply")
 
 
+Colour = tuple[int, int, int]
+Painted = Callable[[ET.Element], Colour | None]
+
+
 @dataclass(frozen=True, eq=False)
 class VisualMesh:
-    """A mesh of a link: `vertices` (n, 3) in the link's axes, m, and `faces` (m, 3), rows of vertices."""
+    """A mesh of a link: `vertices` (n, 3) in the link's axes, m, `faces` (m, 3), rows of vertices, and its colour."""
 
     link: str
     file: Path
     vertices: FloatArray
     faces: NDArray[np.int64]
+    colour: Colour | None = None
+
+
+def colours(robot: ET.Element) -> Painted:
+    """Return the colour (red, green, blue of 255) of a <visual>: of its <material>, or of the robot's of that name.
+
+    Raises
+    ------
+    InputError
+        If a colour is no four finite numbers.
+    """
+    known = {one.get("name"): one for one in robot.findall("material")}
+
+    def colour(visual: ET.Element) -> Colour | None:
+        own = visual.find("material")
+        if own is None:
+            return None
+        given = own.find("color")
+        given = known.get(own.get("name"), own).find("color") if given is None else given
+        if given is None:
+            return None
+        red, green, blue = np.rint(255 * np.clip(numbers_of("rgba", given.get("rgba"), 4)[:3], 0.0, 1.0)).astype(int)
+        return int(red), int(green), int(blue)
+
+    return colour
 
 
 def mesh_files(urdf: CheckedUrdf, tag: str = "visual") -> Iterator[tuple[str, ET.Element, Path]]:
@@ -77,7 +107,7 @@ def visual_meshes(urdf: CheckedUrdf, tag: str = "visual") -> list[VisualMesh]:
     MissingExtraError
         If trimesh is not installed.
     """
-    found = []
+    found, painted = [], colours(ET.fromstring(urdf.text))
     for link, visual, file in mesh_files(urdf, tag):
         mesh = visual.find("geometry/mesh")
         scale = _numbers(None if mesh is None else mesh.get("scale"), 1.0)
@@ -85,7 +115,7 @@ def visual_meshes(urdf: CheckedUrdf, tag: str = "visual") -> list[VisualMesh]:
             vertices, faces = _read(file)
         except InputError as error:
             raise error.within(f"link[{link}].{tag}", str(urdf.file)) from None
-        found.append(VisualMesh(link, file, placed(vertices * scale, visual), faces))
+        found.append(VisualMesh(link, file, placed(vertices * scale, visual), faces, painted(visual)))
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +13,13 @@ from numpy.typing import NDArray
 from trundle.checks import FloatArray, instance
 from trundle.errors import optional
 from trundle.models.urdf.checks import CheckedUrdf
-from trundle.models.urdf.meshes import placed, visual_meshes
+from trundle.models.urdf.meshes import Colour, Painted, colours, placed, visual_meshes
 from trundle.models.urdf.tree import UrdfTree, urdf_tree
 from trundle.models.urdf.xml import number_of, numbers_of
 from trundle.records import SceneBody, Trajectory
+
+if TYPE_CHECKING:
+    from trundle.models.urdf.articulated import Articulated
 
 Mesh = tuple[FloatArray, NDArray[np.int64]]
 _FACES = 2000  # of a mesh, above which its vertices are merged
@@ -25,7 +29,8 @@ _CELLS = 40  # then, along a body
 def with_visuals(run: Trajectory, urdf: CheckedUrdf, meshes: bool = True, tree: UrdfTree | None = None) -> Trajectory:
     """Return the run of a robot with its links' <visual> shapes, which pictures then show in place of rods.
 
-    Of a link without any the boxes, cylinders, capsules and spheres of <collision> are shown.
+    Of a link without any the boxes, cylinders, capsules and spheres of <collision> are shown. Colours are those of the
+    description's <material>; textures and the colours inside a mesh's file are not read.
 
     Parameters
     ----------
@@ -67,33 +72,38 @@ def visual_bodies(urdf: CheckedUrdf, meshes: bool = True, tree: UrdfTree | None 
     """Return what is shown of the moving bodies, by their number in the tree; see `with_visuals`."""
     tree = urdf_tree(urdf) if tree is None else tree
     shapes: dict[int, list[Mesh]] = {}
-    for link, (vertices, faces) in _shapes(urdf, meshes):
+    painted: dict[int, list[tuple[int, Colour | None]]] = {}
+    for link, (vertices, faces), colour in _shapes(urdf, meshes):
         number, place = tree.links[link]
         shapes.setdefault(number, []).append((vertices @ place.R.T + place.p, faces))
+        painted.setdefault(number, []).append((len(faces), colour))
     shown = {}
     for number, found in shapes.items():
         body = tree.bodies[number]
         vertices, faces = _joined(found)
+        shape = {"colours": painted[number]} if any(colour for _, colour in painted[number]) else {}
         com = np.zeros(3) if body.inertia is None else body.inertia.com
         name = body.name.replace(".", "_")
-        shown[number] = SceneBody(name, "link", vertices, faces, closed=False, center_of_mass=com)
+        shown[number] = SceneBody(name, "link", vertices, faces, False, shape, com)
     return shown
 
 
-def _shapes(urdf: CheckedUrdf, meshes: bool) -> Iterator[tuple[str, Mesh]]:
-    """Yield link and triangles of each shape, in the link's axes."""
+def _shapes(urdf: CheckedUrdf, meshes: bool) -> Iterator[tuple[str, Mesh, Colour | None]]:
+    """Yield link, triangles in the link's axes and colour of each shape."""
     found = visual_meshes(urdf) if meshes else []
-    for link in ET.fromstring(urdf.text).findall("link"):
+    robot = ET.fromstring(urdf.text)
+    painted = colours(robot)
+    for link in robot.findall("link"):
         name = link.get("name", "")
-        own = [coarse(mesh.vertices, mesh.faces) for mesh in found if mesh.link == name]
-        own += _primitives(link, "visual")
-        yield from ((name, mesh) for mesh in own or _primitives(link, "collision"))
+        own = [(coarse(mesh.vertices, mesh.faces), mesh.colour) for mesh in found if mesh.link == name]
+        own += _primitives(link, "visual", painted)
+        yield from ((name, *shape) for shape in own or _primitives(link, "collision", painted))
 
 
-def _primitives(link: ET.Element, tag: str) -> list[Mesh]:
+def _primitives(link: ET.Element, tag: str, painted: Painted) -> list[tuple[Mesh, Colour | None]]:
     shapes = [(one, shape) for one in link.findall(tag) for shape in one.findall("geometry/*") if shape.tag != "mesh"]
     made = ((one, _primitive(shape)) for one, shape in shapes)
-    return [(placed(vertices, one), faces) for one, (vertices, faces) in made]
+    return [((placed(vertices, one), faces), painted(one)) for one, (vertices, faces) in made]
 
 
 def _primitive(shape: ET.Element) -> Mesh:
@@ -133,3 +143,21 @@ def _joined(meshes: list[Mesh]) -> Mesh:
     offsets = np.cumsum([0, *(len(vertices) for vertices, _ in meshes[:-1])])
     faces = [faces + offset for (_, faces), offset in zip(meshes, offsets, strict=True)]
     return np.vstack([vertices for vertices, _ in meshes]), np.vstack(faces)
+
+
+class BodyRecord(TypedDict):
+    """A body for drawing: index of its parent, placement (R, p) and axis of its joint, centre of mass."""
+
+    name: str
+    parent: int
+    slides: bool
+    R: list[list[float]]
+    p: list[float]
+    axis: list[float]
+    com: list[float]
+
+
+def body_records(robot: Articulated) -> list[BodyRecord]:
+    """Return what a picture needs of a robot's bodies beside the joints' positions."""
+    keys = BodyRecord.__annotations__
+    return [BodyRecord(**{key: np.asarray(getattr(body, key)).tolist() for key in keys}) for body in robot.bodies()]

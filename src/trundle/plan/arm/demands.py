@@ -7,9 +7,12 @@ from dataclasses import replace
 import numpy as np
 
 from trundle.checks import FloatArray, array
-from trundle.models.tree.conversion import to_matrix
+from trundle.models.tree.conversion import to_matrix, to_wxyz
 from trundle.models.urdf.arm import Arm
 from trundle.models.urdf.arm_numbers import ArmNumbers, JointMotion
+from trundle.models.urdf.articulated import Articulated
+from trundle.models.urdf.examples import example_name
+from trundle.models.urdf.visuals import body_records, visual_bodies
 from trundle.records import Trajectory
 
 _UNITS = {"position": "rad", "velocity": "rad/s", "torque": "N m"}
@@ -63,10 +66,20 @@ def planned_motion(
 
 
 def recorded(run: Trajectory, motion: JointMotion) -> Trajectory:
-    """Return the run with ``joint_position``, ``joint_velocity`` and ``joint_torque`` (time, joint)."""
+    """Return the run with ``joint_position``, ``joint_velocity`` and ``joint_torque`` (time, joint), and its bodies.
+
+    Meshes of a description of one's own are put into the run, those of example-robot-data are not.
+    """
+    arm = motion.arm
+    bodies = body_records(Articulated(arm.chain))
+    base = [*arm.base.p.tolist(), *to_wxyz(arm.base.R).tolist()]
+    shapes = visual_bodies(arm.chain, not example_name(arm.urdf), arm.tree)
+    scene = (*run.scene, *(replace(body, name=bodies[i]["name"]) for i, body in shapes.items()))
+    metadata = dict(run.metadata) | {"arm": {"bodies": bodies, "base": base}}
     values = {"position": motion.position, "velocity": motion.rate, "torque": motion.torque}
     columns = {f"joint_{k}": (("time", "joint"), value, {"units": _UNITS[k], **_SAID}) for k, value in values.items()}
-    return replace(run, dataset=run.dataset.assign(columns).assign_coords(joint=list(motion.arm.joints)))
+    dataset = run.dataset.assign(columns).assign_coords(joint=list(arm.joints))
+    return replace(run, dataset=dataset, metadata=metadata, scene=scene)
 
 
 def _loaded(

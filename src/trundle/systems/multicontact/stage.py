@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +13,11 @@ from trundle.models.urdf.checks import CheckedUrdf
 from trundle.models.urdf.examples import load_example_robot
 from trundle.models.urdf.meshes import visual_meshes
 from trundle.models.urdf.visuals import coarse
-from trundle.numerics.rotations import quaternion_of, rotation_by, rotation_of
-from trundle.records import SceneBody, Trajectory
+from trundle.numerics.rotations import quaternion_of
+from trundle.records import Trajectory
 from trundle.report.meshes import MeshPart, box, polygon, sphere, square
 from trundle.report.staging import Actor, Stage, fixed, frame_times, sampled
-
-if TYPE_CHECKING:
-    from trundle.systems.multicontact.trials import BodyRecord
+from trundle.report.tree_stage import shade, sticks
 
 Array = NDArray[np.float64]
 
@@ -95,59 +91,15 @@ def _description(run: Trajectory) -> CheckedUrdf | None:
         return None
 
 
-def sticks(bodies: Sequence[BodyRecord], q: Array, shapes: Mapping[str, SceneBody]) -> list[Actor]:
-    """Return an actor for each body: its shape, or bars from its joint to those that hang on it and to its middle."""
-    at = {key: np.array([body[key] for body in bodies], dtype=np.float64) for key in ("R", "p", "axis", "com")}
-    ends: list[list[Array]] = [[com] for com in at["com"]]
-    for i, body in enumerate(bodies[1:], start=1):
-        ends[body["parent"]].append(at["p"][i])
-    places = np.zeros((len(bodies), len(q), 3))
-    turns = np.zeros((len(bodies), len(q), 3, 3))
-    places[0], turns[0] = q[:, :3], [rotation_of(state[3:7]) for state in q]
-    for i, body in enumerate(bodies[1:], start=1):
-        R, axis, slides, above = at["R"][i], at["axis"][i], body["slides"], body["parent"]
-        slide = q[:, 6 + i, None] * axis if slides else np.zeros((len(q), 3))
-        places[i] = places[above] + np.einsum("kij,kj->ki", turns[above], at["p"][i] + slide @ R.T)
-        own = [np.eye(3) if slides else rotation_by(angle * axis) for angle in q[:, 6 + i]]
-        turns[i] = turns[above] @ R @ np.array(own)
-    actors = []
-    for body, reach, place, turn in zip(bodies, ends, places, turns, strict=True):
-        shape, parts = shapes.get(body["name"]), tuple(_bar(end) for end in reach if np.linalg.norm(end) > 0.01)
-        if shape is not None and shape.faces is not None:
-            rods = parts if 2 * len(shapes) < len(bodies) else ()  # few shapes make no robot
-            parts = (MeshPart(shape.vertices, shape.faces, _shade(body["name"]), None, True, True), *rods)
-        if parts:
-            actors.append(Actor(body["name"], parts, place, np.array([quaternion_of(R) for R in turn]), label="robot"))
-    return actors
-
-
-def _bar(end: Array, width: float = 0.03) -> MeshPart:
-    """Return a square bar from the origin to `end` (3,)."""
-    along = end / np.linalg.norm(end)
-    side = np.cross(along, np.eye(3)[int(np.argmin(np.abs(along)))])
-    side = width * side / np.linalg.norm(side)
-    other = np.cross(along, side)
-    ring = np.array([side, other, -side, -other])
-    faces = [[i, (i + 1) % 4, 4 + (i + 1) % 4] for i in range(4)] + [[i, 4 + (i + 1) % 4, 4 + i] for i in range(4)]
-    faces += [[0, 2, 1], [0, 3, 2], [4, 5, 6], [4, 6, 7]]
-    corners = np.asarray(np.vstack([ring, ring + end]), dtype=np.float64)
-    return MeshPart(corners, np.array(faces), (120, 130, 142), None, True, True)
-
-
 def link_meshes(urdf: CheckedUrdf) -> dict[str, tuple[MeshPart, ...]]:
     """Return the coarse meshes of the links that have one on this machine, in the links' axes."""
     found: dict[str, tuple[MeshPart, ...]] = {}
     for visual in visual_meshes(urdf):
-        part = MeshPart(*coarse(visual.vertices, visual.faces, _CELL), _shade(visual.link), None, True, True)
+        part = MeshPart(
+            *coarse(visual.vertices, visual.faces, _CELL), visual.colour or shade(visual.link), None, True, True
+        )
         found[visual.link] = (*found.get(visual.link, ()), part)
     return found
-
-
-def _shade(name: str) -> tuple[int, int, int]:
-    """Dark feet and hands, light torso: parts are told apart by their brightness."""
-    if any(word in name for word in ("ankle", "hand", "gripper", "sole", "head")):
-        return (58, 64, 72)
-    return (176, 184, 192) if any(word in name for word in ("torso", "pelvis", "base", "waist")) else (120, 130, 142)
 
 
 def _obstacles(run: Trajectory, count: int, reach: float) -> list[Actor]:

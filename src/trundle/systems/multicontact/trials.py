@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from trundle.control.whole_body.policy import HumanoidPolicy
 from trundle.models.robots.humanoid import Humanoid
 from trundle.models.robots.limits import largest_demand
 from trundle.models.urdf.examples import example_name
-from trundle.models.urdf.visuals import visual_bodies
+from trundle.models.urdf.visuals import body_records, visual_bodies
 from trundle.scenarios.faults import guarded
 from trundle.simulate.mujoco.humanoid import HumanoidPlant
 from trundle.simulate.mujoco.plant import PlantRun, PlantView, Sampled
@@ -288,24 +288,9 @@ def _box(poses: FloatArray) -> dict[str, FloatArray]:
     return {"box_position": poses[:, :3], "box_quaternion": poses[:, 3:]} if np.all(np.isfinite(poses)) else {}
 
 
-class BodyRecord(TypedDict):
-    """A body for drawing: index of its parent, placement (R, p) and axis of its joint, centre of mass."""
-
-    name: str
-    parent: int
-    slides: bool
-    R: list[list[float]]
-    p: list[float]
-    axis: list[float]
-    com: list[float]
-
-
-_DRAWN = tuple(BodyRecord.__annotations__)
-
-
 def pictured(humanoid: Humanoid) -> dict[str, object]:
     """Return what drawing the robot needs."""
-    bodies = [{key: np.asarray(getattr(body, key)).tolist() for key in _DRAWN} for body in humanoid.robot.bodies()]
+    bodies = body_records(humanoid.robot)
     description = example_name(humanoid.urdf)
     return {"licence": humanoid.licence, "notice": humanoid.notice, "description": description, "bodies": bodies}
 

@@ -28,6 +28,7 @@ from trundle.parameters import (
 from trundle.records.whole import read_bytes
 from trundle.scenarios.files import TOML_BYTES
 from trundle.scenarios.scenario import read_toml
+from trundle.threads import cached_property
 
 ArmMasses = Annotated[
     Sequence[float],
@@ -309,7 +310,8 @@ class BallBalancer:
         x = np.zeros(16)
         x[:2], x[2] = array("position", position, (2,), unit="m"), yaw
         x[5:11] = np.tile(np.asarray(self.joint_rest), 2) if joints is None else array("joints", joints, (6,))
-        a, b, c = self.mass * np.asarray(self.com) + np.array(ca.evalf(self._arms_moved(ca.SX(x[5:11])))).ravel()
+        moved = 0.0 if joints is None else np.array(self._moved(x[5:11])).ravel()
+        a, b, c = self.mass * np.asarray(self.com) + moved
         x[4] = np.arctan2(b, c)
         x[3] = -np.arctan2(a, np.hypot(b, c))
         return x
@@ -335,6 +337,12 @@ class BallBalancer:
 
     def _arms_moved(self, q: ca.SX) -> ca.SX:
         return self.arms_moment(q) - self.arms_moment(ca.SX(np.tile(np.asarray(self.joint_rest), 2)))
+
+    @cached_property
+    def _moved(self) -> ca.Function:
+        """`_arms_moved` as a function of numbers: built anew for each state at rest it took a third of a run."""
+        q = ca.SX.sym("q", 6)
+        return ca.Function("moved", [q], [self._arms_moved(q)])
 
     def _inertia(self, R: ca.SX, com: ca.SX) -> ca.SX:
         about_com = R @ ca.diag(ca.DM(self.inertia)) @ R.T

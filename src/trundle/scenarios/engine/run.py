@@ -16,7 +16,7 @@ from trundle.interrupts import check, held, opened
 from trundle.records.whole import kept_elsewhere
 from trundle.scenarios.engine import acceptance
 from trundle.scenarios.engine import folder as files
-from trundle.scenarios.engine.building import Experiment, Part, build_all
+from trundle.scenarios.engine.building import Experiment, Part, build_all, from_file
 from trundle.scenarios.engine.log import RUN, logged
 from trundle.scenarios.engine.summary import MetricEntry, Summary
 from trundle.scenarios.engine.trials import over_processes
@@ -129,7 +129,7 @@ def run(
     with over_processes(jobs, scheduler), files.run_folder(out, scenario) as folder, logged(folder.target("log.txt")):
         files.write_scenario(folder.path, scenario, folder.target)
         RUN.info("trundle %s, scenario %s, kind %s, seed %d", __version__, scenario.name, scenario.kind, scenario.seed)
-        result = _do_all(scenario, _all_parts(experiments), folder, clock, progress)
+        result = _do_all(scenario, _all_parts(scenario, experiments), folder, clock, progress)
         result = _report(result, folder, clock, plots)
         RUN.info("exit code %d", result.exit_code)
     if view and not result.interrupted:
@@ -161,17 +161,19 @@ def computed(scenario: Scenario, progress: Progress | None = None) -> Result:
     clock = _Clock()
     with clock("build"):
         experiments = build_all(scenario)
-    result = _do_all(scenario, _all_parts(experiments), None, clock, progress)
+    result = _do_all(scenario, _all_parts(scenario, experiments), None, clock, progress)
     if result.interrupted:
         raise KeyboardInterrupt
     return result
 
 
-def _all_parts(experiments: Mapping[str, Experiment]) -> Iterator[Part]:
+def _all_parts(scenario: Scenario, experiments: Mapping[str, Experiment]) -> Iterator[Part]:
     """Yield the parts of the main run, then those of the scenario's parts, named "part" or "part-own"."""
-    for name, experiment in experiments.items():
-        for part in experiment.parts():
-            yield replace(part, name="-".join(word for word in (name, part.name) if word))
+    told = from_file(scenario)
+    with from_file(scenario):
+        for name, experiment in experiments.items():
+            for part in experiment.parts():
+                yield replace(part, name="-".join(word for word in (name, part.name) if word), run=told(part.run))
 
 
 def _do_all(

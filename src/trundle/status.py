@@ -57,8 +57,8 @@ class Status(Enum):
     PENETRATION = "the bodies overlap: move the start, or check the shapes' outward sides"
     FELL = "the robot fell: push it less, or raise the controller's limits or gains"
     DIVERGED = (
-        "feedback lost what it controls, or drives it faster without end: check the signs of its gains, lower its delay "
-        "or period, the noise, errors or weights (controller.final, controller.state), or, if it is that far from its "
+        "feedback lost what it controls, or drives it faster without end: check the signs of its gains, lower its "
+        "delay, period, noise, errors or weights (controller.final, controller.state), or, if it is that far from its "
         "reference on purpose, raise controller.lost"
     )
     SAFE_STOP = (

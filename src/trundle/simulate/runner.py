@@ -111,7 +111,8 @@ class Runner:
         except ControlLostError as error:
             status = error.status
             now = self._asked or now
-            self.note(now, status.label, str(error))
+            self.log.message = str(error)
+            self.note(now, status.label, self.log.message)
         if not self.log.segments or self.log.segments[-1].times[-1] < now.t:
             self._hold(now)
         return status

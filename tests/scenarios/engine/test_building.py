@@ -11,6 +11,7 @@ import pytest
 from tests.scenarios.files import JUGGLING, PLANAR, changed, written
 from trundle.errors import InputError
 from trundle.scenarios import build, load_scenario, run
+from trundle.scenarios.engine.building import Simulation
 from trundle.scenarios.schema import ScenarioTable
 from trundle.scenarios.system import systems
 
@@ -196,3 +197,19 @@ def test_an_error_of_a_part_names_its_table(tmp_path):
     file = written(tmp_path, JUGGLING | {"parts": {"far": far}})
     with pytest.raises(InputError, match=r"parts\.far\.initial\.contact_on_hand"):
         run(load_scenario(str(file)), tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [("torsional_friction", "contact.torsional_friction"), ("duration", "simulation.duration"), ("x0", "x0")],
+)
+def test_what_a_run_refuses_late_names_file_and_table(tmp_path, monkeypatch, found: str, told: str) -> None:
+    def refuse(self: Simulation, **further: Any) -> None:
+        raise InputError(found, 3.0, "a number <= 2")
+
+    monkeypatch.setattr(Simulation, "run", refuse)
+    file = written(tmp_path, JUGGLING)
+    with pytest.raises(InputError) as caught:
+        run(load_scenario(file, ["simulation.duration=3.0"]), tmp_path / "out", plots=False)
+    mark = " (from --set)" if told == "simulation.duration" else ""
+    assert str(caught.value) == f"{file}: {told} = 3.0: must be a number <= 2{mark}"

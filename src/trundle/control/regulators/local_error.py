@@ -26,8 +26,8 @@ from trundle.threads import cached_property
 Rolled = Literal["rotation", "contact"]
 Weighting = Mapping[str, ArrayLike] | ArrayLike
 """A weight as a matrix, or as numbers and arrays by the names of blocks."""
-_HEAVIEST = 1e10
-"""Largest weight by name; from 1e12 on Riccati's equation lost what usual weights, 1e-3 to 1e3, ask for."""
+_HEAVIEST = 1e12
+"""Largest weight by name; that of files, too; beyond it Riccati's equation loses usual weights."""
 _SAME = 1e-6
 """Mismatch (sizes of the body) from which on a chart is not the one a state was written in."""
 
@@ -234,7 +234,8 @@ class LocalError:
             shape = () if np.ndim(weight) == 0 else (count,)
             diagonal[block] = array(f"{key}.{name}", weight, shape, minimum=0.0)
             if np.max(diagonal[block]) > _HEAVIEST:
-                raise InputError(f"{key}.{name}", weight, f"at most {_HEAVIEST:g}: rounding loses what else has a weight")
+                allowed = f"at most {_HEAVIEST:g}: beside it rounding loses usual weights"
+                raise InputError(f"{key}.{name}", weight, allowed)
         missing = [name for name, block in blocks.items() if definite and not np.all(diagonal[block] > 0)]
         if missing:
             raise InputError(f"{key}.{missing[0]}", value.get(missing[0]), "a number > 0")

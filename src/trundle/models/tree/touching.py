@@ -173,7 +173,7 @@ def inertia_at(system: ContactSystem, atlas: Atlas, x: FloatArray) -> FloatArray
 
 
 def speeds_at(system: ContactSystem, atlas: Atlas, x: FloatArray) -> dict[str, float]:
-    """Return the speed (m/s) of each body: of its centre of mass, plus that of its turning at its radius of gyration."""
+    """Return the speed (m/s) of each body: of its centre of mass, plus of its turning at its radius of gyration."""
 
     def build() -> ca.Function:
         model, speeds = system.model(atlas), {}

@@ -141,7 +141,8 @@ def build(scenario: Scenario) -> Experiment:
         If the tables do not fit each other (a start in penetration, a shape that is not convex where it has to be,
         a data file that cannot be read); the message names file, key, value and what is allowed.
     """
-    return system(scenario.kind).tasks[scenario.task].builder()(scenario)
+    with from_file(scenario):
+        return system(scenario.kind).tasks[scenario.task].builder()(scenario)
 
 
 def build_all(scenario: Scenario) -> dict[str, Experiment]:
@@ -202,6 +203,28 @@ def error_context(prefix: str, scenario: Scenario, rename: Mapping[str, str] | N
             raise _told(error, f"{rename[head]}.{rest}", error.value, scenario) from None
         inside = error.key == prefix or error.key.startswith(f"{prefix}.")
         raise _told(error, error.key if inside else error.within(prefix).key, error.value, scenario) from None
+
+
+@contextmanager
+def from_file(scenario: Scenario) -> Iterator[None]:
+    """Give errors that name no file the scenario's, and their key its tables where it stands in one place only.
+
+    For all that is found late: while models are built, planned and simulated.
+    """
+    try:
+        yield
+    except InputError as error:
+        if error.file is not None:
+            raise
+        places = [key for key in _keys(scenario.resolved()) if f".{key}".endswith(f".{error.key}")]
+        raise _told(error, places[0] if len(places) == 1 else error.key, error.value, scenario) from None
+
+
+def _keys(tables: Mapping[str, Toml], before: str = "") -> Iterator[str]:
+    for key, value in tables.items():
+        yield f"{before}{key}"
+        if isinstance(value, Mapping):
+            yield from _keys(value, f"{before}{key}.")
 
 
 def _told(error: InputError, key: str, value: Toml, scenario: Scenario) -> InputError:

@@ -16,7 +16,7 @@ from trundle.interrupts import check, held, opened
 from trundle.records.whole import kept_elsewhere
 from trundle.scenarios.engine import acceptance
 from trundle.scenarios.engine import folder as files
-from trundle.scenarios.engine.building import Experiment, Part, build_all
+from trundle.scenarios.engine.building import Experiment, Part, build_all, from_file
 from trundle.scenarios.engine.course import Clock, Course, Progress
 from trundle.scenarios.engine.log import RUN, logged
 from trundle.scenarios.engine.summary import MetricEntry, Summary
@@ -137,7 +137,7 @@ def _run(scenario: Scenario, out: str | Path | None, plots: bool, course: Course
     with files.run_folder(out, scenario) as folder, logged(folder.target("log.txt")):
         files.write_scenario(folder.path, scenario, folder.target)
         RUN.info("trundle %s, scenario %s, kind %s, seed %d", __version__, scenario.name, scenario.kind, scenario.seed)
-        result = _do_all(scenario, _all_parts(experiments), folder, clock, course)
+        result = _do_all(scenario, _all_parts(scenario, experiments), folder, clock, course)
         result = _report(result, folder, clock, plots, course)
         RUN.info("exit code %d", result.exit_code)
     return result
@@ -165,7 +165,7 @@ def computed(scenario: Scenario, progress: Progress | None = None) -> Result:
         If the user stopped it.
     """
     course, clock = Course(progress), Clock()
-    result = _do_all(scenario, _all_parts(_built(scenario, clock, course)), None, clock, course)
+    result = _do_all(scenario, _all_parts(scenario, _built(scenario, clock, course)), None, clock, course)
     if result.interrupted:
         raise KeyboardInterrupt
     return result
@@ -180,12 +180,14 @@ def _built(scenario: Scenario, clock: Clock, course: Course) -> dict[str, Experi
     return experiments
 
 
-def _all_parts(experiments: Mapping[str, Experiment]) -> Iterator[Part]:
+def _all_parts(scenario: Scenario, experiments: Mapping[str, Experiment]) -> Iterator[Part]:
     """Yield the parts of the main run, then those of the scenario's parts, named "part" or "part-own"."""
-    for number, (name, experiment) in enumerate(experiments.items(), 1):
-        for part in experiment.parts():
-            ahead = part.ahead + len(experiments) - number
-            yield replace(part, name="-".join(word for word in (name, part.name) if word), ahead=ahead)
+    told = from_file(scenario)
+    with from_file(scenario):
+        for number, (name, experiment) in enumerate(experiments.items(), 1):
+            for part in experiment.parts():
+                named = "-".join(word for word in (name, part.name) if word)
+                yield replace(part, name=named, run=told(part.run), ahead=part.ahead + len(experiments) - number)
 
 
 def _do_all(

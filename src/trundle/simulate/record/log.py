@@ -68,7 +68,7 @@ class Log:
     """What a run gathers.
 
     ``policy``: what its input came from; ``accurate``: the integrator's steps are small enough to judge the energy by;
-    ``legs``, where it is a list: what was integrated.
+    ``legs``, where it is a list: what was integrated; ``message``: why the policy gave up, if it did.
     """
 
     accurate: bool = False
@@ -80,6 +80,7 @@ class Log:
     rejected: int = 0
     evaluations: int = 0
     legs: list[Leg] | None = None
+    message: str = ""
 
     def count(self, leg: Leg) -> None:
         """Add the statistics of one integration; margins that end a mode at its first instant say nothing.

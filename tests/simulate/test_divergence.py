@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -43,6 +45,15 @@ def test_a_loop_that_diverges_ends_early_and_names_what_runs_away() -> None:
     assert run["time"][-1] == end["time"] < 1.0
     assert 1e3 < np.abs(run["joint_velocity"][-1]).max() < 1e6
     assert tr.simulate(tree, tree.place(pole=0.2), 2.0, policy=stable).status is tr.Status.SUCCESS
+
+
+def test_many_runs_diverge_as_one_does() -> None:
+    tree = cart()
+    law = tr.lqr(tree, tree.place(), {"cart.joint": 20.0, "pole.joint": 10.0}, {"cart.torque": 1.0}, 0.05)
+    starts = [tree.place(pole=0.2), tree.place(pole=1e-3)]
+    runs = tr.simulate_many(tree, starts, 0.52, policies=replace(law, gains=8.0 * np.asarray(law.gains)))
+    assert [runs[i].status for i in (0, 1)] == [tr.Status.DIVERGED, tr.Status.SUCCESS]
+    assert "cart moves at" in runs[0].metadata["message"]
 
 
 def test_a_body_that_starts_fast_or_falls_long_does_not_diverge() -> None:

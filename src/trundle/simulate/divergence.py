@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from trundle.checks import FloatArray
 from trundle.errors import ControlLostError
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import speeds_at
 from trundle.simulate.events import HybridState
+from trundle.simulate.mode import Mode
 from trundle.status import Status
 
 _TIMES, _FALLS, _SLOW = 1e4, 10.0, 1e3
@@ -35,3 +37,14 @@ class DivergenceCheck:
             self._most = _TIMES * (1.0 + fastest)
         if fastest > self._most + _FALLS * self._g * now.t:
             raise ControlLostError(f"the loop diverges: {name} moves at {fastest:.3g} m/s", Status.DIVERGED)
+
+
+def diverged(system: ContactSystem, mode: Mode, times: FloatArray, states: FloatArray) -> bool:
+    """Whether a closed loop that stays in a mode is too fast at one of some times (n,), in the states (n, n_x)."""
+    check = DivergenceCheck(system)
+    try:
+        for t, x in zip(times.tolist(), states, strict=True):
+            check.check(HybridState(t, x, mode, states[:0]))
+    except ControlLostError:
+        return True
+    return False

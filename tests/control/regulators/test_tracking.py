@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -102,6 +104,8 @@ def test_what_does_not_fit_is_named(case):
         TrackingLQR(pair, reference, Q, R, input_limit=[1.0, 2.0])
     with pytest.raises(InputError, match="period"):
         TrackingLQR(pair, reference, Q, R, period=0.0)
+    with pytest.raises(InputError, match=r"period = 0\.001: must be at least 10 s"):  # else 17 GB of gains
+        TrackingLQR(pair, replace(reference, times=np.linspace(0.0, 1e6, len(reference.times))), Q, R)
     with pytest.raises(ControlLostError, match="measurement is not finite"):
         TrackingLQR(pair, reference, Q, R)(0.0, np.full(26, np.nan))
 

@@ -76,6 +76,7 @@ def test_a_simulated_hand_ends_with_the_twist_and_the_angle_of_its_profile() -> 
         lambda: Profile(((), ())),
         lambda: Profile(((1.0,), (), ())),  # type: ignore[arg-type]
         lambda: PROFILE.twist(-1.0),
+        lambda: Pulse(0.0, 1e6, 1.0, 1.0),
         lambda: PROFILE.twist(float("nan")),
     ],
 )

@@ -26,6 +26,8 @@ from trundle.threads import cached_property
 
 _LINEARIZED = 100
 """Smallest number of times at which a long reference is linearised."""
+_MOST = 100_000
+"""Most gains: with what they follow from, 18 kB each in space."""
 _QUARTILE, _LEAST = 0.6745, 1e-6
 """Of the normal distribution: half of it is nearer to zero. Smallest share of the final weight that is tried."""
 
@@ -102,6 +104,10 @@ class TrackingLQR:
             raise InputError("reference", self.reference, "a Reference, or a plan that has one")
         object.__setattr__(self, "reference", given)
         object.__setattr__(self, "period", positive("period", self.period, "s"))
+        length = float(given.times[-1] - given.times[0])
+        if length > _MOST * self.period:
+            allowed = f"at least {length / _MOST:.3g} s: a reference of {length:g} s has at most {_MOST} gains"
+            raise InputError("period", self.period, allowed)
         positive("lost", self.lost)
         sizes = (self.error.model.x.shape[0], self.error.inputs)
         for key, values, size in zip(("states", "inputs"), (given.states, given.inputs), sizes, strict=True):

@@ -8,9 +8,12 @@ from collections.abc import Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
 from trundle.errors import InputError
+from trundle.models.tree.tree import MOST_BODIES
 from trundle.models.urdf.xml import number_of, numbers_of
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+MOST_JOINTS = MOST_BODIES - 7
+"""That move: the others are the ground, the base and what a base on six joints adds."""
 _WITH_AXIS = ("revolute", "continuous", "prismatic", "planar")
 
 
@@ -127,7 +130,10 @@ def _check_mimics(joints: Sequence[tuple[str, ET.Element]]) -> None:
 
 
 def check_moving(joints: Mapping[str, str]) -> None:
-    """Refuse joints, with their types by name, of more than one freedom."""
+    """Refuse joints, with their types by name, of more than one freedom, and more of them than a model may have."""
+    moving = sum(kind != "fixed" for kind in joints.values())
+    if moving > MOST_JOINTS:
+        raise InputError("joint", f"{moving} that move", f"at most {MOST_JOINTS} that move: lock_joints locks some")
     for name, kind in joints.items():
         if kind in ("planar", "floating"):
             raise InputError(f"joint[{name}].type", kind, "revolute, continuous, prismatic or fixed")

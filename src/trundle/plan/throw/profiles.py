@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.interpolate import BSpline, make_interp_spline
 
-from trundle.checks import FloatArray, array, non_negative, number, positive
+from trundle.checks import FloatArray, array, number, positive
 from trundle.errors import InputError
 from trundle.models.rigid_body import SampledMotion
 from trundle.threads import cached_property
+
+_LONGEST = 1000.0  # s: a roll-out of a million samples
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,9 @@ class Pulse:
     ramp: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "start", non_negative("start", self.start, "s"))
-        object.__setattr__(self, "duration", positive("duration", self.duration, "s"))
+        object.__setattr__(self, "start", number("start", self.start, minimum=0.0, maximum=_LONGEST, unit="s"))
+        duration = number("duration", self.duration, above=0.0, maximum=_LONGEST, unit="s")
+        object.__setattr__(self, "duration", duration)
         object.__setattr__(self, "height", number("height", self.height))
         ramp = positive("ramp", self.ramp, "s")
         if ramp > self.duration / 2 * (1 + 1e-12):

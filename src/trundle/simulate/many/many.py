@@ -24,6 +24,7 @@ from trundle.models.tree.system import ContactSystem, Start
 from trundle.numerics.ode.batch import BatchIntegration, Pieces, integrate_batch
 from trundle.records.policy import TimedPolicy
 from trundle.simulate.compiled_mode import CompiledMode
+from trundle.simulate.divergence import diverged
 from trundle.simulate.events import ContactDetector, HybridState
 from trundle.simulate.events.states import round_on_both_sides
 from trundle.simulate.many.elsewhere import packed, unpacked
@@ -200,7 +201,8 @@ class _Job:
         if done is None:
             return none
         for k, i in enumerate(fast):
-            if done.statuses[k] is Status.SUCCESS and done.event[k] < 0:
+            diverges = bool(self.policies) and diverged(self.system, mode, self.times, done.samples[k])
+            if done.statuses[k] is Status.SUCCESS and done.event[k] < 0 and not diverges:
                 make = partial(self._log, phase, done, int(k), begun.p[i], self.policy(numbers[i]))
                 samples = done.samples[k]
                 none[i] = Outcome(samples, samples[-1], mode, Status.SUCCESS, make, self.values(numbers[i]))

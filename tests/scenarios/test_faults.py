@@ -97,7 +97,8 @@ def test_faults_come_before_the_watchdog_and_are_drawn_with_the_seed_given() -> 
     bare = guarded(ECHO, 2, Both(faults=table, watchdog=WatchdogTable(enabled=False)), 7)
     assert isinstance(bare, tr.Faulty)
     assert bare.policy is ECHO
-    alone = guarded(ECHO, 2, Both(watchdog=WatchdogTable(patience=0.2, settle=1.0, stale=2.0, stop="hold")), 7)
+    patient = {"patience": 0.2, "settle": 1.0, "stale": 2.0, "stop": "hold"}
+    alone = guarded(ECHO, 2, Both(watchdog=WatchdogTable.model_validate(patient)), 7)
     assert isinstance(alone, tr.Watchdog)
     assert (alone.patience, alone.settle, alone.stale, alone.stop) == (0.2, 1.0, 2.0, "hold")
 

@@ -207,6 +207,8 @@ BASES: dict[str, dict[str, Any]] = {
         "reference": {"speed": {"type": "ramp", "rate": 0.6}},
         "noise": {"angle": 1e-3, "delay": 0.004, "contact_delay": 0.01},
         "estimator": {"enabled": False, "body": "base"},
+        "faults": {"begin": 0.1, "end": 0.4, "nan": 0.1, "late": 0.01, "bias": [0.1, 0.2], "entries": [0, 2]},
+        "watchdog": {"patience": 0.1, "stop": "hold"},
         "plant": {
             "mass": 1.05,
             "center_of_mass": {"base": [0.02, -0.01]},

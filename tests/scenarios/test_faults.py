@@ -12,10 +12,13 @@ import pytest
 
 import trundle as tr
 from tests.fuzz.cases import BASES
+from trundle.control import in_rolling_coordinates
+from trundle.problems import Reference
 from trundle.scenarios import build, load_scenario, schema
 from trundle.scenarios.engine.building import Experiment
 from trundle.scenarios.faults import ControlledTable, FaultsTable, WatchdogTable, guarded
 from trundle.scenarios.scenario import scenario_from
+from trundle.systems.juggling.control import TransferExperiment
 
 CONTROLLED = {
     ("juggling", "transfer"), ("juggling", "balance"), ("juggling", "throw"), ("planar", "track"), ("walking", "walk"),
@@ -94,7 +97,8 @@ def test_faults_come_before_the_watchdog_and_are_drawn_with_the_seed_given() -> 
     bare = guarded(ECHO, 2, Both(faults=table, watchdog=WatchdogTable(enabled=False)), 7)
     assert isinstance(bare, tr.Faulty)
     assert bare.policy is ECHO
-    alone = guarded(ECHO, 2, Both(watchdog=WatchdogTable(patience=0.2, settle=1.0, stale=2.0, stop="hold")), 7)
+    patient = {"patience": 0.2, "settle": 1.0, "stale": 2.0, "stop": "hold"}
+    alone = guarded(ECHO, 2, Both(watchdog=WatchdogTable.model_validate(patient)), 7)
     assert isinstance(alone, tr.Watchdog)
     assert (alone.patience, alone.settle, alone.stale, alone.stop) == (0.2, 1.0, 2.0, "hold")
 
@@ -150,3 +154,15 @@ def test_replays_of_a_walk_that_measure_nothing_stop_safely_in_both_simulators()
     assert "not finite" in plan.metadata["steps"]["mujoco"]["reason"]
     assert replay.status is tr.Status.SAFE_STOP
     assert replay.metadata["replay"]["steps"] == 0
+
+
+@pytest.mark.slow
+def test_a_controller_along_a_plan_that_measures_nothing_stops_safely() -> None:
+    """The plan, to stay where it is, stands for one that is computed."""
+    work = built("transfer", BLIND | {"controller.hold": 0.0})
+    assert isinstance(work, TransferExperiment)
+    rest = in_rolling_coordinates(work.pair, work.pair.place())
+    plan = Reference(np.linspace(0.0, 1.0, 11), np.tile(rest.x, (11, 1)), np.zeros((11, 6)), rest.atlas)
+    run = work._closed(plan, work.pair.place(), None)
+    assert run.status is tr.Status.SAFE_STOP
+    assert run.time[-1] == pytest.approx(0.35, abs=0.011)

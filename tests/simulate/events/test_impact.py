@@ -25,7 +25,7 @@ def test_a_block_whose_feet_stick_at_once_tips_over_the_front_one(new: int) -> N
     assert not found.rests
 
 
-MASS, INERTIA, HIGH, WIDE = 2.0, 0.3, 0.1, 0.2
+MASS, INERTIA, HIGH, WIDE = 2.0, 0.3, 0.01, 0.2
 FEET = {i: np.array([[1.0, 0.0, HIGH], [0.0, 1.0, side * WIDE]]) for i, side in enumerate((1, -1))}
 UP = np.array([0.0, 1.0])
 

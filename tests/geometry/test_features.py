@@ -21,7 +21,7 @@ def test_corners_edges_and_faces_obey_euler(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_features_end_at_their_corners_and_open_into_the_body(seed: int) -> None:
-    shape = tr.Polytope((np.random.default_rng(seed).normal(size=(8, 3)) + [3.0, 0.0, -2.0]).tolist())
+    shape = tr.Polytope(np.add(np.random.default_rng(seed).normal(size=(8, 3)), [3.0, 0.0, -2.0]).tolist())
     found = shape.representations.features
     for one in found:
         at = np.array(one.at)

@@ -19,6 +19,7 @@ from trundle.contact.laws import (
     RESTING,
     ROLLING,
     SEPARATED,
+    SLIP_END,
     SLIDING,
     STOPPED,
     Friction,
@@ -188,3 +189,67 @@ def test_an_edge_has_zero_radius_and_rolls():
     assert isinstance(disc.twin, supports.Support)
     states = pairs.random_states(disc, tube, "level", "sliding", 10, seed=2)
     assert pairs.disagreement(pairs.pose_model(disc, tube, "level"), "sliding", states) < 1e-12
+
+
+RESISTED = Friction(
+    pairs.MU, rolling=0.01, drilling=0.02, adhesion=3.0, rolling_viscous=0.03, drilling_viscous=0.05
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("law", [ROLLING, Sliding(end_speed=0.25)], ids=["rolling", "sliding"])
+def test_resisted_turning_and_adhesion_as_documented(law):
+    """The load N = f_n + adhesion presses; a force of the same size pulls: friction grows, and nothing else."""
+    model, states = setting(law.name)
+    k, c = model.terms([law]).kin[0], RESISTED.adhesion
+    lam = ca.SX(ca.DM([1.0, -2.0, 3.0] if law is ROLLING else [4.0]))
+    rows, margins = law.rows(k, RESISTED), law.margins(k, lam, RESISTED)
+    force, about = law.wrench(k, lam, RESISTED)
+    spin = ca.dot(k.n, k.wrel)
+    turning, speed = k.wrel - spin * k.n, ca.norm_2(k.slip)
+    load = (ca.dot(k.n, lam) if law is ROLLING else lam) + c
+    smooth = 1e-7 if law is ROLLING else 1e-3
+    across, about_n = turning / ca.sqrt(ca.sumsqr(turning) + smooth**2), spin / ca.sqrt(spin**2 + smooth**2)
+    per_load = -0.01 * across - 0.02 * about_n * k.n
+    moment = per_load * load - 0.03 * turning - 0.05 * spin * k.n
+    e = k.slip / speed
+    push = lam if law is ROLLING else load * (k.n - pairs.MU * e) - c * k.n
+    on_A = rows.GA.T @ lam
+    expected = {"normal_force": load}
+    if law is ROLLING:
+        expected["friction"] = pairs.MU * load - ca.norm_2(lam - k.n * ca.dot(k.n, lam))
+        expected |= {"rolling_rate": ca.norm_2(turning) - 1e-7, "spin_rate": ca.fabs(spin) - 1e-7}
+    else:
+        expected |= {"slip_speed": speed - 1e-9, SLIP_END: (speed / 0.25 - 1.0) * 1e-9 / 20.0}
+    assert set(margins) == set(expected)
+    extra = rows.applied  # the moment, and the force, that do not depend on the multipliers
+    whole = on_A + k.LA.T @ extra[3:] + ca.vertcat(extra[:3], ca.SX(3, 1))
+    differences = [
+        force - push,
+        about - ca.dot(k.n, moment),
+        whole - k.LA.T @ push - ca.vertcat(moment, ca.SX(3, 1)),
+        *(margins[name] - expected[name] for name in expected if name != SLIP_END),
+        (margins.get(SLIP_END, 0.0) - expected.get(SLIP_END, 0.0)) * 1e9,
+    ]
+    for parts in values(model, states, *differences):
+        assert max(np.abs(part).max() for part in parts) < 1e-11
+
+
+@pytest.mark.parametrize(("law", "names"), [(RESTING, "rolling torsion"), (PIVOTING, "rolling spin_rate")])
+def test_moments_that_hold_have_margins(law, names):
+    model, states = setting("pure-rolling")
+    k = model.terms([law]).kin[0]
+    lam = ca.SX(ca.DM([1.0, -2.0, 3.0, 0.3, 0.4, -0.5][: 6 if law.holds_spin else 5]))
+    found = law.margins(k, lam, RESISTED)
+    load = ca.dot(k.n, lam[:3]) + RESISTED.adhesion
+    expected = {"rolling": 0.01 * load - 0.5, "torsion": 0.02 * load - 0.5}
+    expected["spin_rate"] = ca.fabs(ca.dot(k.n, k.wrel)) - 1e-7
+    assert set(found) - {"normal_force", "friction"} == set(names.split())
+    for parts in values(model, states, *(found[name] - expected[name] for name in names.split())):
+        assert max(np.abs(part).max() for part in parts) < 1e-14
+
+
+def test_friction_dissipates_where_some_turning_is_resisted():
+    assert not Friction(1.0, torsional=0.1, adhesion=1.0).dissipates
+    for name in ("rolling", "drilling", "rolling_viscous", "drilling_viscous"):
+        assert Friction(0.0, **{name: 1e-6}).dissipates
+    assert (Friction(torsional=0.1, drilling=0.2).spin_bound, Friction(drilling=0.2).spin_bound) == (0.1, 0.2)

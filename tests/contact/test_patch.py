@@ -53,6 +53,12 @@ def test_what_rows_allow_neither_slips_nor_tips(name: str) -> None:
     assert patch.friction_use(corner) == pytest.approx(1.0)  # the pyramid touches the cone at its edges
 
 
+def test_rectangles_along_the_axes_have_half_sides() -> None:
+    assert PATCHES["shifted"].half_sides == pytest.approx((0.1, 0.04))
+    for name in ("triangle", "hexagon", "turned"):
+        assert PATCHES[name].half_sides is None
+
+
 def test_the_first_row_is_the_normal_force() -> None:
     for patch in PATCHES.values():
         np.testing.assert_allclose(patch.rows[0] / patch.rows[0, 5], [0, 0, 0, 0, 0, 1], atol=1e-15)
@@ -71,6 +77,7 @@ def test_a_wrench_outside_is_seen() -> None:
     assert all((patch.rows @ w).min() < 0 for w in outside)
     assert patch.friction_use(outside[1]) == pytest.approx(0.5 / 0.6)
     assert patch.friction_use(outside[0]) == np.inf
+    assert patch.friction_use(np.zeros(6)) == 0.0
     assert patch.edge_distance(outside[2]) == pytest.approx(-0.01)
     assert patch.edge_distance(np.zeros(6)) == np.inf
     assert patch.edge_distance([1.0, 0, 0, 0, 0, 0]) == -np.inf

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import trundle.geometry as tg
+from tests.geometry.shape_table import make
 from trundle.contact.proximity import Proximity, one_contact_only
 
 EYE = np.eye(3)
@@ -42,6 +43,22 @@ def test_a_second_contact_is_suspected_only_away_from_the_known_one():
     assert found.suspicious(R, p, low[None, None])[0]
     assert not found.suspicious(R, p, np.array([[low, other]]))[0]
     assert not found.suspicious(R, p + np.array([0, 0.1]), low[None, None])[0]
+
+
+def test_the_only_contact_is_not_suspected():
+    found = Proximity(tg.Ellipse([0.3, 0.2]), tg.Line())
+    R, p = np.eye(2)[None], np.array([[0.4, 0.2]])
+    assert found.suspicious(R, p, np.zeros((1, 0, 2)))[0]
+    assert not found.suspicious(R, p, np.array([[[0.0, -0.2]]]))[0]
+
+
+def test_gaps_to_a_surface_known_by_its_chart_alone():
+    saddle = make("saddle")
+    found, p = Proximity(tg.Sphere(0.05), saddle), np.array([0.1, -0.2, 0.03])
+    assert saddle.representations.level is None
+    exact = saddle.distance(found.points + p)[0]
+    np.testing.assert_allclose(found.gaps(EYE, p), exact, atol=2e-4)
+    assert exact.min() < -0.005 < 0.05 < exact.max()
 
 
 def test_shapes_that_touch_at_one_point_only():

@@ -19,6 +19,30 @@ def test_corners_edges_and_faces_obey_euler(seed: int) -> None:
     assert len(edges) == sum(len(corner.cone) for corner in corners) / 2
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_features_end_at_their_corners_and_open_into_the_body(seed: int) -> None:
+    shape = tr.Polytope(np.add(np.random.default_rng(seed).normal(size=(8, 3)), [3.0, 0.0, -2.0]).tolist())
+    found = shape.representations.features
+    for one in found:
+        at = np.array(one.at)
+        own = [np.array(found[k].at) for k in one.beside if found[k].dimension == 0] or [at]
+        np.testing.assert_allclose(np.mean(own, axis=0), at)
+        if one.dimension:
+            np.testing.assert_allclose([np.array(one.axes) @ np.array(one.axes).T], [np.eye(one.dimension)], atol=1e-12)
+        for g, h in one.inside:
+            assert max(-np.array(g) @ (corner - at) for corner in own) == pytest.approx(h)
+        for g in one.cone:
+            assert shape.distance([at + 1e-4 * np.array(g)])[0][0] < 1e-12
+            assert shape.distance([at - 1e-4 * np.array(g)])[0][0] > 1e-6
+
+
+@pytest.mark.parametrize("shape", [tr.Disc(0.2), tr.Cylinder(0.1, 0.3), tr.Box([0.1, 0.2, 0.3])], ids=repr)
+def test_what_is_beside_a_feature_has_it_beside(shape: tr.Shape) -> None:
+    found = shape.representations.features
+    assert all(i in found[k].beside for i, one in enumerate(found) for k in one.beside)
+    assert [one.rim for one in found].count(True) == {tr.Disc: 1, tr.Cylinder: 2}.get(type(shape), 0)
+
+
 def test_faces_of_a_box_are_whole_rectangles() -> None:
     found = tr.Box([0.1, 0.2, 0.3]).representations.features
     assert [sum(len(f.axes) == m for f in found) for m in range(3)] == [8, 12, 6]

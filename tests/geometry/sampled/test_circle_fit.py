@@ -51,6 +51,12 @@ def test_points_that_do_not_belong_count_little():
     assert np.all(fit_circle(points, robust=True).weights[-3:] < 0.01)
 
 
+def test_points_with_noise_of_one_size_nearly_all_count() -> None:
+    """Cauchy's weights 1/(1 + (d/(2.385 s))^2) of normal errors of the deviation s are 0.87 on the average."""
+    weights = fit_circle(arc(noise=1e-3, count=2000), robust=True).weights
+    assert np.mean(weights) == pytest.approx(0.87, abs=0.01)
+
+
 def test_lines_and_too_few_points_are_refused():
     with pytest.raises(InputError, match="line"):
         fit_circle(np.column_stack([np.arange(9.0), 2 * np.arange(9.0)]))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import trundle.geometry as tg
 from trundle.errors import InputError, ShapeError
 from trundle.geometry.queries.sampling import numeric_support
+from trundle.geometry.shapes.corners import FACE_TILT
 
 UNIT = np.random.default_rng(1).normal(size=(20, 3))
 UNIT /= np.linalg.norm(UNIT, axis=1)[:, None]
@@ -147,3 +148,37 @@ def test_belts_go_round_smooth_convex_bodies(shape: tg.Shape, axis: int) -> None
         x, n = patch(belt, u)
         np.testing.assert_allclose(numeric_support(shape).at(n[None])[1][0], x, atol=1e-9)
         np.testing.assert_allclose(patch(belt, [u[0] + 2 * np.pi, u[1]])[0], x, atol=1e-12)
+
+
+UP, ACROSS, TURN = np.sin(0.5), np.cos(0.5), np.array([np.cos(0.7), np.sin(0.7)])
+ROUNDNESS = {
+    "disc": (tg.Disc(0.1, flat=0.01), ACROSS - 0.01),
+    "coin": (tg.Disc(0.1, 0.01, flat=0.02), ACROSS - 0.02),
+    "cylinder": (tg.Cylinder(0.1, 0.3, flat=0.03), (ACROSS - 0.03) * UP),
+    "torus": (tg.Torus(0.3, 0.1), ACROSS - 1e-3),
+    "capsule": (tg.Capsule(0.05, 0.1), UP),
+    "box": (tg.Box([0.1, 0.2, 0.3]), ACROSS**2 * UP * TURN.prod()),
+}
+
+
+@pytest.mark.parametrize("name", ROUNDNESS)
+def test_roundness_as_written(name: str) -> None:
+    shape, expected = ROUNDNESS[name]
+    assert roundness(shape, [*ACROSS * TURN, UP]) == pytest.approx(expected)
+
+
+def test_a_body_shows_its_flat_face_by_its_support_function() -> None:
+    """A ball of 0.1 m with its lowest part cut off at 0.096 m: one small face, whose rim has the radius 0.028 m."""
+
+    def cut(x: ca.SX, y: ca.SX, z: ca.SX) -> ca.SX:
+        across, size = ca.sqrt(x * x + y * y + 1e-300), ca.sqrt(x * x + y * y + z * z)
+        return ca.if_else(z > -0.96 * size, 0.1 * size, 0.028 * across - 0.096 * z)
+
+    rim, *points = tg.ExpressionBody(cut).representations.pieces
+    at = np.array([point.at for point in points])
+    np.testing.assert_allclose(np.linalg.norm(at[:, :2], axis=1), 0.028, rtol=1e-6)
+    np.testing.assert_allclose(at[:, 2], -0.096, rtol=1e-6)
+    assert rim.face == tuple(range(1, len(at) + 1))
+    for e in (0.5, -0.5, 0.01, -0.01, -1.57, 1.57):
+        n = np.array([*np.cos(e) * TURN, np.sin(e)])
+        assert roundness(rim.shape, n) == pytest.approx((np.cos(e) if e < 0 else 1.0) - FACE_TILT, abs=1e-12)

@@ -274,3 +274,22 @@ def test_proxsuite_serves_proxqp_and_no_other(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
     assert backend("proxqp").func is _proxqp
     assert backend("clarabel").func is not _proxqp
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csc_matrix])
+def test_matrices_of_either_kind_are_checked(kind):
+    wrong = {
+        "H": kind([[1.0, 0.0], [1e-6, 1.0]]),
+        "A": kind(np.ones((2, 3))),
+        "g": [1.0, np.nan],
+        "lower": [np.inf, 0.0],
+    }
+    good = {"H": kind(1e6 * np.array([[1.0, 1e-10], [0.0, 1.0]])), "g": [1.0, 1.0], "A": kind(np.eye(2))}
+    program = QuadraticProgram(**good)
+    assert not any(side.flags.writeable for side in (program.lower, program.upper, program.x_lower, program.x_upper))
+    for key, value in {**wrong, "H ": kind(np.diag([1.0, np.nan]))}.items():
+        with pytest.raises(InputError) as caught:
+            QuadraticProgram(**{**good, key.strip(): value})
+        assert caught.value.key == key.strip()
+    with pytest.raises(InputError, match="x 2 finite numbers"):
+        QuadraticProgram(**{**good, "A": kind(np.ones((2, 3)))})

@@ -60,10 +60,10 @@ def refine(chart: NumericChart, u: FloatArray, x: FloatArray, steps: int = 40) -
 def _solved(matrices: FloatArray, right: FloatArray) -> FloatArray:
     """Solve symmetric systems (m, n, n) for right-hand sides (m, n); singular ones in the least-squares sense."""
     try:
-        return np.asarray(np.linalg.solve(matrices, right[..., None])[..., 0], dtype=np.float64)
+        return np.asarray(np.linalg.solve(matrices, right[..., None]), dtype=np.float64).reshape(right.shape)
     except np.linalg.LinAlgError:
         pseudo = np.linalg.pinv(matrices, hermitian=True)
-        return np.asarray((pseudo @ right[..., None])[..., 0], dtype=np.float64)
+        return np.asarray(pseudo @ right[..., None], dtype=np.float64).reshape(right.shape)
 
 
 def _hold(chart: NumericChart, u: FloatArray, gradient: FloatArray, exact: FloatArray, gauss: FloatArray) -> None:

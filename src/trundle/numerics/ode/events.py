@@ -57,16 +57,16 @@ def dip(margin: Margin, s: list[float], g: list[float], h: float) -> float:
     """
     for _ in range(8):
         if not (g[1] > 0.0 and g[1] <= g[0] and g[1] <= g[2]):
-            break
+            return -1.0
         left, right = (g[0] - g[1]) / (s[1] - s[0]), (g[2] - g[1]) / (s[2] - s[1])
         bend = (left + right) / (s[2] - s[0])
         if not bend > 0.0 or not math.isfinite(bend):
-            break
+            return -1.0
         slope = right - bend * (s[2] - s[1])
         shift, bottom = -0.5 * slope / bend, g[1] - 0.25 * slope * slope / bend
         tip = s[1] + shift
         if not bottom <= 0.5 * g[1] or not abs(shift) > 1e-9 * h or not s[0] < tip < s[2]:
-            break
+            return -1.0
         value = margin(tip)
         before, lower = tip < s[1], value < g[1]
         if value <= 0.0:

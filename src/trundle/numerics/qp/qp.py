@@ -64,8 +64,7 @@ class QuadraticProgram:
         A = _matrix("A", np.zeros((0, n)) if self.A is None else self.A, (None, n))
         if _is_sparse(H) != _is_sparse(A):
             H, A = _csc(H), _csc(A)
-        difference = abs(H - H.T).max() if n else 0.0
-        if difference > 1e-9 * max(1.0, abs(H).max() if n else 0.0):
+        if n and (difference := abs(H - H.T).max()) > 1e-9 * max(1.0, abs(H).max()):
             raise InputError("H", self.H, f"symmetric (it differs from its transpose by {difference:.3g})")
         m = A.shape[0]
         bounds = {

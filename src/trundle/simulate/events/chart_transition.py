@@ -58,12 +58,7 @@ def neighbouring_chart(
         coordinates.append(found[1])
     if tuple(charts) == atlas[contact]:
         return None
-    after, renamed = _renamed(system, x, atlas, contact, np.concatenate(coordinates), (charts[0], charts[1]))
-    kept = contact_points(system, renamed, after, contact)[:2]
-    for old, new, shape in zip(points, kept, shapes, strict=True):
-        if not float(np.linalg.norm(old - new)) <= _SAME * shape.reference_length:
-            return None
-    return after, renamed
+    return _renamed(system, x, atlas, contact, np.concatenate(coordinates), (charts[0], charts[1]))
 
 
 def neighbouring_feature(system: ContactSystem, x: FloatArray, rate: FloatArray, contact: int) -> int | None:

@@ -1,0 +1,55 @@
+"""Which pairs of bodies are looked at for contacts that nobody follows, and what is found there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import trundle as tr
+from trundle.simulate.events.contact_detection import PairDetector
+from trundle.simulate.mode import Mode
+
+PEANUT = tr.FourierRadius(0.3, [0, 0.35])
+APART, ROLLS = "separated", "rolling"
+
+
+def detector(shape: tr.Shape, ground: tr.Shape, laws: tuple[str, ...], rest: bool = False) -> PairDetector:
+    inertia = 0.05 if shape.d == 2 else "solid"
+    base = tr.Ground(ground) if shape.d == 2 else tr.Hand(ground)
+    system = tr.RollingPair(tr.RigidBody(shape, 1.0, inertia), base).system
+    laws = (*laws, *[APART] * (len(system.contact_pairs) - len(laws)))
+    return PairDetector(system, Mode(laws, system.first_atlas, rest), system.pairs[0])
+
+
+@pytest.mark.parametrize(
+    ("shape", "ground", "laws", "needed"),
+    [
+        (PEANUT, tr.Line(), (), True),  # where its chart says so, a contact may be elsewhere
+        (PEANUT, tr.Line(), (ROLLS,), True),
+        (PEANUT, tr.Line(), (ROLLS, ROLLS), False),  # all are followed
+        (tr.Sphere(0.2), tr.Plane(), (), False),  # the support function says where it is nearest
+        (tr.Sphere(0.2), tr.Plane(), (ROLLS,), False),
+        (tr.Sphere(0.2), tr.Dish([1, 1, 1]), (), True),
+    ],
+)
+def test_what_the_margins_do_not_see_is_looked_for(
+    shape: tr.Shape, ground: tr.Shape, laws: tuple[str, ...], needed: bool
+) -> None:
+    assert detector(shape, ground, laws).needed is needed
+    assert not detector(shape, ground, laws).full
+    assert not detector(shape, ground, laws, rest=True).needed
+
+
+def test_the_nearest_approach_is_that_of_no_contact_which_is_followed() -> None:
+    """A peanut that stands level on its left end falls on its right one, which touches; a lifted one on either."""
+    x = tr.RollingPair(tr.RigidBody(PEANUT, 1.0, 0.05), tr.Ground(tr.Line())).place(angle=0.0).x
+    left = x[3]
+    for laws, lift, ends in (((ROLLS,), 0.0, [3 * np.pi - left]), ((), 0.01, [left, 3 * np.pi - left])):
+        found = detector(PEANUT, tr.Line(), laws)
+        moved = x + np.eye(len(x))[1] * lift - 0.1 * np.eye(len(x))[-1]
+        near = found.nearest(moved)
+        assert near is not None
+        assert near.gap == pytest.approx(lift, abs=1e-12)
+        assert near.speed == pytest.approx(-0.1)
+        assert any(near.coordinates[0] == pytest.approx(end, abs=1e-9) for end in ends)
+    assert detector(PEANUT, tr.Line(), (ROLLS,)).nearest(x + 0.5 * np.eye(len(x))[1]) is None  # far from touching

@@ -87,7 +87,8 @@ def plain_types(
 
 def formula(writer: Any, node: nodes.Element) -> None:
     """Write a formula as MathML; one that cannot be read ends the build."""
-    written = tex2mathml(node.astext(), as_block=isinstance(node, nodes.math_block))
+    text = re.sub(r"frac(\d)(\d)", r"frac{\1}{\2}", node.astext())  # tex2mathml takes 52 for one number
+    written = tex2mathml(text, as_block=isinstance(node, nodes.math_block))
     tree = ElementTree.fromstring(re.sub(r"&(?!amp;|lt;|gt;)\w+;", lambda name: unescape(name[0]), written))
     for element in tree.iter(f"{{{MATHML}}}munderover"):
         base, index, mark = element

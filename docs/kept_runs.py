@@ -34,7 +34,8 @@ def kept(scenario: str, *overrides: str, plots: bool = True) -> Path:
 
 def table(*folders: Path, names: Sequence[str] = ()) -> str:
     """Return a table in Markdown: metrics of runs with what was published and the limits, or those of `names` alone."""
-    lines = ["| run | figure | published | where | here | limit |", "|---|---|---|---|---|---|"]
+    head, first = ["run", "figure", "published", "where", "here", "limit"], int(len(folders) == 1)  # its name is known
+    rows = [head, ["---"] * len(head)]
     for folder in folders:
         summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
         for name, one in summary["metrics"].items():
@@ -42,9 +43,8 @@ def table(*folders: Path, names: Sequence[str] = ()) -> str:
                 published = "" if one["published"] is None else f"{one['published']:g}"
                 ours = "not computed" if one["value"] is None else f"{one['value']:.3g} {one['unit'].lstrip('1')}"
                 limit = "" if one["limit"] is None else f"{one['sense']} {one['limit']:g}"
-                cells = (summary["scenario"], f"`{name}`", published, one["source"], ours, limit)
-                lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join(lines)
+                rows.append([summary["scenario"], f"`{name}`", published, one["source"], ours, limit])
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row[first:]) + " |" for row in rows)
 
 
 def viewer(folder: Path, height: int = 480) -> str:

@@ -92,7 +92,7 @@ def formula(writer: Any, node: nodes.Element) -> None:
     tree = ElementTree.fromstring(re.sub(r"&(?!amp;|lt;|gt;)\w+;", lambda name: unescape(name[0]), written))
     for element in tree.iter(f"{{{MATHML}}}munderover"):
         base, index, mark = element
-        if mark.text == "˙":  # a dotted letter with an index: the index belongs beside it, not below
+        if mark.text in ("˙", "¨", "ˉ"):  # a letter with a mark and an index: the index belongs beside it, not below
             dotted = ElementTree.Element(f"{{{MATHML}}}mover", accent="true")
             dotted.extend([base, mark])
             element.tag, element[:] = f"{{{MATHML}}}msub", [dotted, index]

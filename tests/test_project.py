@@ -202,6 +202,21 @@ def test_modules_and_members_that_the_documentation_lists_exist(page: Path) -> N
         assert [member for member in members if not hasattr(module, member)] == []
 
 
+def test_the_readme_says_of_other_software_what_the_page_says() -> None:
+    rows = {
+        name: [
+            [cell.strip() for cell in line.strip("|").split("|")]
+            for line in re.findall(r"^\|.*\|$", NAMES[name].read_text(), re.MULTILINE)
+        ]
+        for name in ("README.md", "docs/comparison.md")
+    }
+    wide = [row[:5] for row in rows["docs/comparison.md"]]
+    start = next(i for i, row in enumerate(rows["README.md"]) if "Pinocchio" in row)
+    table = rows["README.md"][start : start + 10]
+    assert table[0] == ["", "trundle", "MuJoCo", "Drake", "Pinocchio"]
+    assert table == wide[:10]
+
+
 def test_bundled_licence_is_the_declared_one() -> None:
     assert PROJECT["license"] == "BSD-3-Clause"
     assert (ROOT / "LICENSE").read_text().startswith("BSD 3-Clause License")

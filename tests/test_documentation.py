@@ -40,6 +40,13 @@ def test_the_gallery_has_every_scenario_and_every_example(page_module) -> None:
     assert all(card.line and (DOCS / card.topic).is_file() for card in cards.values())
 
 
+def test_every_card_has_a_picture_unless_there_is_nothing_to_draw(page_module) -> None:
+    cards, reasons = page_module("gallery").cards(), page_module("pictures").NOT_DRAWN
+    draws = {card.name for card in cards if card.scenario or "plot" in card.file.read_text()} - reasons.keys()
+    assert {card.name for card in cards if card.picture.is_file()} == draws
+    assert {card.picture for card in cards if card.picture.is_file()} == set(STILLS)
+
+
 def test_pictures_of_the_gallery_are_small() -> None:
     sizes = [still.stat().st_size for still in STILLS]
     assert max(sizes) <= 25_000  # bytes

@@ -92,6 +92,7 @@ def test_a_tutorial_runs_as_a_notebook_in_an_empty_folder(
     config = importlib.import_module("myst_parser.config.main").MdParserConfig()
     notebook = read.read_myst_markdown_notebook(page.read_text(), config=config, path=str(page))
     monkeypatch.delenv("TRUNDLE_EXAMPLES", raising=False)
+    monkeypatch.delenv("MPLBACKEND", raising=False)  # of the suite: notebooks show their pictures
     resources = {"metadata": {"path": str(tmp_path)}}
     nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources).execute()
     outputs = [one for cell in notebook.cells if cell.cell_type == "code" for one in cell.outputs]

@@ -97,7 +97,7 @@ def test_a_tutorial_runs_as_a_notebook_in_an_empty_folder(
     nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources).execute()
     outputs = [one for cell in notebook.cells if cell.cell_type == "code" for one in cell.outputs]
     assert any(one.output_type == "display_data" for one in outputs)
-    assert any(one.output_type == "stream" and "success" in one.text for one in outputs)
+    assert any(one.output_type == "stream" and "success" in one.text.lower() for one in outputs)
 
 
 def test_guides_are_short() -> None:

@@ -48,6 +48,7 @@ nb_render_markdown_format = "myst"  # what cells print as Markdown may hold tabl
 HERE = Path(__file__).resolve().parent
 os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])  # the command trundle
 os.environ["TRUNDLE_EXAMPLES"] = str(HERE.parent / "examples")
+os.environ.pop("MPLBACKEND", None)  # of the shell: pages have that of notebooks, which shows pictures
 sys.path.insert(0, str(HERE))  # of the pages that are made
 os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
 

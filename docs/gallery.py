@@ -16,7 +16,6 @@ EXAMPLES, STILLS = DOCS.parent / "examples", DOCS / "images" / "gallery"
 
 #: Kind of scenario, or what the text of a file asks for -> heading and page of its topic; the first that fits counts.
 TOPICS = {
-    "trundle-plugin": ("A kind of one's own", "own-system.md"),
     "juggling transfer": ("Planned on a hand", "tutorials/planning.md"),
     "juggling throw": ("Planned on a hand", "tutorials/planning.md"),
     "juggling": ("On a hand", "scenarios/juggling.md"),
@@ -97,7 +96,7 @@ def _of_script(file: Path) -> Card:
 def page() -> str:
     """Return the cards in MyST under their headings."""
     found = cards()
-    headings = dict.fromkeys(card.heading for card in found)
+    headings = dict.fromkeys([*(heading for heading, _ in TOPICS.values()), *(card.heading for card in found)])
     return "\n".join(
         f"## {heading}\n\n::::{{container}} gallery\n"
         + "\n".join(card.text() for card in found if card.heading == heading)

@@ -30,7 +30,10 @@ IMAGES = ROOT / "docs" / "images"
 SIZE, DPI = (4.0, 3.0), 120  # inches
 STILL = (400, 300)  # pixels, at most
 #: What makes a run short of which one motion is drawn.
-SHORTER = {"trials.count": 1, "trials.record": 1, "plan.starts": 1}
+SHORTER = {
+    **{"trials.count": 1, "trials.record": 1, "plan.starts": 1},
+    **{"pushes.fore_aft": [10.0], "pushes.lateral": [15.0], "pushes.axes": ["lateral"]},
+}
 #: Of the gallery without a picture, and why; the page shows their files alone.
 NOT_DRAWN = {"measured_walk.toml": "its recording is not part of trundle"}
 

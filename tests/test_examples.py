@@ -233,6 +233,7 @@ def test_the_guide_to_policies_has_one_that_remembers(run_page: Any, capsys: pyt
     assert names["run"].status is trundle.Status.SLIPPED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "off"), [("law", 1e-9), ("joint", 1e-9), ("shape", 1.0), ("robot", 1.0)])
 def test_what_guides_add_from_outside_works(
     run_page: Any, page: str, off: float, capsys: pytest.CaptureFixture[str]

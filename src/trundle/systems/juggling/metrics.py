@@ -155,15 +155,12 @@ def _until_balanced(run: Trajectory) -> int:
 def plate_reorient(run: Trajectory, parts: Runs) -> dict[str, float]:
     """Goal errors of the replayed plan and of the closed loop from its offset; statistics of the planner."""
     plan = _part(parts, "plan")
-    planned, tracked = goal_errors(plan, _goal(plan)), goal_errors(run, _goal(run))
-    values = {
-        "goal_position_error": planned["position"],
-        "goal_rotation_error": float(np.degrees(planned["rotation"])),
-        "tracked_position_error": tracked["position"],
-        "tracked_rotation_error": float(np.degrees(tracked["rotation"])),
-        "friction_use": _friction_use([plan, run]),
-        "path_length": path_length(plan),
-    }
+    values = {"friction_use": _friction_use([plan, run]), "path_length": path_length(plan)}
+    known = {name.replace("-", "_"): part for name, part in parts.items()} | {"goal": plan, "tracked": run}
+    for name in (end for end in _ENDS if end in known):
+        errors = goal_errors(known[name], _goal(known[name]))
+        values[f"{name}_position_error"] = errors["position"]
+        values[f"{name}_rotation_error"] = float(np.degrees(errors["rotation"]))
     left = dict(plan.metadata.get("plan", {}))
     kept = ("start_successes", "kkt_residual", "geometric_path_length", "geometric_path_length_fewest", "planning_time")
     for name in kept:
@@ -175,12 +172,6 @@ def plate_reorient(run: Trajectory, parts: Runs) -> dict[str, float]:
         values[f"path_length_{part.removesuffix('-plan').replace('-', '_')}"] = path_length(parts[part])
     if "printed" in parts:
         values |= {name: float(value) for name, value in parts["printed"].metadata["plan"].items()}
-    for part in ("coarse-open-loop", "coarse-closed-loop", "open-loop"):
-        if part in parts:
-            errors = goal_errors(parts[part], _goal(parts[part]))
-            key = part.replace("-", "_")
-            values[f"{key}_position_error"] = errors["position"]
-            values[f"{key}_rotation_error"] = float(np.degrees(errors["rotation"]))
     return values
 
 
@@ -306,6 +297,13 @@ _SUCCESSES = {
     "plan_error": Quantity("rad", "goal error of the plan, re-simulated accurately"),
     "kkt_residual": Quantity("1", "of the plan, scaled, recomputed"),
 }
+_ENDS = {
+    "goal": "plan re-simulated accurately",
+    "tracked": "closed loop from the offset",
+    "open_loop": "planned inputs alone",
+    "coarse_open_loop": "inputs of a coarse plan alone",
+    "coarse_closed_loop": "coarse plan tracked",
+}
 _RATES = {
     "final_velocity_error": Quantity("m/s", "of the object against the goal's, at the end"),
     "final_angular_velocity_error": Quantity("rad/s", "of the object against the goal's, at the end"),
@@ -343,10 +341,8 @@ GROUPS = (
     ),
     MetricGroup(
         {
-            "goal_position_error": Quantity("m", "plan re-simulated accurately: contact on the hand against the goal"),
-            "goal_rotation_error": Quantity("deg", "the same, orientation"),
-            "tracked_position_error": Quantity("m", "closed loop from the offset: contact against the goal"),
-            "tracked_rotation_error": Quantity("deg", "the same, orientation"),
+            **{f"{end}_position_error": Quantity("m", f"{how}: contact off its goal") for end, how in _ENDS.items()},
+            **{f"{end}_rotation_error": Quantity("deg", f"{how}: object off its goal") for end, how in _ENDS.items()},
             "start_successes": Quantity("1", "perturbed initial guesses that reach the goal"),
             "friction_use": Quantity("1", "largest |f_t| / (mu f_n), plan and closed loop"),
             "kkt_residual": Quantity("1", "of the plan, scaled, recomputed"),

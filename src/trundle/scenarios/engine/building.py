@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -157,6 +157,14 @@ def build_all(scenario: Scenario) -> dict[str, Experiment]:
         except InputError as error:
             raise error.within(f"parts.{name}") from None
     return experiments
+
+
+def all_parts(experiments: Mapping[str, Experiment]) -> Iterator[Part]:
+    """Yield the parts of the main run, then those of the scenario's parts, named "part" or "part-own"."""
+    for number, (name, experiment) in enumerate(experiments.items(), 1):
+        for part in experiment.parts():
+            ahead = part.ahead + len(experiments) - number
+            yield replace(part, name="-".join(word for word in (name, part.name) if word), ahead=ahead)
 
 
 def main_simulation(scenario: Scenario) -> Call | None:

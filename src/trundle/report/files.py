@@ -69,10 +69,9 @@ def write_figures(
         except InputError as error:
             say(f"{path.name}: {error}")
             continue
-        content = io.BytesIO()
         with rc_context({"pdf.fonttype": 42}):  # TrueType, which publishers ask for
             box = _printed(canvas) if style == "paper" else "tight"
-            canvas.savefig(content, format=suffix, bbox_inches=box, pad_inches=0.12)
+            canvas.savefig(content := io.BytesIO(), format=suffix, bbox_inches=box, pad_inches=0.12)
         written.append(write_bytes(path, content.getvalue()))
     return written
 

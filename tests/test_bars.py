@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -95,7 +96,7 @@ def test_a_bar_that_ends_early_says_where(monkeypatch: pytest.MonkeyPatch, error
     else:
         with pytest.raises(error):
             work()
-    assert re.match(r"ended in: solve +━+[╸╺]?━+  37% 0:0\d elapsed", last_line(terminal.getvalue()))
+    assert re.match(r"ended in: solve +━+[╸╺]?━+  37% 0:0\d elapsed$", last_line(terminal.getvalue()))
 
 
 @pytest.mark.parametrize("dumb", [False, True])
@@ -123,6 +124,26 @@ def test_a_short_run_without_a_terminal_prints_nothing(monkeypatch: pytest.Monke
     with bars.bar() as show:
         show("solve", 0.5)
     assert terminal.getvalue() == ""
+
+
+def test_in_a_notebook_one_line_is_replaced_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    handle = SimpleNamespace(update=lambda data, raw: shown.append(data["text/plain"]))
+    made = SimpleNamespace(display=lambda data, raw, display_id: handle)
+    for name, module in {"ipykernel": SimpleNamespace(), "IPython": SimpleNamespace(), "IPython.display": made}.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setattr(looked_at(monkeypatch), "isatty", lambda: False)
+    now = [0.0]
+    monkeypatch.setattr(bars.time, "monotonic", lambda: now[0])
+    with bars.bar() as show:
+        for now[0] in (1.0, 1.1, 2.0):
+            show("solve", now[0] / 4.0)
+    assert [line.lstrip("━─ ") for line in shown] == [
+        "solve:  25%, 0:01 elapsed, 0:03 left",
+        "solve:  50%, 0:02 elapsed, 0:02 left",
+        "done: 100%, 0:02 elapsed",
+    ]
+    assert [line.count("━") for line in shown] == [8, 15, 30]
 
 
 def test_a_verbose_callback_shows_and_passes_on(monkeypatch: pytest.MonkeyPatch) -> None:

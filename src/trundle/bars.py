@@ -13,7 +13,9 @@ from trundle.errors import printable
 
 Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
+Show = Callable[[str, float, bool], None]  # what is going on, the share done, whether this is the end
 _EVERY = 10.0  # s between lines where there is no terminal
+_KNOWN = 0.005  # share from which on the time left is more than a guess
 _CELLS = 30  # of a bar in a notebook
 
 
@@ -26,19 +28,19 @@ class Bar:
         Whether it ended before all was done: the bar then stays where it is, and says so.
     """
 
-    def __init__(self, show: Callable[[str, float], None] = lambda what, share: None) -> None:
+    def __init__(self, show: Show = lambda what, share, ended: None) -> None:
         self._show, self._last = show, ("", 0.0)
         self.stopped = False
 
     def __call__(self, what: str, share: float) -> None:
         """Show how far it is."""
         self._last = (printable(what), min(max(share, 0.0), 1.0))
-        self._show(*self._last)
+        self._show(*self._last, False)
 
     def end(self) -> None:
         """Show how it ended: full, or where it was stopped."""
         what, share = self._last
-        self._show(f"ended in: {what}" if self.stopped else "done", share if self.stopped else 1.0)
+        self._show(f"ended in: {what}" if self.stopped else "done", share if self.stopped else 1.0, True)
 
 
 @contextmanager
@@ -102,7 +104,7 @@ def _shown(wanted: bool) -> Iterator[Bar]:
 
 
 @contextmanager
-def _in_terminal() -> Iterator[Callable[[str, float], None]]:
+def _in_terminal() -> Iterator[Show]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn, TextColumn
     from rich.table import Column
@@ -112,45 +114,45 @@ def _in_terminal() -> Iterator[Callable[[str, float], None]]:
         """The time that it took, and that it will take if it goes on as fast as until now."""
 
         def render(self, task: Task) -> Text:
-            return Text(_times(task.elapsed or 0.0, task.completed))
+            return Text(_times(task.elapsed or 0.0, task.completed, task.fields["ended"]))
 
     name = TextColumn("{task.description}", markup=False, table_column=Column(ratio=1, no_wrap=True))
     columns = (name, BarColumn(16), TaskProgressColumn(), Times())
     own = sys.stdout.isatty()
     with Progress(*columns, console=Console(stderr=True), expand=True, redirect_stdout=own) as progress:
-        task = progress.add_task("starting", total=1.0)
+        task = progress.add_task("starting", total=1.0, ended=False)
 
-        def show(what: str, share: float) -> None:
+        def show(what: str, share: float, ended: bool) -> None:
             new = what != progress.tasks[task].description
-            progress.update(task, description=what, completed=share, refresh=new)
+            progress.update(task, description=what, completed=share, refresh=new, ended=ended)
 
         yield show
 
 
-def _in_notebook() -> Callable[[str, float], None]:
+def _in_notebook() -> Show:
     """Return what shows a bar of text that is replaced by the next one."""
     from IPython.display import display  # a kernel brings it
 
     handle = display({"text/plain": ""}, raw=True, display_id=True)
     line = _Line()
 
-    def show(what: str, share: float) -> None:
-        if line.due(0.2) or share >= 1.0:
+    def show(what: str, share: float, ended: bool) -> None:
+        if line.due(0.2) or ended:
             full = round(_CELLS * share)
-            handle.update({"text/plain": f"{'━' * full}{'─' * (_CELLS - full)} {line(what, share)}"}, raw=True)
+            handle.update({"text/plain": f"{'━' * full}{'─' * (_CELLS - full)} {line(what, share, ended)}"}, raw=True)
 
     return show
 
 
-def _lines() -> Callable[[str, float], None]:
+def _lines() -> Show:
     """Return what writes a line now and then, and one at the end of what took that long."""
     line, told = _Line(), False
 
-    def show(what: str, share: float) -> None:
+    def show(what: str, share: float, ended: bool) -> None:
         nonlocal told
-        if line.due(_EVERY) or (told and share >= 1.0):
-            print(line(what, share), file=sys.stderr, flush=True)
-            told = share < 1.0
+        if line.due(_EVERY) or (told and ended):
+            print(line(what, share, ended), file=sys.stderr, flush=True)
+            told = True
 
     return show
 
@@ -167,12 +169,12 @@ class _Line:
         self._last = time.monotonic()
         return True
 
-    def __call__(self, what: str, share: float) -> str:
-        return f"{what}: {share:4.0%}, {_times(time.monotonic() - self._begun, share)}"
+    def __call__(self, what: str, share: float, ended: bool) -> str:
+        return f"{what}: {share:4.0%}, {_times(time.monotonic() - self._begun, share, ended)}"
 
 
-def _times(spent: float, share: float) -> str:
-    left = f", {_clock(spent * (1 - share) / share)} left" if 0.0 < share < 1.0 else ""
+def _times(spent: float, share: float, ended: bool) -> str:
+    left = f", {_clock(spent * (1 - share) / share)} left" if _KNOWN < share and not ended else ""
     return f"{_clock(spent)} elapsed{left}"
 
 

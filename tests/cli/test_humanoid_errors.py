@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.test_cli import trundle
 from tests.scenarios.files import own_robot
+from trundle.extras import command
 from trundle.models.urdf import examples as example_robots
 from trundle.systems.multicontact.experiment import MulticontactExperiment
 
@@ -115,7 +116,7 @@ def test_a_package_that_is_missing_is_named(
         example_robots._found.cache_clear()
     assert code == 2
     assert "robot.name = 'g1'" in err
-    assert "pip install 'trundle[robots]'" in err
+    assert command("robots") in err
 
 
 POST = '{name="post", shape={type="capsule", radius=0.04, length=0.8}, center=[0.5, 0.3, 0.6]}'

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import sys
 
 import pytest
+from matplotlib.figure import Figure as Canvas
+from matplotlib.text import Text
 
+import trundle as tr
 from tests.report.synthetic import ball_on_plate, disk_down_slope
 from trundle.errors import InputError
 from trundle.extras import command
-from trundle.report import RunSet, figures, trajectories, write_figures
+from trundle.report import RunSet, figures, files, trajectories, write_figures
 from trundle.scenarios.engine import pictures
 from trundle.scenarios.engine.pictures import write_report
 
@@ -66,3 +70,47 @@ def test_a_picture_that_lacks_its_data_is_named_and_the_others_are_made(tmp_path
 def test_a_folder_without_a_run_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"trajectory\.nc"):
         write_report(tmp_path)
+
+
+DRAWN = pictures.figures(RunSet(ball_on_plate(duration=0.5)))
+PAPER = {"force": DRAWN["force"]}
+
+
+def test_figures_for_print_are_a_column_wide_in_8_pt_with_embedded_fonts(tmp_path):
+    for path in write_figures(PAPER, tmp_path, print, "pdf", "paper"):
+        content = path.read_bytes()
+        (box,) = re.findall(rb"/MediaBox \[ ?([-\d. ]+) ?\]", content)
+        left, _, right, _ = map(float, box.split())
+        assert right - left == pytest.approx(3.5 * 72, abs=0.1)
+        assert b"/FontFile2" in content  # TrueType, embedded
+        assert b"/Type3" not in content
+    for path in write_figures(PAPER, tmp_path, print, "png", "paper"):
+        size = path.read_bytes()[16:20]
+        assert int.from_bytes(size, "big") == 3.5 * 600
+
+
+def test_what_a_figure_for_print_holds():
+    canvas = Canvas(figsize=PAPER["force"].size, dpi=600)
+    ax = canvas.add_subplot()
+    PAPER["force"].draw(ax)
+    names = {text.get_text() for text in ax.get_legend().get_texts()}
+    assert ax.get_title("left")
+    box = files._printed(canvas)
+    assert not any(ax.get_title(side) for side in ("left", "center", "right"))  # its caption says it
+    assert {text.get_text() for text in ax.get_legend().get_texts()} == names
+    shown = [text for text in canvas.findobj(Text) if text.get_text() and text.get_visible()]
+    assert {text.get_fontsize() for text in shown if text not in ax.texts} == {8.0}
+    assert all(text.get_fontsize() >= 7.0 for text in shown)
+    assert all(0.5 <= line.get_linewidth() < 3.0 for line in ax.lines)
+    assert box.width == pytest.approx(3.5)
+    inside = canvas.get_tightbbox()
+    assert 0.0 <= inside.x0 < 0.03
+    assert 3.45 < inside.x1 <= 3.5
+
+
+def test_a_style_that_is_none_is_refused(tmp_path):
+    with pytest.raises(InputError, match="plot_style = 'print': must be one of 'screen', 'paper'"):
+        write_figures({}, tmp_path, print, "png", "print")
+    with pytest.raises(InputError, match=r"plot_format = .*must be one of 'png', 'svg', 'pdf'"):
+        tr.run("plate-spinning", tmp_path / "run", plot_format="tiff")
+    assert not (tmp_path / "run").exists()

@@ -134,7 +134,8 @@ def _ended(result: Result) -> Text:
 
     status, advice = result.summary["status"], result.summary["advice"]
     words = {"success": "the run reached its end", "limit-violated": "the run reached its end, but outside a limit"}
-    said = f"{status.replace('-', ' ')}: {words.get(status, advice)}"
+    label, told = status.replace("-", " "), words.get(status, advice)
+    said = told if told.startswith(label) else f"{label}: {told}"
     return Text(printable(said, keep="\n"), style="bold green" if result.exit_code == 0 else "bold red")
 
 

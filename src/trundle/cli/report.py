@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
 import typer
 
-from trundle.cli.run import bar
+from trundle.cli.run import FORMAT, STYLE, Format, Style, bar
 from trundle.cli.terminal import say
 
 
-class Format(StrEnum):
-    """Formats of plots."""
-
-    png, svg, pdf = "png", "svg", "pdf"
-
-
-FORMAT = typer.Option(Format.png, "--format", help="Format of the plots.")
-
-
 def report(
-    directory: Path = typer.Argument(metavar="DIR", help="Folder of a run."), plot_format: Format = FORMAT
+    directory: Path = typer.Argument(metavar="DIR", help="Folder of a run."),
+    plot_format: Format = FORMAT,
+    plot_style: Style = STYLE,
 ) -> None:
     """Make the plots and the viewer page of a run again from its files."""
     from trundle.errors import InputError
@@ -32,7 +24,7 @@ def report(
         raise InputError("DIR", str(directory), "the folder of a run, with its trajectory.nc")
     with bar(True) as show:
         tell = partial(show, "plots and page")
-        written = write_report(directory, plot_format=plot_format, progress=tell)
+        written = write_report(directory, plot_format=plot_format, plot_style=plot_style, progress=tell)
     say(*map(str, written))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import typer
@@ -27,7 +28,16 @@ def reproduce(
     from trundle.scenarios.engine.reproduce import COLUMNS
     from trundle.scenarios.engine.reproduce import reproduce as reproduce_all
 
-    with bar(True) as progress:
+    begun: set[str] = set()
+    with bar(True) as show:
+
+        def progress(what: str, share: float) -> None:
+            name = what.partition(":")[0]
+            if name not in begun and not sys.stderr.isatty():
+                say(name, err=True)  # where there is no bar
+            begun.add(name)
+            show(what, share)
+
         done = reproduce_all(names or (), out, plots=not no_plots, progress=progress)
     columns(COLUMNS, [line.cells() for line in done.lines])
     for name, status in done.statuses.items():

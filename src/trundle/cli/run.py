@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 
 import typer
@@ -16,6 +17,21 @@ from trundle.cli.check import ALLOW_PATH
 from trundle.cli.completion import keys, scenarios
 from trundle.cli.view import watched
 
+
+class Format(StrEnum):
+    """Formats of plots."""
+
+    png, svg, pdf = "png", "svg", "pdf"
+
+
+class Style(StrEnum):
+    """Styles of plots."""
+
+    screen, paper = "screen", "paper"
+
+
+FORMAT = typer.Option(Format.png, "--format", help="Format of the plots.")
+STYLE = typer.Option(Style.screen, "--style", help="Of the plots: paper is one of two columns wide, in 8 pt.")
 SCHEDULER = typer.Option(None, "--scheduler", metavar="ADDRESS", help="Dask scheduler whose workers do the runs.")
 SET = typer.Option(
     [], "--set", metavar="TABLE.KEY=VALUE", help="Set a value (TOML); parts follow; repeatable.", autocompletion=keys
@@ -34,6 +50,8 @@ def run(
     verbose: bool = typer.Option(False, "--verbose", "-v", help="In a terminal: metrics without a limit, too."),
     as_json: bool = typer.Option(False, "--json", help="Print summary.json to stdout and nothing else there."),
     no_plots: bool = typer.Option(False, "--no-plots", help="Write no pictures."),
+    plot_format: Format = FORMAT,
+    plot_style: Style = STYLE,
     warm_from: Path | None = typer.Option(None, "--warm-from", metavar="RUN", help="Start a plan from another run."),
     jobs: int | None = typer.Option(None, "--jobs", metavar="N", min=1, help="Processes for trials [all cores]."),
     scheduler: str | None = SCHEDULER,
@@ -53,7 +71,16 @@ def run(
         allow_path = [*allow_path, warm_from]
     loaded = load_scenario(scenario, overrides, seed, allow_path)
     with bar(not (quiet or as_json)) as line, watched(view, line) as (progress, show):
-        result = run_scenario(loaded, out, plots=not no_plots, progress=progress, jobs=jobs, scheduler=scheduler)
+        result = run_scenario(
+            loaded,
+            out,
+            plots=not no_plots,
+            progress=progress,
+            jobs=jobs,
+            scheduler=scheduler,
+            plot_format=plot_format,
+            plot_style=plot_style,
+        )
         show(result.directory)
     if as_json:
         typer.echo(json.dumps(result.summary, indent=2))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -158,6 +158,16 @@ def build_all(scenario: Scenario) -> dict[str, Experiment]:
         except InputError as error:
             raise error.within(f"parts.{name}") from None
     return experiments
+
+
+def all_parts(scenario: Scenario, experiments: Mapping[str, Experiment]) -> Iterator[Part]:
+    """Yield the parts of the main run, then those of the scenario's parts, named "part" or "part-own"."""
+    told = from_file(scenario)
+    with from_file(scenario):
+        for number, (name, experiment) in enumerate(experiments.items(), 1):
+            for part in experiment.parts():
+                named = "-".join(word for word in (name, part.name) if word)
+                yield replace(part, name=named, run=told(part.run), ahead=part.ahead + len(experiments) - number)
 
 
 def main_simulation(scenario: Scenario) -> Call | None:

@@ -41,6 +41,7 @@ def write_report(
     notify: Callable[[str], None] | None = None,
     target: Callable[[str], Path] | None = None,
     plot_format: str = "png",
+    plot_style: str = "screen",
     progress: PartProgress | None = None,
 ) -> list[Path]:
     """Write the plots of every trajectory in `directory` and the main run's viewer page; return the files written.
@@ -54,7 +55,7 @@ def write_report(
     notify : callable, optional
         Called with one line for each picture that could not be made because an extra or data are missing; by default
         the ``trundle`` logger. The other pictures are still made.
-    plot_format : "png", "svg" or "pdf"
+    plot_format, plot_style : "png", "svg" or "pdf"; "screen" or "paper"
     target, progress : callable, optional
         `OwnedFolder.target` of the folder, if this process writes to it already. Called with the share that is done.
 
@@ -86,7 +87,7 @@ def write_report(
         for number, (one, made) in enumerate(drawn.items(), _PAGE):
             if progress is not None:
                 progress(number / (_PAGE + len(drawn)))
-            written += write_figures({one: made}, folder / "plots", say, plot_format)
+            written += write_figures({one: made}, folder / "plots", say, plot_format, plot_style)
     if progress is not None:
         progress(1.0)
     return written

@@ -136,6 +136,8 @@ def _all(
     code = 0
     for number, name in enumerate(chosen):
         told = progress and partial(_of_all, progress, f"[{number + 1}/{len(chosen)}] {name}", number, len(chosen))
+        if told:
+            told("begin", 0.0)
         ended = _one(name, folder.path / name, plots, told, lines, statuses)
         _write(folder, lines, statuses)
         code = max(code, ended)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from trundle import __version__
 from trundle.bars import reporting
-from trundle.checks import integer
+from trundle.checks import choice, integer
 from trundle.errors import MissingExtraError, SimulationError, StorageError, TrundleError
 from trundle.interrupts import check, held, opened
 from trundle.records.whole import kept_elsewhere
 from trundle.scenarios.engine import acceptance
 from trundle.scenarios.engine import folder as files
-from trundle.scenarios.engine.building import Experiment, Part, build_all, from_file
+from trundle.scenarios.engine.building import Experiment, Part, all_parts, build_all
 from trundle.scenarios.engine.course import Clock, Course, Progress
 from trundle.scenarios.engine.log import RUN, logged
 from trundle.scenarios.engine.summary import MetricEntry, Summary
@@ -86,6 +86,8 @@ def run(
     scheduler: str | None = None,
     *,
     verbose: bool = False,
+    plot_format: str = "png",
+    plot_style: str = "screen",
 ) -> Result:
     """Run a scenario and write its folder.
 
@@ -96,12 +98,11 @@ def run(
     ----------
     scenario : Scenario, str or Path
         A loaded scenario, the name of one in the library, or the path of a file.
-    out : str or Path, optional
-        Folder of the run; default ``runs/<name>-<time>``.
-    seed : int, optional
-        In place of the scenario's own.
+    out, seed : str or Path, int, optional
+        Folder of the run, default ``runs/<name>-<time>``; in place of the scenario's own seed.
     plots, view : bool
         Whether to write pictures, and to open the viewer page in the browser.
+    plot_format, plot_style : "png", "svg" or "pdf"; "screen", or "paper" for a column of two in print
     progress, verbose : callable, optional; bool
         Called with (name of what is running, share of the whole run done); whether to show a bar of it.
     jobs : int, optional
@@ -124,21 +125,35 @@ def run(
     ('success', True)
     """
     scenario, jobs = _loaded(scenario, seed), None if jobs is None else integer("jobs", jobs, minimum=1)
+    drawn = _Pictures(plots, plot_format, plot_style)
     with reporting(verbose, progress, lambda what, share: (f"{scenario.name}: {what}", share)) as told:
         with over_processes(jobs, scheduler):
-            result = _run(scenario, out, plots, Course(told))
+            result = _run(scenario, out, drawn, Course(told))
     if view and not result.interrupted:
         _open(result.directory / "viewer.html")
     return result
 
 
-def _run(scenario: Scenario, out: str | Path | None, plots: bool, course: Course) -> Result:
+@dataclass(frozen=True)
+class _Pictures:
+    """What is drawn of a run."""
+
+    plots: bool
+    plot_format: str
+    plot_style: str
+
+    def __post_init__(self) -> None:
+        choice("plot_format", self.plot_format, ("png", "svg", "pdf"))
+        choice("plot_style", self.plot_style, ("screen", "paper"))
+
+
+def _run(scenario: Scenario, out: str | Path | None, drawn: _Pictures, course: Course) -> Result:
     experiments = _built(scenario, clock := Clock(), course)
     with files.run_folder(out, scenario) as folder, logged(folder.target("log.txt")):
         files.write_scenario(folder.path, scenario, folder.target)
         RUN.info("trundle %s, scenario %s, kind %s, seed %d", __version__, scenario.name, scenario.kind, scenario.seed)
-        result = _do_all(scenario, _all_parts(scenario, experiments), folder, clock, course)
-        result = _report(result, folder, clock, plots, course)
+        result = _do_all(scenario, all_parts(scenario, experiments), folder, clock, course)
+        result = _report(result, folder, clock, drawn, course)
         RUN.info("exit code %d", result.exit_code)
     return result
 
@@ -165,7 +180,7 @@ def computed(scenario: Scenario, progress: Progress | None = None) -> Result:
         If the user stopped it.
     """
     course, clock = Course(progress), Clock()
-    result = _do_all(scenario, _all_parts(scenario, _built(scenario, clock, course)), None, clock, course)
+    result = _do_all(scenario, all_parts(scenario, _built(scenario, clock, course)), None, clock, course)
     if result.interrupted:
         raise KeyboardInterrupt
     return result
@@ -178,16 +193,6 @@ def _built(scenario: Scenario, clock: Clock, course: Course) -> dict[str, Experi
         if tell is not None:
             tell(1.0)
     return experiments
-
-
-def _all_parts(scenario: Scenario, experiments: Mapping[str, Experiment]) -> Iterator[Part]:
-    """Yield the parts of the main run, then those of the scenario's parts, named "part" or "part-own"."""
-    told = from_file(scenario)
-    with from_file(scenario):
-        for number, (name, experiment) in enumerate(experiments.items(), 1):
-            for part in experiment.parts():
-                named = "-".join(word for word in (name, part.name) if word)
-                yield replace(part, name=named, run=told(part.run), ahead=part.ahead + len(experiments) - number)
 
 
 def _do_all(
@@ -357,7 +362,7 @@ def _labelled(trajectory: Trajectory, scenario: Scenario, phase: str, seconds: f
     return replace(trajectory, metadata=known)
 
 
-def _report(result: Result, folder: files.OwnedFolder, clock: Clock, plots: bool, course: Course) -> Result:
+def _report(result: Result, folder: files.OwnedFolder, clock: Clock, drawn: _Pictures, course: Course) -> Result:
     """Write pictures and viewer page and the time they took; an interrupt here loses no data."""
     if result.trajectory is None or len(result.trajectory) < 2:
         return result
@@ -367,7 +372,15 @@ def _report(result: Result, folder: files.OwnedFolder, clock: Clock, plots: bool
             from trundle.scenarios.engine.pictures import write_report
 
             share = None if interrupted else course.stage("plots and page", "report", [])
-            for path in write_report(folder.path, plots, viewer=True, target=folder.target, progress=share):
+            written = write_report(
+                folder.path,
+                drawn.plots,
+                target=folder.target,
+                plot_format=drawn.plot_format,
+                plot_style=drawn.plot_style,
+                progress=share,
+            )
+            for path in written:
                 RUN.info("wrote %s", path.name)
         except MissingExtraError as error:
             RUN.warning("%s", error)

@@ -58,7 +58,7 @@ def walk(
         path = Path(folder) / f"{file.stem.replace('/', '_')}_walks.toml"
         write_bytes(path, _written(tables, suggested).encode())
         loaded = load_scenario(str(path), (), None, [file.resolve().parent])
-        result = run_scenario(loaded, out, plots=not no_plots)
+        result = run_scenario(loaded, out, plots=not no_plots, verbose=True)
     for name, entry in result.summary["metrics"].items():
         if entry["value"] is not None and not name.endswith("_replay"):
             typer.echo(f"{name} {entry['value']:.3g} {entry['unit']}".rstrip())

@@ -113,7 +113,7 @@ def _actor(run: Trajectory, body: SceneBody, number: int, times: Array, size: fl
     else:
         q = turned(run, run["body_quaternion"][:, k], times)
         parts = _limb(body, 0.3 * size) if body.faces is None else checkered_object(body)
-        if body.faces is not None and body.role == "link":
+        if body.faces is not None and (body.role == "link" or body.shape.get("type") == "segment"):
             parts = painted(body, _STEEL)
     origin = centre - rotation_matrices(q) @ com
     return Actor(

@@ -50,8 +50,8 @@ def focus(stage: Stage) -> Array:
 
 
 def extremes(stage: Stage) -> Array:
-    """Return points (m, 3) of which the motion's hull is about made: corners of what moves, and tips of forces."""
-    moving = [actor for actor in stage.actors if _moves(actor)] or list(stage.actors)
+    """Return points (m, 3) of which the motion's hull is about made: corners of hand and what moves, tips of forces."""
+    moving = [actor for actor in stage.actors if actor.label == "hand" or _moves(actor)] or list(stage.actors)
     points = np.concatenate([corners(actor, _FITTED) for actor in moving])
     arrows = [(stage.contact, stage.forces), *stage.others, *((foot, force) for foot, force, _, _ in stage.arrows)]
     for foot, force in arrows:

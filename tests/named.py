@@ -20,7 +20,7 @@ SMALLER: Mapping[str, tuple[str, ...]] = {
     "ball-transfer": ("plan.nodes=60", "plan.starts=1", "plan.parts=30", "simulation.output_step=0.01"),
     "butterfly": ("trials.count=2",),
     "ellipse-damping": ("simulation.duration=4.0",),
-    "ellipse-flip-up": ("trials.count=2",),
+    "ellipse-flip-up": ("trials.count=2", "controller.hold=3.0"),
     "ellipse-throw-catch": ("catch_errors.count=2",),
     "humanoid-carry": (
         *_FAST_HUMANOID,

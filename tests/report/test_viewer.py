@@ -91,6 +91,9 @@ def test_the_camera_fits_the_whole_motion_and_the_forces():
         assert np.max(seen @ way) <= np.max(points @ way) + 0.03 * size
         assert np.min(seen @ way) >= np.min(points @ way) - 0.03 * size
     assert len(points) <= 200
+    hand = np.concatenate([part.vertices for part in stage.actors[1].parts])
+    for way in np.eye(3):
+        assert np.ptp(points @ way) > 0.97 * np.ptp(hand @ way), "the plate is seen as a whole"
 
 
 def test_a_page_names_scenario_and_status_and_has_a_row_of_the_legend_for_all_of_a_label():

@@ -105,6 +105,11 @@ def test_controls_switch_layers_speed_parts_and_views(tab, page):
     tab.picture()
     assert tab.run("[...document.querySelectorAll('.tag')].map(t => t.textContent)") == ["main", "open-loop"]
     assert red(pixels(tab.picture())) > 0.5 * with_force
+    # Names and ranges of the plots stand above their curves.
+    below = (
+        "(s => s.querySelector('p').getBoundingClientRect().bottom - s.querySelector('svg').getBoundingClientRect().y)"
+    )
+    assert tab.run(f"Math.max(...[...document.querySelectorAll('.strip')].map({below}))") < 1.0
     # A click on a plot is a time.
     tab.run("(p => { p.value = '0'; p.onchange({target: p}) })(document.getElementById('part'))")
     x, y, width = tab.run("(r => [r.x, r.y + 20, r.width])(document.querySelector('.strip').getBoundingClientRect())")

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import typer
 
 from trundle.cli import interrupt
 from trundle.cli.terminal import say
+from trundle.errors import TrundleError
+
+_EVERY = 4.0  # s between pictures of a motion that goes on
+_SHARE = 9.0  # times what a picture takes: at least so long the run has for itself
 
 
 def view(
@@ -57,9 +62,25 @@ def watched(
         return
     import webbrowser
 
+    from trundle.records import Trajectory
+    from trundle.report.viewer import render
     from trundle.report.viewer.live import LivePage
+    from trundle.scenarios.engine.pictures import stage
+    from trundle.simulate.watching import watched as looked_at
 
-    with LivePage() as live:
+    due = 0.0
+
+    def look(make: Callable[[], Trajectory | None]) -> None:
+        nonlocal due
+        if not live.waited_for or (begin := time.monotonic()) < due:
+            return
+        with suppress(TrundleError):  # a run with nothing to show, or no viser: it goes on without
+            if (run := make()) is not None:
+                live.move(render(replace(stage(run), status=f"running, {run.time[-1]:.3g} s")).encode())
+        end = time.monotonic()
+        due = end + max(_EVERY, _SHARE * (end - begin))
+
+    with LivePage() as live, looked_at(look):
 
         def tell(what: str, share: float) -> None:
             live.tell(what, share)

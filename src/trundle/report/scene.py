@@ -65,9 +65,9 @@ def _stage_space(run: Trajectory) -> Stage:
     arm = run.metadata.get("arm")
     if arm:
         index = np.clip(np.searchsorted(run.time, times), 0, len(run) - 1)
-        base = np.tile(np.asarray(arm["base"], dtype=np.float64), (len(times), 1))
+        base, hand = np.tile(np.asarray(arm["base"], dtype=np.float64), (len(times), 1)), np.zeros((len(times), 1))
         shapes = {one.name: one for one in run.scene if one.role == "link"}
-        actors += tuple(sticks(arm["bodies"], np.hstack([base, run["joint_position"][index]]), shapes, "arm"))
+        actors += tuple(sticks(arm["bodies"], np.hstack([base, run["joint_position"][index], hand]), shapes, "arm"))
     resting = thinned(run["contact_position"] + 0.022 * size * run["contact_normal"])
     moving = np.any(np.ptp(run["hand_quaternion"], axis=0) > 0) or np.any(np.ptp(run["hand_position"], axis=0) > 0)
     R = rotation_matrices(run["hand_quaternion"][:1])[0]

@@ -29,6 +29,7 @@ from trundle.report.staging import (
 _ORANGE = (224, 130, 20)
 _STEEL = (96, 108, 118)
 _GROUND = (214, 205, 188)
+_SLIM = 0.1
 _TALL = 1.6
 """How far back, in half heights, the camera sees all of what is tall: the page is wider than high."""
 
@@ -36,14 +37,17 @@ _TALL = 1.6
 def tree_stage(run: Trajectory) -> Stage:
     """Return the stage of a tree, in the plane or in space; the cone is that of the first contact."""
     times, seconds, lapse = frame_times(run)
-    size = trees.size_of(run)
-    plane = run.dimension == 2
-    actors = [_actor(run, body, i, times, size) for i, body in enumerate(trees.moving_bodies(run))]
+    size, plane = trees.size_of(run), run.dimension == 2
+    if not plane:  # small feet do not make a robot's limbs and forces thin
+        size = max(size, _SLIM * float(np.linalg.norm(np.ptp(run["body_position"][0], axis=0))))
+    bodies = sorted(trees.moving_bodies(run), key=lambda body: trees.body_index(run, body))
+    actors = [_actor(run, body, i, times, size) for i, body in enumerate(bodies)]
     paths = run["contact_position"].reshape(len(run), -1, 2 if plane else 3)
     before = np.array([0.0, -0.26 * size, 0.0]) if plane else np.zeros(3)
     terrain = run.body("terrain")
     if terrain is not None:
-        actors.append(_carried(run, _ground(terrain, paths, times, size, plane), times))
+        on_it = paths if plane or trees.moving_terrain(run) is None else paths[:0]
+        actors.append(_carried(run, _ground(terrain, on_it, times, size, plane), times))
     shown = run["body_position"].reshape(len(run) * run["body_position"].shape[1], -1)
     low, high = (lift(value[None])[0] if plane else value for value in (shown.min(axis=0), shown.max(axis=0)))
     look_at = 0.5 * (low + high)
@@ -113,7 +117,7 @@ def _actor(run: Trajectory, body: SceneBody, number: int, times: Array, size: fl
     else:
         q = turned(run, run["body_quaternion"][:, k], times)
         parts = _limb(body, 0.3 * size) if body.faces is None else checkered_object(body)
-        if body.faces is not None and body.role == "link":
+        if body.faces is not None and (body.role == "link" or body.shape.get("type") == "segment"):
             parts = painted(body, _STEEL)
     origin = centre - rotation_matrices(q) @ com
     return Actor(
@@ -149,7 +153,12 @@ def _ground(terrain: SceneBody, paths: Array, times: Array, size: float, plane: 
     if plane:
         parts = extruded_terrain(terrain, paths.reshape(-1, 2), -0.225 * size, 6 * size)
     else:
-        parts = (MeshPart(terrain.vertices, np.asarray(terrain.faces), _GROUND, 0.9, True),)
+        vertices = terrain.vertices
+        if terrain.shape.get("type") == "plane":  # on which all of the paths lie
+            middle, wide = (np.min(vertices, axis=0) + np.max(vertices, axis=0)) / 2, np.ptp(vertices, axis=0)
+            far = float(np.max(np.linalg.norm(paths.reshape(-1, 3) - middle, axis=1), initial=0.0))
+            vertices = middle + max(1.0, 2.2 * far / float(np.sort(wide)[1])) * (vertices - middle)
+        parts = (MeshPart(vertices, np.asarray(terrain.faces), _GROUND, 0.9, True),)
     return Actor("terrain", parts, np.zeros((len(times), 3)), still, label="ground")
 
 

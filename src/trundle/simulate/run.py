@@ -22,6 +22,7 @@ from trundle.simulate.events import HybridState
 from trundle.simulate.mode import Method, Mode, Stabilization
 from trundle.simulate.record import record
 from trundle.simulate.runner import Runner
+from trundle.simulate.watching import along
 from trundle.status import Status
 
 _SAMPLES, _STEPS = 1_000_000, 100_000_000
@@ -85,6 +86,7 @@ def simulate(
     with reporting(verbose, progress, lambda t: (f"simulate: {t:.3g} s of {duration:g} s", t / duration)) as told:
         runner = Runner(system, chosen, policy, _with_kicks(duration, output_step, kicks), told)
         runner.kicks = dict(kicks or {})
+        runner.progress = along(told, lambda: _so_far(runner))
         return recorded(runner, first_of(system, initial), duration)
 
 
@@ -153,6 +155,12 @@ def recorded(runner: Runner, first: HybridState, duration: float) -> Trajectory:
         except KeyboardInterrupt:
             return replace(run, status=Status.INTERRUPTED)
         return run
+
+
+def _so_far(runner: Runner) -> Trajectory | None:
+    """Return the record of a run that goes on, if there are samples."""
+    log = runner.log
+    return record(runner.system, log, Status.SUCCESS, {}, clock.perf_counter()) if log.segments else None
 
 
 def _kinds(model: object, initial: object, policy: object, progress: object) -> None:

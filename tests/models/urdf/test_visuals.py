@@ -10,6 +10,7 @@ import pytest
 
 import trundle as tr
 from tests.models.urdf.test_meshes import stl
+from tests.report.synthetic import changed
 from trundle.errors import InputError
 from trundle.models.urdf.checks import check_urdf, load_urdf
 from trundle.numerics.rotations import rotation_matrices
@@ -107,6 +108,18 @@ def test_shapes_have_the_colours_of_their_materials(tmp_path: Path) -> None:
     assert ball.vertices[:, 2].mean() == pytest.approx(1.0)
     with pytest.raises(InputError, match="rgba"):
         tr.with_visuals(run_of(urdf), check_urdf(own.replace("0 0.6 0 1", "0 green 0 1")))
+
+
+def test_level_ground_reaches_as_far_as_the_contacts_and_the_first_body_is_the_base() -> None:
+    run = run_of(check_urdf(text()))
+    far = np.array(run["contact_position"])
+    far[-1, 0, :2] += (3.0, -2.0)
+    stage = build_stage(changed(run, contact_position=far))
+    (ground,) = (actor.parts[0].vertices for actor in stage.actors if actor.label == "ground")
+    assert np.all(ground[:, :2].min(axis=0) <= far[-1, 0, :2])
+    assert np.all(ground[:, :2].max(axis=0) >= far[-1, 0, :2])
+    assert np.ptp(ground[:, 2]) == pytest.approx(0.0)
+    assert "base" in stage.actors[0].name
 
 
 def test_what_is_no_description_is_refused() -> None:

@@ -19,6 +19,7 @@ from trundle.models.rolling_pair import RollingPair
 from trundle.models.tree.conversion import to_matrix
 from trundle.models.tree.model import TreeModel
 from trundle.models.tree.system import Atlas, Start
+from trundle.numerics.compiled.buffered import BufferedFunction
 from trundle.numerics.compiled.compile import compile_function
 from trundle.status import Status
 
@@ -176,21 +177,21 @@ class PoseEstimator:
     def _stepped(self, x: FloatArray, last: Reading, hand: Reading, h: float) -> FloatArray:
         step, _ = self._functions
         rate = (hand.twist - last.twist) / h
-        return _finite(np.asarray(step(x, rate, h, _flat(hand))).ravel())
+        return _finite(step(x, rate, np.array([h]), _flat(hand))[0])
 
     def _settled(self, x: FloatArray, hand: Reading, times: int) -> FloatArray:
         _, settle = self._functions
         for _ in range(times):
-            x = np.asarray(settle(x, _flat(hand))).ravel()
+            x = settle(x, _flat(hand))[0]
         return _finite(x)
 
     @property
-    def _functions(self) -> tuple[ca.Function, ca.Function]:
+    def _functions(self) -> tuple[BufferedFunction, BufferedFunction]:
         """(x, u, h, hand) -> x one step later, and (x, hand) -> x put onto the contact."""
         system, atlas = self.pair.system, self._atlas
         return system.kept(("estimator", atlas), lambda: self._build(system.model(atlas)))
 
-    def _build(self, model: TreeModel) -> tuple[ca.Function, ca.Function]:
+    def _build(self, model: TreeModel) -> tuple[BufferedFunction, BufferedFunction]:
         laws = list(self.pair.system.start_laws)
         x, u, h = model.x, model.u, ca.SX.sym("h")
         rate = ca.Function("rate", [x, u], [model.dynamics(laws).xdot])
@@ -204,7 +205,7 @@ class PoseEstimator:
             at += place.stop - place.start
         settle = ca.Function("settle", [x, hand], [self._on_contact(model, held)])
         step = ca.Function("step", [x, u, h, hand], [settle(moved, hand)])
-        return compile_function(step), compile_function(settle)
+        return BufferedFunction(compile_function(step)), BufferedFunction(compile_function(settle))
 
     def _on_contact(self, model: TreeModel, x: ca.SX) -> ca.SX:
         """Return x with its contact found, its gap closed along the normal and its velocity rolling.

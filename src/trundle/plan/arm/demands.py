@@ -12,7 +12,7 @@ from trundle.models.urdf.arm import Arm
 from trundle.models.urdf.arm_numbers import ArmNumbers, JointMotion
 from trundle.models.urdf.articulated import Articulated
 from trundle.models.urdf.examples import example_name
-from trundle.models.urdf.visuals import body_records, visual_bodies
+from trundle.models.urdf.visuals import BodyRecord, body_records, visual_bodies
 from trundle.records import Trajectory
 
 _UNITS = {"position": "rad", "velocity": "rad/s", "torque": "N m"}
@@ -75,6 +75,13 @@ def recorded(run: Trajectory, motion: JointMotion) -> Trajectory:
     base = [*arm.base.p.tolist(), *to_wxyz(arm.base.R).tolist()]
     shapes = visual_bodies(arm.chain, not example_name(arm.urdf), arm.tree)
     scene = (*run.scene, *(replace(body, name=bodies[i]["name"]) for i, body in shapes.items()))
+    carrier, place = arm.tree.links[arm.link]
+    hand = place.then(arm.mount)
+    bodies.append(
+        BodyRecord(
+            name="", parent=carrier, slides=False, R=hand.R.tolist(), p=hand.p.tolist(), axis=[0, 0, 0], com=[0, 0, 0]
+        )
+    )
     metadata = dict(run.metadata) | {"arm": {"bodies": bodies, "base": base}}
     values = {"position": motion.position, "velocity": motion.rate, "torque": motion.torque}
     columns = {f"joint_{k}": (("time", "joint"), value, {"units": _UNITS[k], **_SAID}) for k, value in values.items()}

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from trundle.numerics.rotations import rotation_matrices
 from trundle.report.staging import Actor, Stage, corners
 from trundle.report.style import COMPONENTS, PALETTE
 
@@ -50,9 +51,12 @@ def focus(stage: Stage) -> Array:
 
 
 def extremes(stage: Stage) -> Array:
-    """Return points (m, 3) of which the motion's hull is about made: corners of what moves, and tips of forces."""
+    """Return points (m, 3) of which the motion's hull is about made: corners of hand and what moves, tips of forces."""
     moving = [actor for actor in stage.actors if _moves(actor)] or list(stage.actors)
     points = np.concatenate([corners(actor, _FITTED) for actor in moving])
+    for hand in (actor for actor in stage.actors if actor.label == "hand" and not _moves(actor)):
+        R = rotation_matrices(hand.quaternions[:1])[0]
+        points = np.vstack([points, *(part.vertices @ R.T + hand.positions[0] for part in hand.parts)])
     arrows = [(stage.contact, stage.forces), *stage.others, *((foot, force) for foot, force, _, _ in stage.arrows)]
     for foot, force in arrows:
         if np.any(force != 0.0):
@@ -87,6 +91,7 @@ def curves(stage: Stage) -> list[tuple[str, list[tuple[str, str, Array]]]]:
     at = focus(stage)
     axes = enumerate(zip("xyz", COMPONENTS, strict=True))
     way = [(name, colour, at[:, i] - at[0, i]) for i, (name, colour) in axes if np.ptp(at[:, i]) > 1e-9]
-    what = "centre of mass" if stage.mass_centre is not None else stage.actors[0].label
+    first = {"bodies": "base", "links": "base"}.get(stage.actors[0].label, stage.actors[0].label)
+    what = "centre of mass" if stage.mass_centre is not None else first
     found = [("forces (N)", loads), (f"{what}, way from its start (m)", way)]
     return [strip for strip in found if strip[1]]

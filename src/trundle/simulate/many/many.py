@@ -88,10 +88,10 @@ def simulate_many(
     Examples
     --------
     >>> pair = tr.RollingPair(tr.RigidBody(tr.Sphere(0.1), mass=1.0), tr.Hand(tr.Plane(), twist=(0, 0, 7, 0, 0, 0)))
-    >>> starts = [pair.place(object_angular_velocity=(w, 0, 0)) for w in np.linspace(0.5, 1.5, 100)]
+    >>> starts = [pair.place(object_angular_velocity=(w, 0, 0)) for w in np.linspace(0.5, 1.5, 20)]
     >>> runs = tr.simulate_many(pair, starts, 1.0)
     >>> len(runs), runs.success.all(), runs["object_position"].shape  # run, time, axis
-    (100, np.True_, (100, 2, 3))
+    (20, np.True_, (20, 2, 3))
     """
     system = freed(system_of(model), list(parameters or {}))
     numbers = _numbers(system, parameters or {}, n := len(starts))

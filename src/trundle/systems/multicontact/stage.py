@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,8 +60,7 @@ def stage(run: Trajectory) -> Stage:
 
 def _robot(run: Trajectory, q: Array) -> list[Actor]:
     """Return an actor for each link of the robot that has a mesh; sticks where none is found or none may be shown."""
-    urdf = _description(run)
-    shapes = {} if urdf is None else link_meshes(urdf)
+    urdf, shapes = _described(run.metadata["description"]) if run.metadata["notice"] else (None, {})
     if urdf is None or not shapes:
         own = {body.name: body for body in getattr(run, "scene", ()) if body.faces is not None}
         return sticks(run.metadata["bodies"], q, own)
@@ -81,14 +81,14 @@ def _robot(run: Trajectory, q: Array) -> list[Actor]:
     ]
 
 
-def _description(run: Trajectory) -> CheckedUrdf | None:
-    """Return the description in example-robot-data whose meshes a page may show, if its licence's notice is there."""
-    if not run.metadata["notice"]:
-        return None
+@lru_cache(maxsize=2)
+def _described(name: str) -> tuple[CheckedUrdf | None, dict[str, tuple[MeshPart, ...]]]:
+    """Return a description in example-robot-data and its meshes, read once: all parts of a run show the same robot."""
     try:
-        return load_example_robot(run.metadata["description"])
+        urdf = load_example_robot(name)
     except TrundleError:
-        return None
+        return None, {}
+    return urdf, link_meshes(urdf)
 
 
 def link_meshes(urdf: CheckedUrdf) -> dict[str, tuple[MeshPart, ...]]:

@@ -56,10 +56,8 @@ def simulate(
         ``metadata["policy"]``. Without a policy joints have no torque.
     output_step : float, s
         Between recorded samples (default: duration / 500), from duration / 1e6 to duration. The end is always recorded.
-    relative_tolerance : float
-        Of the adaptive integrator (default 1e-11).
-    step : float, s
-        Fixed step, from duration / 1e8 to duration; excludes `relative_tolerance`.
+    relative_tolerance, step : float; float, s
+        Of the adaptive integrator (default 1e-11); or a fixed step in its place, from duration / 1e8 to duration.
     method, stabilization : str
         ``"dop853"`` (default), ``"dopri5"`` or ``"rk4"`` (default with a fixed step). ``"projection"`` onto gap and
         slip after every step, ``"baumgarte"`` or ``"none"``.

@@ -107,10 +107,9 @@ def run(
     plot_format, plot_style : "png", "svg" or "pdf"; "screen", or "paper" for a column of two in print
     progress, verbose : callable, optional; bool
         Called with (name of what is running, share of the whole run done); whether to show a bar of it.
-    jobs : int, optional
-        Number of processes for trials; one for each core unless given. It does not change the results.
-    scheduler : str, optional
-        Address of a Dask scheduler whose workers run the trials, instead of processes here.
+    jobs, scheduler : int, str, optional
+        Number of processes for trials, one for each core unless given: it does not change the results. Or the
+        address of a Dask scheduler whose workers run them.
 
     Raises
     ------

@@ -108,8 +108,7 @@ def run(
     progress, verbose : callable, optional; bool
         Called with (name of what is running, share of the whole run done); whether to show a bar of it.
     jobs, scheduler : int, str, optional
-        Number of processes for trials, one for each core unless given: it does not change the results. Or the
-        address of a Dask scheduler whose workers run them.
+        Processes for trials (default: one a core; results are the same), or a Dask scheduler whose workers run them.
 
     Raises
     ------

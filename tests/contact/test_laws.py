@@ -10,6 +10,7 @@ import trundle.geometry as tg
 from tests.contact import pairs
 from tests.oracles import supports
 from trundle.contact.choice import make_contact
+from trundle.contact.law import load_moment
 from trundle.contact.laws import (
     FIXED,
     HUNT_CROSSLEY,
@@ -253,3 +254,15 @@ def test_friction_dissipates_where_some_turning_is_resisted():
     for name in ("rolling", "drilling", "rolling_viscous", "drilling_viscous"):
         assert Friction(0.0, **{name: 1e-6}).dissipates
     assert (Friction(torsional=0.1, drilling=0.2).spin_bound, Friction(drilling=0.2).spin_bound) == (0.1, 0.2)
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_a_spin_that_starts_is_resisted_against_its_onset(side):
+    model, states = setting("pure-rolling")  # no spin yet
+    k = model.terms([ROLLING]).kin[0]
+    moment = load_moment(k, RESISTED, ROLLING, 1e-7, side * (0.6 * k.n + 0.8 * k.T[:, 0]))
+    turning = k.wrel - k.n * ca.dot(k.n, k.wrel)
+    rolling = -0.01 * turning / ca.norm_2(turning)
+    for about, across in values(model, states, ca.dot(k.n, moment), k.T.T @ (moment - rolling)):
+        assert about.item() == pytest.approx(-0.02 * side, rel=1e-6)
+        assert np.abs(across).max() < 1e-6

@@ -67,7 +67,8 @@ def _stage_space(run: Trajectory) -> Stage:
         index = np.clip(np.searchsorted(run.time, times), 0, len(run) - 1)
         base, hand = np.tile(np.asarray(arm["base"], dtype=np.float64), (len(times), 1)), np.zeros((len(times), 1))
         shapes = {one.name: one for one in run.scene if one.role == "link"}
-        actors += tuple(sticks(arm["bodies"], np.hstack([base, run["joint_position"][index], hand]), shapes, "arm"))
+        joints = np.hstack([base, run["joint_position"][index], hand])
+        actors += tuple(sticks(arm["bodies"], joints, shapes, "arm", 0.3 * size))
     resting = thinned(run["contact_position"] + 0.022 * size * run["contact_normal"])
     moving = np.any(np.ptp(run["hand_quaternion"], axis=0) > 0) or np.any(np.ptp(run["hand_position"], axis=0) > 0)
     R = rotation_matrices(run["hand_quaternion"][:1])[0]

@@ -172,7 +172,7 @@ def _carried(run: Trajectory, ground: Actor, times: Array) -> Actor:
 
 
 def sticks(
-    bodies: Sequence[BodyRecord], q: Array, shapes: Mapping[str, SceneBody], label: str = "robot"
+    bodies: Sequence[BodyRecord], q: Array, shapes: Mapping[str, SceneBody], label: str = "robot", width: float = 0.03
 ) -> list[Actor]:
     """Return an actor for each body: its shape, or bars from its joint to those that hang on it and to its middle."""
     at = {key: np.array([body[key] for body in bodies], dtype=np.float64) for key in ("R", "p", "axis", "com")}
@@ -190,7 +190,7 @@ def sticks(
         turns[i] = turns[above] @ R @ np.array(own)
     actors = []
     for body, reach, place, turn in zip(bodies, ends, places, turns, strict=True):
-        shape, parts = shapes.get(body["name"]), tuple(_bar(end) for end in reach if np.linalg.norm(end) > 0.01)
+        shape, parts = shapes.get(body["name"]), tuple(_bar(end, width) for end in reach if np.linalg.norm(end) > 0.01)
         if shape is not None and shape.faces is not None:
             rods = parts if 2 * len(shapes) < len(bodies) else ()  # few shapes make no robot
             parts = (*painted(shape, shade(body["name"])), *rods)
@@ -199,7 +199,7 @@ def sticks(
     return actors
 
 
-def _bar(end: Array, width: float = 0.03) -> MeshPart:
+def _bar(end: Array, width: float) -> MeshPart:
     """Return a square bar from the origin to `end` (3,)."""
     along = end / np.linalg.norm(end)
     side = np.cross(along, np.eye(3)[int(np.argmin(np.abs(along)))])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,17 +16,33 @@ import pytest
 from tests.report.synthetic import ball_on_plate
 from tests.scenarios.files import JUGGLING, changed, written
 from trundle.errors import InputError
+from trundle.records.whole import write_bytes
 from trundle.scenarios import load_scenario, run
-from trundle.scenarios.engine import building
+from trundle.scenarios.engine import building, pictures
 from trundle.scenarios.engine.folder import LIST, owned, write_scenario
 from trundle.scenarios.engine.pictures import write_report
 
 
+def hasten(patch: pytest.MonkeyPatch) -> None:
+    """Let simulations and viewer pages take no time."""
+    ball = ball_on_plate(duration=0.2)
+    patch.setattr(building.Simulation, "run", lambda *_, **__: ball)
+    patch.setattr(pictures, "write_viewer", lambda _stages, page, _notice: write_bytes(page, b"a page"))
+
+
 @pytest.fixture
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Simulations that take no time."""
-    ball = ball_on_plate(duration=0.2)
-    monkeypatch.setattr(building.Simulation, "run", lambda *_, **__: ball)
+    hasten(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the folder of a run, to be copied."""
+    folder = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:
+        hasten(patch)
+        run(written(folder, JUGGLING), folder / "out", plots=False)
+    return folder / "out"
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -78,10 +95,12 @@ def test_a_folder_that_a_run_leaves_empty_is_not_in_the_way_of_the_next(tmp_path
 @pytest.mark.parametrize(
     "line", ["a\0b", "\ud800", "x" * 5000, "", ".", "..", "/", "../mine", "/mine", "[" * 5000, '{"a": ']
 )
-def test_a_damaged_list_is_no_traceback_and_no_reason_to_remove_anything(line: str, tmp_path: Path, fast: None) -> None:
+def test_a_damaged_list_is_no_traceback_and_no_reason_to_remove_anything(
+    line: str, tmp_path: Path, fast: None, made: Path
+) -> None:
     path, out = written(tmp_path, JUGGLING), tmp_path / "out"
     (tmp_path / "mine").write_text("mine")
-    run(path, out, plots=False)
+    shutil.copytree(made, out)
     with (out / LIST).open("a") as file:
         file.write((json.dumps(line) if line[:1] not in "[{" else line) + "\n")
     try:
@@ -198,7 +217,7 @@ def test_a_second_run_into_the_same_folder_is_refused_at_once(tmp_path: Path, mo
 _CHILD = """
 import sys, time
 from trundle.scenarios import run
-from trundle.scenarios.engine import building
+from trundle.scenarios.engine import building, pictures
 def stop(*_, **__):
     print("up", flush=True)
     time.sleep(60)

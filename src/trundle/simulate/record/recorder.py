@@ -64,7 +64,9 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
     }
     if log.policy is not None and log.policy.calls:
         metadata["policy"] = _loop_times(log.policy)
-    metadata |= recorded.metadata | ({"message": log.message} if log.message else {})
+    if log.message:
+        metadata["message"] = log.message
+    metadata |= recorded.metadata
     samples = tuple(ModeSamples(s.times, s.states, s.phase.mode.laws, s.phase.mode.atlas) for s in segments)
     return Trajectory(recorded.dataset, status, feasible, metadata, recorded.scene, samples)
 

@@ -130,7 +130,7 @@ def mutated(base: Table, rng: random.Random, ways: Sequence[Callable[[Table, ran
     except (TypeError, ValueError, AttributeError, RecursionError):
         text = tomli_w.dumps(base)
     content = text.encode("utf-8", "surrogatepass")
-    if rng.random() < 0.25:
+    if rng.random() < 0.25 and content:
         content = rng.choice(BYTE_MUTATIONS)(content, rng)
     return content
 

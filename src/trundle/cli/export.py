@@ -45,7 +45,12 @@ def export(
     run = load_trajectory(file / "trajectory.nc" if file.is_dir() else file)
     chosen = split(columns) or None
     if to == "mcap":
-        written = run.to_mcap(out, chosen)
+        try:
+            written = run.to_mcap(out, chosen)
+        except InputError as error:
+            if error.key != "time":  # of the run, which begins before 0 s
+                raise
+            raise error.within("", source) from None
     else:
         written = (run.to_csv if to == "csv" else run.to_parquet)(out, chosen, trials=trials)
     say(f"written: {written}")

@@ -266,3 +266,5 @@ def test_a_spin_that_starts_is_resisted_against_its_onset(side):
     for about, across in values(model, states, ca.dot(k.n, moment), k.T.T @ (moment - rolling)):
         assert about.item() == pytest.approx(-0.02 * side, rel=1e-6)
         assert np.abs(across).max() < 1e-6
+    assert load_moment(k, Friction(drilling=0.02), PURE_ROLLING, 1e-7) is None  # held: nothing is left to resist
+    assert load_moment(k, Friction(rolling=0.02), RESTING, 1e-7) is None

@@ -6,7 +6,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import trundle as tr
-from trundle.contact.choice import bumpy, contact_form, pieces_of
+from trundle.contact.choice import bumpy, contact_form, make_contact, pieces_of
 from trundle.contact.feature import FeatureContact
 from trundle.contact.motion import prescribed
 
@@ -117,11 +117,12 @@ def test_a_lying_cylinder_touches_with_its_side_and_a_tilted_disc_with_its_rim()
     gap, tilt = 0.02, 0.4
     lying = np.column_stack([-E_3, E_2, E_1])  # its axis along x
     radial, axis = np.array([-np.cos(tilt), 0.0, -np.sin(tilt)]), np.array([-np.sin(tilt), 0.0, np.cos(tilt)])
-    tilted = np.column_stack([radial, np.cross(axis, radial), axis])
+    about = np.array([[0.6, -0.8, 0.0], [0.8, 0.6, 0.0], [0.0, 0.0, 1.0]])
+    tilted = np.column_stack([radial, np.cross(axis, radial), axis]) @ about
     top = np.array([0.0, 0.0, 0.5])
     for shape, feature, R, p, curvature in (
-        (tr.Cylinder(0.15, 0.5), 0, lying, top + [0.1, 0.0, gap + 0.15], 1 / 0.15),
-        (tr.Disc(0.2), 0, tilted, top + [0.0, 0.0, gap] - 0.2 * radial, np.sin(tilt) / 0.2),
+        (tr.Cylinder(0.15, 0.5), 0, lying, top + 0.1 * E_1 + (gap + 0.15) * E_3, 1 / 0.15),
+        (tr.Disc(0.2), 0, tilted, top + gap * E_3 - 0.2 * radial, np.sin(tilt) / 0.2),
     ):
         (x, n, K), (foot, up, bent) = touched(shape, feature, R, p)
         np.testing.assert_allclose(foot, top, atol=1e-3)  # of a rim right to first order in the gap
@@ -139,9 +140,17 @@ def test_without_a_ground_whatever_touches_counts() -> None:
     assert pieces_of(tr.Sphere(0.1), "support") == pieces_of(tr.Sphere(0.1), "level") == (None,)
     x = np.linspace(0.0, 1.0, 6)
     waves = tr.ExpressionLevelSurface(lambda x, y, z: z - 0.05 * ca.sin(20 * x), 0.1)
-    assert [bumpy(ground) for ground in (waves, tr.Sphere(1.0), tr.Plane(), tr.HeightMap(x, x, np.zeros((6, 6))))] == [
-        True,
-        False,
-        False,
-        True,
-    ]
+    grounds = (waves, tr.Sphere(1.0), tr.Plane(), tr.HeightMap(x, x, np.zeros((6, 6))))
+    assert [bumpy(ground) for ground in grounds] == [True, False, False, True]
+
+
+def test_the_first_feature_is_that_of_a_contact_of_no_piece_and_a_level_rim_has_some_point() -> None:
+    box, disc, ball = tr.Box([0.1, 0.2, 0.3]), tr.Disc(0.2), tr.Sphere(0.5)
+    for piece in (None, 0, 5):
+        contact = make_contact(box, ball, "features", piece=piece)
+        assert isinstance(contact, FeatureContact)
+        assert contact.feature == box.representations.features[piece or 0]
+    rim = make_contact(disc, ball, "features")
+    assert isinstance(rim, FeatureContact)
+    y = np.asarray(rim._nearest(np.eye(3), 0.52 * E_3)[0])
+    assert np.linalg.norm(y) == pytest.approx(0.2)

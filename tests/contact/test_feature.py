@@ -1,12 +1,14 @@
 """Contact of corners, edges and faces: the nearest one is where a polytope is nearest."""
 
+import casadi as ca
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 import trundle as tr
-from trundle.contact.choice import contact_form, pieces_of
+from trundle.contact.choice import bumpy, contact_form, make_contact, pieces_of
 from trundle.contact.feature import FeatureContact
+from trundle.contact.motion import prescribed
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -89,3 +91,66 @@ def test_the_point_of_a_rim_is_the_lowest_of_its_circle() -> None:
         assert value(x) <= around.min() + 1e-12
         along = np.cross(R @ np.cross(*np.array(rim.axes)), x - p)
         assert abs((x / [0.25, 0.49, 0.36]) @ along) < 1e-12  # the level does not change along the circle
+
+
+def touched(shape: tr.Shape, feature: int, R: np.ndarray, p: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Return point, normal, curvature (3, 3) of both sides, of a shape at a pose over a ball of 0.5 m at the origin."""
+    ground = tr.Sphere(0.5).representations
+    assert ground.level is not None
+    contact = FeatureContact(shape.representations.features[feature], ground.level, (), ground.distance)
+    poses = ((R, p), (np.eye(3), np.zeros(3)))
+    A, B = (prescribed(ca.SX(ca.DM(r)), ca.SX(ca.DM(x)), ca.SX(6, 1), ca.SX(6, 1), 0) for r, x in poses)
+    sides = contact.touch(A, B, ca.SX(0, 1))
+    margins = contact.limits(A, B, ca.SX(0, 1))
+    assert float(ca.evalf(margins["feature"])) > 0
+    found = []
+    for motion, touch in zip((A, B), sides, strict=True):
+        assert touch.K is not None
+        found.append([np.asarray(ca.evalf(ca.densify(e))).squeeze() for e in (motion.p + touch.r, touch.n, touch.K)])
+    return found[0], found[1]
+
+
+E_1, E_2, E_3 = np.eye(3)
+
+
+def test_a_lying_cylinder_touches_with_its_side_and_a_tilted_disc_with_its_rim() -> None:
+    gap, tilt = 0.02, 0.4
+    lying = np.column_stack([-E_3, E_2, E_1])  # its axis along x
+    radial, axis = np.array([-np.cos(tilt), 0.0, -np.sin(tilt)]), np.array([-np.sin(tilt), 0.0, np.cos(tilt)])
+    about = np.array([[0.6, -0.8, 0.0], [0.8, 0.6, 0.0], [0.0, 0.0, 1.0]])
+    tilted = np.column_stack([radial, np.cross(axis, radial), axis]) @ about
+    top = np.array([0.0, 0.0, 0.5])
+    for shape, feature, R, p, curvature in (
+        (tr.Cylinder(0.15, 0.5), 0, lying, top + 0.1 * E_1 + (gap + 0.15) * E_3, 1 / 0.15),
+        (tr.Disc(0.2), 0, tilted, top + gap * E_3 - 0.2 * radial, np.sin(tilt) / 0.2),
+    ):
+        (x, n, K), (foot, up, bent) = touched(shape, feature, R, p)
+        np.testing.assert_allclose(foot, top, atol=1e-3)  # of a rim right to first order in the gap
+        np.testing.assert_allclose(up, E_3, atol=1e-12)
+        np.testing.assert_allclose(n, -E_3, atol=1e-12)
+        np.testing.assert_allclose(x, top + gap * E_3, atol=1e-12)
+        np.testing.assert_allclose(K, curvature * np.outer(E_2, E_2), atol=1e-9)
+        np.testing.assert_allclose(bent, 2.0 * (np.eye(3) - np.outer(E_3, E_3)), atol=0.1)
+
+
+def test_without_a_ground_whatever_touches_counts() -> None:
+    box = tr.Box([0.1, 0.2, 0.3])
+    assert len(pieces_of(box, "features")) == 26
+    assert pieces_of(box, "support") == tuple(range(8))
+    assert pieces_of(tr.Sphere(0.1), "support") == pieces_of(tr.Sphere(0.1), "level") == (None,)
+    x = np.linspace(0.0, 1.0, 6)
+    waves = tr.ExpressionLevelSurface(lambda x, y, z: z - 0.05 * ca.sin(20 * x), 0.1)
+    grounds = (waves, tr.Sphere(1.0), tr.Plane(), tr.HeightMap(x, x, np.zeros((6, 6))))
+    assert [bumpy(ground) for ground in grounds] == [True, False, False, True]
+
+
+def test_the_first_feature_is_that_of_a_contact_of_no_piece_and_a_level_rim_has_some_point() -> None:
+    box, disc, ball = tr.Box([0.1, 0.2, 0.3]), tr.Disc(0.2), tr.Sphere(0.5)
+    for piece in (None, 0, 5):
+        contact = make_contact(box, ball, "features", piece=piece)
+        assert isinstance(contact, FeatureContact)
+        assert contact.feature == box.representations.features[piece or 0]
+    rim = make_contact(disc, ball, "features")
+    assert isinstance(rim, FeatureContact)
+    y = np.asarray(rim._nearest(np.eye(3), 0.52 * E_3)[0])
+    assert np.linalg.norm(y) == pytest.approx(0.2)

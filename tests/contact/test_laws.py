@@ -266,3 +266,31 @@ def test_a_spin_that_starts_is_resisted_against_its_onset(side):
     for about, across in values(model, states, ca.dot(k.n, moment), k.T.T @ (moment - rolling)):
         assert about.item() == pytest.approx(-0.02 * side, rel=1e-6)
         assert np.abs(across).max() < 1e-6
+    assert load_moment(k, Friction(drilling=0.02), PURE_ROLLING, 1e-7) is None  # held: nothing is left to resist
+    assert load_moment(k, Friction(rolling=0.02), RESTING, 1e-7) is None
+
+
+@pytest.mark.parametrize("depth", [0.01, -0.01])
+def test_the_compliant_force_as_documented(depth):
+    friction = Friction(
+        0.4, rolling=0.01, drilling=0.02, rolling_viscous=0.03, drilling_viscous=0.05, stiffness=1e5, dissipation=0.2
+    )
+    tree = Tree(3, [0.0, 0.0, -9.81])
+    ground, body = tree.ground(), tree.free(1.0, 0.02)
+    tree.contact(make_contact(tg.Sphere(0.2), tg.Plane(), "support"), body, ground)
+    model = tree.finish()
+    rows = HUNT_CROSSLEY.rows(model.terms([HUNT_CROSSLEY]).kin[0], friction)
+    w, v = np.array([0.5, -2.0, 3.0]), np.array([0.7, 0.3, -0.5])
+    x = np.concatenate([[0.1, 0.2, 0.2 - depth, 1.0, 0.0, 0.0, 0.0], w, v])
+    applied, stored = (np.asarray(e).ravel() for e in ca.Function("f", [model.x], [rows.applied, rows.stored])(x))
+    if depth < 0:
+        np.testing.assert_allclose([*applied, *stored], 0.0, atol=1e-12)
+        return
+    slip = (v + np.cross(w, [0.0, 0.0, -0.2]))[:2]  # of the lowest point, and little less of that on the ground
+    f_n = 1e5 * depth**1.5 * (1 + 1.5 * 0.2 * 0.5)
+    assert applied[5] == pytest.approx(f_n)
+    np.testing.assert_allclose(applied[3:5], -0.4 * f_n * slip / np.linalg.norm(slip), rtol=0.03)
+    rolling = w[:2] / np.linalg.norm(w[:2])
+    moment = np.append(-0.01 * f_n * rolling - 0.03 * w[:2], -0.02 * f_n - 0.05 * w[2])
+    np.testing.assert_allclose(applied[:3], moment, rtol=1e-5)
+    assert stored[0] == pytest.approx(0.4 * 1e5 * depth**2.5)

@@ -54,6 +54,14 @@ def test_rows_are_those_of_the_expressions(contact, law: Law) -> None:
         np.testing.assert_allclose(left, right.reshape(left.shape), rtol=1e-11, atol=1e-11, err_msg=name)
 
 
+def test_another_point_of_a_body_moves_as_by_the_expressions() -> None:
+    motion, r = any_motion(), np.array([0.3, -0.2, 0.5])
+    moved, expected = motion.at(r), symbolic(motion).at(ca.SX(ca.DM(r)))
+    for name in ("R", "p", "w", "v", "Jw", "Jv", "al", "a"):
+        right = value(getattr(expected, name))
+        np.testing.assert_allclose(getattr(moved, name), right.reshape(getattr(moved, name).shape), atol=1e-14)
+
+
 def test_compiled_and_interpreted_agree() -> None:
     A, B = any_motion(), still_frame(NV)
     one, other = (contact_function(FOOT, ROLLING, compiled=compiled).rows(A, B) for compiled in (True, False))

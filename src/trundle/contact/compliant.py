@@ -34,7 +34,7 @@ class HuntCrossley(Law):
 
     def rows(self, k: Kinematics, friction: Friction) -> Rows:
         """Return the force alone."""
-        f_n, moment, viscous = self.normal(k, friction), load_moment(k, friction, self, SMOOTH_RATE), None
+        f_n, moment = self.normal(k, friction), load_moment(k, friction, self, SMOOTH_RATE)
         slip = k.same_place_slip
         force = f_n * (k.n - friction.mu * slip / ca.sqrt(ca.sumsqr(slip) + self.slip_speed**2))
         turning = ca.SX(k.wrel.shape[0], 1) if moment is None else f_n * moment

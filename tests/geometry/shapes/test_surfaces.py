@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import trundle.geometry as tg
 from trundle.errors import InputError
+from trundle.geometry.queries.sampling import NumericChart
 
 sizes = st.floats(0.01, 100)
 plane = st.floats(-1.4, 1.4)
@@ -104,3 +105,13 @@ def test_bad_sizes_are_named(build: Any, key: str) -> None:
     with pytest.raises(InputError) as caught:
         build()
     assert caught.value.key == key
+
+
+@pytest.mark.parametrize("axis", range(3))
+def test_belts_of_a_dish_lie_on_it_and_face_its_hollow(axis: int) -> None:
+    dish = tg.Dish([1.0, 1.2, 0.8])
+    belt = NumericChart(dish.representations.belts[axis])
+    value = belt.at(np.random.default_rng(axis).uniform([0.0, -1.0], [6.0, 1.0], (20, 2)))
+    distance, gradient = dish.distance(value.x)
+    np.testing.assert_allclose(distance, 0.0, atol=1e-9)
+    np.testing.assert_allclose(value.n, gradient, atol=1e-7)

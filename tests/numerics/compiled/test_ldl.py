@@ -81,3 +81,16 @@ def test_one_unknown_is_divided() -> None:
     a, lam = solve_kkt(ca.SX(4.0), ca.SX(0, 1), ca.SX(2.0), ca.SX(0, 1))
     assert float(a) == 0.5
     assert lam.shape[0] == 0
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+def test_a_proximal_term_may_be_an_expression(columns):
+    rng = np.random.default_rng(columns)
+    L, J, top, bottom = rng.normal(size=(4, 4)), rng.normal(size=(3, 4)), rng.normal(size=4), rng.normal(size=3)
+    half = rng.normal(size=(3, columns))
+    D, M = (np.diag(half.ravel() ** 2) if columns == 1 else half @ half.T), L @ L.T + np.eye(4)
+    term = ca.SX.sym("D", 3, columns)
+    found = solve_kkt(*(ca.SX(ca.DM(e)) for e in (M, J, top, bottom)), None, term)
+    a, lam = (np.array(v).ravel() for v in ca.Function("f", [term], found)(half**2 if columns == 1 else D))
+    y = np.linalg.solve(np.block([[M, J.T], [J, -D]]), np.r_[top, bottom])
+    np.testing.assert_allclose(np.r_[a, -lam], y, rtol=1e-10)

@@ -117,9 +117,9 @@ def mesh_moments(vertices: FloatArray, faces: NDArray[np.intp], kind: str) -> Mo
 def _extrapolated(shape: Boundary, kind: str) -> Moments:
     """Moments of the mesh at two resolutions, the error of order 1/n^2 extrapolated away (about 1e-5 is left)."""
     meshes = [mesh(shape, n, None, None) for n in (64, 128)]
-    thin = mesh_moments(*meshes[1], "solid")[0] < 1e-9 * shape.reference_length**3
+    thin = mesh_moments(meshes[1][0], meshes[1][1], "solid")[0] < 1e-9 * shape.reference_length**3
     # A body without thickness (a coin without rounding) is a lamina: its two faces are the body.
-    coarse, fine = (mesh_moments(*m, "shell" if thin else kind) for m in meshes)
+    coarse, fine = (mesh_moments(m[0], m[1], "shell" if thin else kind) for m in meshes)
     return (
         (4 * fine[0] - coarse[0]) / 3,
         (4 * fine[1] - coarse[1]) / 3,

@@ -131,7 +131,7 @@ def _thin(canvas: Canvas) -> None:
         if isinstance(artist, Line2D):
             artist.set_markersize(_THINNER * artist.get_markersize())
         if isinstance(artist, Collection):
-            artist.set_linewidth(_THINNER * np.atleast_1d(artist.get_linewidth()))
+            artist.set_linewidth((_THINNER * np.atleast_1d(artist.get_linewidth())).tolist())
         if isinstance(artist, PathCollection):
             artist.set_sizes(_THINNER**2 * artist.get_sizes())
         if isinstance(artist, Annotation) and artist.arrow_patch is not None:

@@ -128,8 +128,8 @@ def test_a_short_run_without_a_terminal_prints_nothing(monkeypatch: pytest.Monke
 
 def test_in_a_notebook_one_line_is_replaced_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[str] = []
-    handle = SimpleNamespace(update=lambda data, raw: shown.append(data["text/plain"]))
-    made = SimpleNamespace(display=lambda data, raw, display_id: handle)
+    handle = SimpleNamespace(display=lambda data, raw: None, update=lambda data, raw: shown.append(data["text/plain"]))
+    made = SimpleNamespace(DisplayHandle=lambda: handle)
     for name, module in {"ipykernel": SimpleNamespace(), "IPython": SimpleNamespace(), "IPython.display": made}.items():
         monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.setattr(looked_at(monkeypatch), "isatty", lambda: False)

@@ -131,10 +131,10 @@ def _in_terminal() -> Iterator[Show]:
 
 def _in_notebook() -> Show:
     """Return what shows a bar of text that is replaced by the next one."""
-    from IPython.display import display  # a kernel brings it
+    from IPython.display import DisplayHandle  # pyright: ignore[reportMissingImports] - a kernel brings it
 
-    handle = display({"text/plain": ""}, raw=True, display_id=True)
-    line = _Line()
+    handle, line = DisplayHandle(), _Line()
+    handle.display({"text/plain": ""}, raw=True)
 
     def show(what: str, share: float, ended: bool) -> None:
         if line.due(0.2) or ended:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import io
+import os
+import pty
 import re
+import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -46,7 +50,7 @@ def shown(monkeypatch: pytest.MonkeyPatch, made: Result, verbose: bool = False, 
         monkeypatch.setenv(name, value)
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", terminal)
-        tell(made, verbose)
+        tell(made, 6.5, verbose)
     return terminal.getvalue()
 
 
@@ -67,7 +71,7 @@ def test_the_card_says_how_it_ended_what_is_violated_and_what_to_do_next(
         "limits": "1 of 2 violated",
         "": "gap: 0.25 m, limit <= 0.1",
         "feasible": "yes: no contact force pulled or left its friction cone",
-        "time": "5.8 s: build 0.5, simulate 2.0, report 3.2",
+        "time": "6.5 s: build 0.5, simulate 2.0, report 3.2, others 0.8",
         "pictures": "runs/ball/plots (2)",
         "page": "runs/ball/viewer.html",
         "all files": "runs/ball",
@@ -111,7 +115,7 @@ def test_links_only_where_the_terminal_knows_them(monkeypatch: pytest.MonkeyPatc
 
 
 def test_programs_get_plain_columns_of_all_metrics(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    tell(result(tmp_path, "limit-violated", feasible=False))
+    tell(result(tmp_path, "limit-violated", feasible=False), 6.5)
     assert capsys.readouterr().out.splitlines() == [
         "metric  value    limit     unit",
         "drift   1.5e-09  <= 1e-08  m     holds",
@@ -121,3 +125,21 @@ def test_programs_get_plain_columns_of_all_metrics(capsys: pytest.CaptureFixture
         "outside its limit: gap",
         f"files: {tmp_path}",
     ]
+
+
+@pytest.mark.slow
+def test_a_run_in_a_real_terminal_has_one_bar_that_ends_full(tmp_path: Path) -> None:
+    terminal, child = pty.openpty()
+    code = "from trundle.cli import main; main(['run', 'plate-spinning', '--no-plots', '--out', 'run'])"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "TERM": "xterm", "COLUMNS": "100"}
+    done = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, env=environment, stdout=child, stderr=child)
+    os.close(child)
+    raw = b""
+    with suppress(OSError):  # at the end of the other side
+        while more := os.read(terminal, 65536):
+            raw += more
+    assert done.wait() == 0
+    lines = plain(re.sub(r"\x1b\[[?0-9;]*[A-Za-z]", "", raw.decode().split("\x1b[2K")[-1])).splitlines()
+    assert re.match(r"done +━+ 100% \d:\d\d elapsed$", lines[0].strip())
+    assert any("trundle view run" in line for line in lines)
+    assert sum("100%" in line for line in lines) == 1

@@ -25,13 +25,14 @@ _FEW = 4  # parts that are named one by one
 _NO_LINKS = ("dumb", "linux")  # values of TERM whose terminals know no hyperlinks
 
 
-def tell(result: Result, verbose: bool = False) -> None:
+def tell(result: Result, seconds: float, verbose: bool = False) -> None:
     """Print how the run ended, its metrics beside their limits, and where the files are.
 
-    In a terminal limits come first, other metrics only if `verbose`; where programs may read it, plain columns of all.
+    `seconds` is the time that all of it took. In a terminal limits come first, other metrics only if `verbose`; where
+    programs may read it, plain columns of all.
     """
     if sys.stdout.isatty():
-        _show(result, verbose)
+        _show(result, seconds, verbose)
         return
     summary = result.summary
     if summary["metrics"]:
@@ -64,7 +65,7 @@ def _failures(metrics: Mapping[str, MetricEntry], hints: Mapping[str, str]) -> l
     return lines + [f"acceptance.{name}: no metric of this run; {meant}" for name, meant in hints.items()]
 
 
-def _show(result: Result, verbose: bool) -> None:
+def _show(result: Result, seconds: float, verbose: bool) -> None:
     """Print the table and the card."""
     from rich.console import Console
     from rich.panel import Panel
@@ -83,14 +84,14 @@ def _show(result: Result, verbose: bool) -> None:
     if left := len(metrics) - len(shown):
         console.print(f"metrics without a limit: {left}, shown by --verbose", style="dim", highlight=False)
     grid = Table.grid(padding=(0, 2))
-    for name, text in _rows(result, limited, linked=os.environ.get("TERM") not in _NO_LINKS):
+    for name, text in _rows(result, seconds, limited, linked=os.environ.get("TERM") not in _NO_LINKS):
         grid.add_row(Text(name, style="dim"), text)
     colour = "green" if result.exit_code == 0 else "red"
     title = Text(f" {printable(result.summary['scenario'])} ", style="bold")
     console.print(Panel(grid, title=title, title_align="left", border_style=colour, expand=False))
 
 
-def _rows(result: Result, limited: Mapping[str, MetricEntry], linked: bool) -> list[tuple[str, Text]]:
+def _rows(result: Result, seconds: float, limited: Mapping[str, MetricEntry], linked: bool) -> list[tuple[str, Text]]:
     """Return the names and texts of the card's rows."""
     from rich.text import Text
 
@@ -111,9 +112,9 @@ def _rows(result: Result, limited: Mapping[str, MetricEntry], linked: bool) -> l
     rows.append(("feasible", Text(f"yes: {yes}" if summary["feasible"] else f"no: {no}")))
     if summary["parts"]:
         rows.append(("parts", Text(_parts({name: part["status"] for name, part in summary["parts"].items()}))))
-    times = {phase: seconds for phase, seconds in summary["wall_time"].items() if seconds >= 0.05}
-    each = ", ".join(f"{phase} {seconds:.1f}" for phase, seconds in times.items())
-    rows.append(("time", Text(f"{sum(summary['wall_time'].values()):.1f} s" + (f": {each}" if each else ""))))
+    times = summary["wall_time"] | {"others": seconds - sum(summary["wall_time"].values())}
+    each = ", ".join(f"{phase} {spent:.1f}" for phase, spent in times.items() if spent >= 0.05)
+    rows.append(("time", Text(f"{seconds:.1f} s" + (f": {each}" if each else ""))))
     plots, page = list((result.directory / "plots").glob("*.*")), (result.directory / "viewer.html").is_file()
     for name, path, note in (
         ("pictures", folder / "plots", f" ({len(plots)})" if plots else None),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -69,7 +70,7 @@ def run(
     if warm_from is not None:
         overrides = [*overrides, f"plan.warm_from={json.dumps(str(warm_from.resolve() / 'trajectory.nc'))}"]
         allow_path = [*allow_path, warm_from]
-    loaded = load_scenario(scenario, overrides, seed, allow_path)
+    begun, loaded = time.monotonic(), load_scenario(scenario, overrides, seed, allow_path)
     with bar(not (quiet or as_json)) as line, watched(view, line) as (progress, show):
         result = run_scenario(
             loaded,
@@ -85,7 +86,7 @@ def run(
     if as_json:
         typer.echo(json.dumps(result.summary, indent=2))
     elif not quiet:
-        tell(result, verbose)
+        tell(result, time.monotonic() - begun, verbose)
     raise typer.Exit(result.exit_code)
 
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from trundle.checks import choice
 from trundle.errors import InputError
 from trundle.records import Trajectory, load_trajectory
@@ -129,7 +131,7 @@ def _thin(canvas: Canvas) -> None:
         if isinstance(artist, Line2D):
             artist.set_markersize(_THINNER * artist.get_markersize())
         if isinstance(artist, Collection):
-            artist.set_linewidth([_THINNER * wide for wide in artist.get_linewidth()])
+            artist.set_linewidth((_THINNER * np.atleast_1d(artist.get_linewidth())).tolist())
         if isinstance(artist, PathCollection):
             artist.set_sizes(_THINNER**2 * artist.get_sizes())
         if isinstance(artist, Annotation) and artist.arrow_patch is not None:
@@ -152,7 +154,7 @@ def _narrow_legend(ax: Axes) -> None:
     old = ax.get_legend()
     if old is None:
         return
-    handles, labels = old.legend_handles, [text.get_text() for text in old.get_texts()]
+    handles, labels = [one for one in old.legend_handles if one], [text.get_text() for text in old.get_texts()]
     look = {"loc": "upper left", "frameon": False, "fontsize": _LETTERS, "handlelength": 1.4, "columnspacing": 1.0}
     look |= {"borderaxespad": 0.0, "borderpad": 0.0, "handletextpad": 0.4, "labelspacing": 0.3}
     anchor, apart = old.get_bbox_to_anchor(), IdentityTransform()

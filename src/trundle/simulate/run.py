@@ -85,7 +85,6 @@ def simulate(
     system = model if isinstance(model, ContactSystem) else model.system
     runner = Runner(system, chosen, policy, _with_kicks(duration, output_step, kicks), progress)
     runner.kicks = dict(kicks or {})
-    runner.progress = along(progress, lambda: _so_far(runner))
     return recorded(runner, first_of(system, initial), duration)
 
 
@@ -141,6 +140,7 @@ def first_of(system: ContactSystem, initial: Start) -> HybridState:
 def recorded(runner: Runner, first: HybridState, duration: float) -> Trajectory:
     """Run and record, with the wall time of each; the first mode is compiled before the clock of the run starts."""
     begin = clock.perf_counter()
+    runner.progress = along(runner.progress, lambda: _so_far(runner))
     _ = runner.phase(first.mode).integrator
     with held_alone(runner.policy), interrupts.held() as outermost:
         built = clock.perf_counter()

@@ -84,7 +84,6 @@ def simulate(
     with reporting(verbose, progress, lambda t: (f"simulate: {t:.3g} s of {duration:g} s", t / duration)) as told:
         runner = Runner(system, chosen, policy, _with_kicks(duration, output_step, kicks), told)
         runner.kicks = dict(kicks or {})
-        runner.progress = along(told, lambda: _so_far(runner))
         return recorded(runner, first_of(system, initial), duration)
 
 
@@ -140,6 +139,7 @@ def first_of(system: ContactSystem, initial: Start) -> HybridState:
 def recorded(runner: Runner, first: HybridState, duration: float) -> Trajectory:
     """Run and record, with the wall time of each; the first mode is compiled before the clock of the run starts."""
     begin = clock.perf_counter()
+    runner.progress = along(runner.progress, lambda: _so_far(runner))
     _ = runner.phase(first.mode).integrator
     with held_alone(runner.policy), interrupts.held() as outermost:
         built = clock.perf_counter()

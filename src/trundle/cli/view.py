@@ -74,9 +74,10 @@ def watched(
         nonlocal due
         if not live.waited_for or (begin := time.monotonic()) < due:
             return
-        with suppress(TrundleError):  # a run with nothing to show, or no viser: it goes on without
-            if (run := make()) is not None:
-                live.move(render(replace(stage(run), status=f"running, {run.time[-1]:.3g} s")).encode())
+        with suppress(TrundleError):  # nothing to show, or no viser: the run goes on without
+            if (run := make()) is None:
+                return
+            live.move(render(replace(stage(run), status=f"running, {run.time[-1]:.3g} s")).encode())
         end = time.monotonic()
         due = end + max(_EVERY, _SHARE * (end - begin))
 

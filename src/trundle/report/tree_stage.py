@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trundle.models.urdf.visuals import BodyRecord
 from trundle.numerics.rotations import quaternion_of, quaternions_plane, rotation_by, rotation_matrices, rotation_of
 from trundle.records import SceneBody, Trajectory
 from trundle.report import recompute, trees
@@ -25,6 +25,9 @@ from trundle.report.staging import (
     turned,
     unit,
 )
+
+if TYPE_CHECKING:
+    from trundle.models.urdf.visuals import BodyRecord
 
 _ORANGE = (224, 130, 20)
 _STEEL = (96, 108, 118)

@@ -108,7 +108,7 @@ def test_links_only_where_the_terminal_knows_them(monkeypatch: pytest.MonkeyPatc
     made = result(tmp_path / "a run")
     links = re.findall(r"\x1b\]8;[^;]*;(file://[^\x1b]+)\x1b\\", shown(monkeypatch, made))
     places = ("plots", "viewer.html", "")
-    assert links == [(tmp_path / "a run" / place).as_uri() for place in places]
+    assert list(dict.fromkeys(links)) == [(tmp_path / "a run" / place).as_uri() for place in places]  # lines may break
     assert "\x1b]8" not in shown(monkeypatch, made, TERM="linux")
     assert "\x1b" not in shown(monkeypatch, made, TERM="dumb")
     assert f"trundle view '{tmp_path / 'a run'}'" in plain(shown(monkeypatch, made, COLUMNS="200"))

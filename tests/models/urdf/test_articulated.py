@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import casadi as ca
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import trundle.geometry as tg
+from trundle import extras
 from trundle.contact.choice import make_contact
 from trundle.contact.contact import Contact
 from trundle.contact.laws import PURE_ROLLING, ROLLING, Law
@@ -27,7 +29,7 @@ AXES = (0.15, 0.08, 0.05)
 
 def test_a_missing_library_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pinocchio", None)
-    with pytest.raises(MissingExtraError, match=r"pin is not installed: pip install 'trundle\[robots\]'"):
+    with pytest.raises(MissingExtraError, match=re.escape(f"pin is not installed: {extras.command('robots')}")):
         Articulated(check_urdf(build_avatar().robot.urdf()))
 
 

@@ -120,6 +120,8 @@ def test_a_video_holds_the_frames(tmp_path: Path, suffix: str) -> None:
             first = np.asarray(image.convert("L"), dtype=float)
             image.seek(2)
             last = np.asarray(image.convert("L"), dtype=float)
+        edges = np.concatenate([first[0], first[-1], first[:, 0], first[:, -1]])
+        assert edges.min() > 230.0  # no frame is drawn about the picture
         columns = np.arange(96)
         assert centre(first, columns) > centre(last, columns) + 20  # from right to left: y grows to the left
     else:

@@ -65,6 +65,7 @@ def write_video(
             for rank, k in enumerate(frames):
                 ax.clear()
                 draw_stage(stage, ax, [k])
+                ax.set_axis_off()
                 ax.set_xlim(limits[0])
                 ax.set_ylim(limits[1])
                 writer.grab_frame()

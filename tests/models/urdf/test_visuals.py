@@ -89,7 +89,16 @@ def test_meshes_are_left_out_where_they_may_not_be_copied(tmp_path: Path) -> Non
     run = run_of(urdf)
     with_mesh, without = shown(tr.with_visuals(run, urdf)), shown(tr.with_visuals(run, urdf, meshes=False))
     assert with_mesh["arm_1"].vertices[:, 0].max() == pytest.approx(0.1)
-    assert len(with_mesh["arm_1"].faces) == len(without["arm_1"].faces) + 4
+    capsule = len(with_mesh["arm_1"].faces) - 4
+    rod = without["arm_1"].faces[capsule:]
+    assert np.array_equal(
+        without["arm_1"].faces[:capsule], with_mesh["arm_1"].faces[4:] - with_mesh["arm_1"].faces[4:].min()
+    )
+    # In its place a rod from the hinge to the tool, 2 m above it, so that what is shown of the arm hangs together.
+    points = without["arm_1"].vertices[np.unique(rod)]
+    assert (points[:, 2].min(), points[:, 2].max()) == pytest.approx((0.0, 2.0))
+    assert np.linalg.norm(points[:, :2], axis=1).max() == pytest.approx(0.04)
+    assert np.array_equal(with_mesh["base"].vertices, without["base"].vertices)  # whose shape is no mesh
 
 
 def test_shapes_have_the_colours_of_their_materials(tmp_path: Path) -> None:

@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 Mesh = tuple[FloatArray, NDArray[np.int64]]
 _FACES = 2000  # of a mesh, above which its vertices are merged
 _CELLS = 40  # then, along a body
+_SLIM = 0.02  # radius of rods, of the length of what they hold together
 
 
 def with_visuals(run: Trajectory, urdf: CheckedUrdf, meshes: bool = True, tree: UrdfTree | None = None) -> Trajectory:
     """Return the run of a robot with its links' <visual> shapes, which pictures then show in place of rods.
 
-    Of a link without any the boxes, cylinders, capsules and spheres of <collision> are shown. Colours are those of the
+    Of a link without any the boxes, cylinders, capsules and spheres of <collision> are shown; for meshes that are left
+    out, of a body of which other shapes are shown, rods from joint to joint. Colours are those of the
     description's <material>; textures and the colours inside a mesh's file are not read.
 
     Parameters
@@ -73,10 +75,16 @@ def visual_bodies(urdf: CheckedUrdf, meshes: bool = True, tree: UrdfTree | None 
     tree = urdf_tree(urdf) if tree is None else tree
     shapes: dict[int, list[Mesh]] = {}
     painted: dict[int, list[tuple[int, Colour | None]]] = {}
+    drawn: set[str] = set()
     for link, (vertices, faces), colour in _shapes(urdf, meshes):
         number, place = tree.links[link]
         shapes.setdefault(number, []).append((vertices @ place.R.T + place.p, faces))
         painted.setdefault(number, []).append((len(faces), colour))
+        drawn.add(link)
+    for number, vertices, faces in _rods(ET.fromstring(urdf.text), tree, drawn):
+        if number in shapes:
+            shapes[number].append((vertices, faces))
+            painted[number].append((len(faces), None))
     shown = {}
     for number, found in shapes.items():
         body = tree.bodies[number]
@@ -98,6 +106,23 @@ def _shapes(urdf: CheckedUrdf, meshes: bool) -> Iterator[tuple[str, Mesh, Colour
         own = [(coarse(mesh.vertices, mesh.faces), mesh.colour) for mesh in found if mesh.link == name]
         own += _primitives(link, "visual", painted)
         yield from ((name, *shape) for shape in own or _primitives(link, "collision", painted))
+
+
+def _rods(robot: ET.Element, tree: UrdfTree, drawn: set[str]) -> Iterator[tuple[int, FloatArray, NDArray[np.int64]]]:
+    """Yield the body and the triangles of a rod for each joint on a link that has meshes and is not drawn."""
+    left_out = {link.get("name", "") for link in robot.findall("link") if link.find("*/geometry/mesh") is not None}
+    ends: dict[int, list[FloatArray]] = {}
+    for joint in robot.findall("joint"):
+        parent, child = (one.get("link", "") for tag in ("parent", "child") for one in joint.findall(tag))
+        (number, place), (hung, at) = tree.links[parent], tree.links[child]
+        end = at.p if hung == number else tree.bodies[hung].place.p
+        if parent in left_out - drawn and np.linalg.norm(end - place.p) > 1e-3:
+            ends.setdefault(number, []).append(np.array([place.p, end]))
+    for number, segments in ends.items():
+        radius = _SLIM * float(np.linalg.norm(np.ptp(np.concatenate(segments), axis=0)))
+        for segment in segments:
+            mesh = optional("trimesh", "trimesh", "robots").creation.cylinder(radius, segment=segment, sections=12)
+            yield number, np.array(mesh.vertices, dtype=np.float64), np.array(mesh.faces, dtype=np.int64)
 
 
 def _primitives(link: ET.Element, tag: str, painted: Painted) -> list[tuple[Mesh, Colour | None]]:

@@ -43,7 +43,10 @@ def faults(figure: Figure) -> list[str]:
     canvas = drawn(figure)
     found: list[str] = []
     for ax in axes_of(canvas):
-        found += [*_labels(ax), *_inside(ax), *_units(ax), *_crowded(ax)]
+        if all(line.get_label() != "_copy" for line in ax.lines):  # magnified: named beside what is copied
+            found += [*_labels(ax), *_units(ax)]
+        found += [*_inside(ax), *_crowded(ax), *_places(ax), *_single(ax)]
+    found += [f"a box around {ax.get_title(loc='left')!r}" for ax in canvas.axes if _boxed(ax)]
     return [*found, *_names(canvas), *_overlaps(canvas)]
 
 
@@ -68,6 +71,33 @@ def _crowded(ax: Axes) -> Iterator[str]:
     named = [one for one in _lines(ax) if not str(one.get_label()).startswith("_") and np.size(one.get_xdata()) > 5]
     if len(named) > MOST_LINES:
         yield f"{len(named)} lines in one axes"
+
+
+def _places(ax: Axes) -> Iterator[str]:
+    """A label of the y axis is no longer than its axis; a legend has no frame, lies outside and inside the width."""
+    label, legend = ax.yaxis.label, ax.get_legend()
+    if label.get_text() and label.get_window_extent().height > ax.bbox.height + 1.0:
+        yield f"longer than its axis: {label.get_text()!r}"
+    if legend is None:
+        return
+    box = legend.get_window_extent()
+    both = Bbox.intersection(box, ax.bbox)
+    if legend.get_frame_on() or (both is not None and both.width > 1.0 and both.height > 1.0):
+        yield "a legend inside its axes or in a frame"
+    if box.x0 < ax.bbox.x1 and ax.figure is not None and box.x1 > ax.figure.bbox.x1 + 1.0:
+        yield f"a legend {box.x1 - ax.figure.bbox.x1:.0f} px wider than the picture"
+
+
+def _single(ax: Axes) -> Iterator[str]:
+    """An axis of trials shows more than one."""
+    if ax.get_xlabel() == "trial" and len({round(float(x)) for line in _lines(ax) for x in line.get_xdata()}) < 2:
+        yield "a single trial"
+
+
+def _boxed(ax: Axes) -> bool:
+    """Return whether axes have lines at the top, or at both sides beside those of a second axis."""
+    seen = {side for side in ("top", "right") if ax.get_visible() and ax.spines[side].get_visible()}
+    return bool(seen - ({"right"} if ax.yaxis.get_ticks_position() == "right" else set()))
 
 
 def _colours(artist: object) -> set[str]:

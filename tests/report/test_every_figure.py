@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
 from tests.named import NamedRuns
@@ -13,12 +15,14 @@ from tests.report.drawn import drawn, faults
 from tests.report.synthetic import changed, rock_on_terrain
 from tests.slowly import slow_but
 from trundle.records import Trajectory
-from trundle.report import Figure, RunSet
+from trundle.report import Figure, RunSet, style
 from trundle.report.plots import figures as figures_of_kit
+from trundle.report.runs import DrawRun
 from trundle.report.trees import with_phases
 from trundle.scenarios.catalogue import entries
 from trundle.scenarios.engine.pictures import draw
 from trundle.scenarios.engine.pictures import figures as figures_of
+from trundle.status import Status
 
 NAMES = [entry.name for entry in entries()]
 QUICK = "passive-walker", "ellipse-throw-catch"
@@ -105,3 +109,79 @@ def test_the_papers_heel_strike_whose_origin_is_undefined_is_not_drawn(named: Na
     assert any(label.startswith("heel strike") for label in labels)
     assert not any("paper" in label for label in labels)
     assert "paper" not in drawn(figures["phases"]).axes[0].get_xlabel()
+
+
+def long_label(_: Trajectory, ax: Axes) -> None:
+    style.panels(ax, 3)[0].set_ylabel("a label far longer than the axis of its panel (m)")
+
+
+def boxed(run: Trajectory, ax: Axes) -> None:
+    style.dress(ax, "boxed", "time (s)", "force (N)", run)
+    ax.spines[["top", "right"]].set_visible(True)
+
+
+def inside(run: Trajectory, ax: Axes) -> None:
+    ax.plot(run.time, run.time, label="a")
+    style.dress(ax, "legend", "time (s)", "force (N)")
+    ax.legend(loc="upper left")
+
+
+def one_trial(run: Trajectory, ax: Axes) -> None:
+    ax.plot([1], [2.0], "o", label="closed loop")
+    style.dress(ax, "All trials", "trial", "rms (mm)", run)
+
+
+def title_on_tag(run: Trajectory, ax: Axes) -> None:
+    style.dress(ax, "A title that is longer than what is left of the axes", "time (s)", "force (N)", run)
+    ax.set_title("ellipse-throw-catch, not feasible", loc="right")
+
+
+def wide_legend(run: Trajectory, ax: Axes) -> None:
+    for k in range(4):
+        ax.plot(run.time, k + run.time, color=style.PALETTE[k], label=f"a name that takes much of the width, {k}")
+    style.dress(ax, "legend", "time (s)", "force (N)")
+    ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.2), ncols=4, frameon=False)
+
+
+@pytest.mark.parametrize(
+    ("draw_one", "wrong"),
+    [
+        (long_label, "longer than its axis"),
+        (boxed, "a box around"),
+        (inside, "a legend inside"),
+        (one_trial, "a single trial"),
+        (title_on_tag, "texts overlap"),
+        (wide_legend, "wider than the picture"),
+    ],
+)
+def test_the_rules_see_what_was_wrong_once(draw_one: DrawRun, wrong: str) -> None:
+    run = rock_on_terrain(n=11)
+    found = faults(Figure(lambda ax: draw_one(run, ax)))
+    assert any(wrong in one for one in found), found
+
+
+def test_labels_and_legends_that_are_too_long_are_broken() -> None:
+    run, long = rock_on_terrain(n=11), {f"a name of a task that is long, {k} (m)": np.ones(11) for k in range(12)}
+    ax = Canvas(figsize=(7.0, 4.2)).add_subplot()
+    style.lines(ax, run, long, "Errors", "error (unit beside each name)")
+    assert [panel.get_ylabel() for panel in ax.child_axes] == ["error (unit\nbeside each name)"] * 2
+    ax = Canvas(figsize=(7.0, 4.2)).add_subplot()
+    style.lines(ax, run, dict(list(long.items())[:4]), "Errors", "error (m)")
+    legend = ax.get_legend()
+    assert legend is not None
+    assert legend.get_window_extent().x1 <= 700.0
+    assert legend._ncols == 2  # type: ignore[attr-defined]
+
+
+def test_small_ticks_look_like_the_others() -> None:
+    ax = Canvas().add_subplot()
+    ax.semilogy([0.0, 1.0], [0.03, 0.2])
+    style.dress(ax, "turn", "time (s)", "turn (rad)")
+    labels = [one for one in ax.get_yticklabels(which="both") if one.get_text()]
+    assert len(labels) > 2
+    assert {(one.get_fontsize(), one.get_color()) for one in labels} == {(9.0, "#55606a")}
+
+
+def test_a_run_is_not_said_twice_to_be_infeasible() -> None:
+    run = replace(rock_on_terrain(n=11), status=Status.INFEASIBLE, feasible=False)
+    assert style.subtitle(run).split(", ")[1:] == ["infeasible"]

@@ -228,6 +228,21 @@ def test_what_is_short_is_magnified_and_what_is_long_is_not():
     assert inset.get_xlim() == (0.9, 1.3)
     assert np.array(inset.lines[0].get_data()) == pytest.approx(np.array(ax.lines[0].get_data()))
     assert inset.get_position().x0 > 1.3 / 5 * ax.get_position().x1  # beside what it magnifies
+    clipped = inset.lines[0].get_clip_box()
+    assert clipped is not None
+    assert clipped.bounds == pytest.approx(inset.bbox.bounds)  # the copy ends at the edge of the inset
+
+
+def test_a_magnified_part_hides_no_curve():
+    ax = axes()
+    time = np.linspace(0.0, 5.0, 501)
+    ax.plot(time, np.exp(-((time - 0.8) ** 2) / 0.01) + np.exp(-((time - 3.0) ** 2)), label="acceleration")
+    ax.set(xlim=(0.0, 5.0), ylim=(0.0, 1.1))
+    style.magnified(ax, 0.6, 1.0)
+    [inset] = ax.child_axes
+    assert inset.get_ylim() == (0.0, 1.1)
+    top = ax.transData.transform([3.0, 1.0])
+    assert ax.bbox.y0 < top[1] < inset.bbox.y0
 
 
 def test_without_friction_there_is_no_figure_of_its_use():

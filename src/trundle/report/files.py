@@ -14,6 +14,7 @@ from trundle.errors import InputError
 from trundle.records import Trajectory, load_trajectory
 from trundle.records.whole import storing, write_bytes
 from trundle.report.runs import Figure
+from trundle.report.style import fit_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,12 +95,8 @@ def _printed(canvas: Canvas) -> Bbox:
     _thin(canvas)
     for ax in _all_axes(canvas):
         _narrow_legend(ax)
-        label, text = ax.yaxis.label, ax.get_ylabel()
-        if label.get_window_extent().height > ax.bbox.height:
-            middle = min((i for i, c in enumerate(text) if c == " "), key=lambda i: abs(i - len(text) / 2), default=0)
-            label.set_text(f"{text[:middle]}\n{text[middle:].strip()}" if middle else text)
-            if label.get_window_extent().height > ax.bbox.height:
-                label.set_fontsize(_LEAST)
+        if not fit_label(ax):
+            ax.yaxis.label.set_fontsize(_LEAST)
     for _ in range(3):  # labels of ticks may change with the width
         box, place = canvas.get_tightbbox(), main.get_position()
         left, right = _EDGE - box.x0, box.x1 + _EDGE - _COLUMN

@@ -52,10 +52,20 @@ def dress(
         ax.spines[side].set_visible(False)
     for side in ("left", "bottom"):
         ax.spines[side].set_color("#9aa5ae")
-    ax.tick_params(colors="#55606a", labelsize=9)
+    ax.tick_params(which="both", colors="#55606a", labelsize=9)
+    fit_label(ax)
     if run is not None:
         legend(ax, columns, others)
     return ax
+
+
+def fit_label(ax: Axes) -> bool:
+    """Break the label of the y axis in two where it is longer than the axis; return whether it fits then."""
+    label, text = ax.yaxis.label, ax.get_ylabel()
+    if text and label.get_window_extent().height > ax.bbox.height:
+        middle = min((i for i, c in enumerate(text) if c == " "), key=lambda i: abs(i - len(text) / 2), default=0)
+        label.set_text(f"{text[:middle]}\n{text[middle:].strip()}" if middle else text)
+    return not text or label.get_window_extent().height <= ax.bbox.height
 
 
 def over_time(ax: Axes, run: Trajectory, title: str, y: str, columns: int = 4, others: Sequence[Axes] = ()) -> Axes:
@@ -116,15 +126,18 @@ def magnified(ax: Axes, low: float, high: float) -> None:
     if not 0.0 < high - low < 0.25 * (right - left):
         return
     after = 0.5 * (low + high) < 0.5 * (left + right)
-    inset = ax.inset_axes((0.5 if after else 0.04, 0.42, 0.46, 0.52))
-    for line in ax.lines:
-        if line.get_transform() == ax.transData:
-            (copy,) = inset.plot(*line.get_data(), drawstyle=line.get_drawstyle())
-            copy.update_from(line)
-            copy.set_transform(inset.transData)
-            copy.set_label("_copy")
+    side, (bottom, top) = 0.5 if after else 0.04, ax.get_ylim()
+    inset = ax.inset_axes((side, 0.42, 0.46, 0.52))
+    for line in [one for one in ax.lines if one.get_transform() == ax.transData]:
+        (copy,) = inset.plot(*line.get_data(), drawstyle=line.get_drawstyle())
+        copy.update_from(line)
+        copy.set(transform=inset.transData, label="_copy", clip_path=inset.patch)
+        x, y = np.asarray(line.get_data(), dtype=np.float64)
+        behind = y[(x >= left + side * (right - left)) & (x <= left + (side + 0.46) * (right - left))]
+        top = max(top, bottom + (float(np.nanmax(behind, initial=bottom)) - bottom) / 0.4)  # curves stay below it
     inset.set_xlim(low, high)
     inset.set_ylim(*ax.get_ylim())
+    ax.set_ylim(bottom, top)
     inset.tick_params(colors="#55606a", labelsize=7.5)
     inset.grid(True, color="#e4e7ea", linewidth=0.6)
     ax.indicate_inset_zoom(inset, edgecolor=GREY)
@@ -135,13 +148,16 @@ def subtitle(run: Trajectory) -> str:
     parts = [str(run.metadata.get("scenario") or "")]
     if run.status.label != "success":
         parts.append(run.status.label)
-    if not run.feasible:
+    if not run.feasible and run.status.label != "infeasible":
         parts.append("not feasible")
     return ", ".join(part for part in parts if part)
 
 
 def legend(ax: Axes, columns: int = 4, others: Sequence[Axes] = ()) -> None:
-    """Draw a legend, of other axes too, below the axes, where it hides nothing, if anything has a label."""
+    """Draw a legend, of other axes too, below the axes, where it hides nothing, if anything has a label.
+
+    It has fewer columns where it would be wider than the figure, which would grow with it.
+    """
     pairs = [zip(*one.get_legend_handles_labels(), strict=True) for one in (ax, *others)]
     named = {label: handle for pair in pairs for handle, label in pair}
     if named:
@@ -149,11 +165,14 @@ def legend(ax: Axes, columns: int = 4, others: Sequence[Axes] = ()) -> None:
 
         figure = ax.get_figure(root=True)
         below = ax.transAxes + ScaledTranslation(0.0, -0.55, figure.dpi_scale_trans) if figure else ax.transAxes
-        ax.legend(
-            list(named.values()), list(named), loc="upper left", bbox_to_anchor=(0.0, 0.0), bbox_transform=below,
-            borderaxespad=0.0, borderpad=0.0, fontsize=8.5, ncols=min(columns, len(named)),
-            frameon=False, columnspacing=1.4, handlelength=1.8,
-        )  # fmt: skip
+        for count in range(min(columns, len(named)), 0, -1):
+            made = ax.legend(
+                list(named.values()), list(named), loc="upper left", bbox_to_anchor=(0.0, 0.0), bbox_transform=below,
+                borderaxespad=0.0, borderpad=0.0, fontsize=8.5, ncols=count,
+                frameon=False, columnspacing=1.4, handlelength=1.8,
+            )  # fmt: skip
+            if figure is None or made.get_window_extent().width <= figure.bbox.width - ax.bbox.x0:
+                break
 
 
 def mark_transitions(ax: Axes, run: Trajectory) -> None:
@@ -181,6 +200,7 @@ def mark_transitions(ax: Axes, run: Trajectory) -> None:
             name, (change["time"], 0.985 - 0.05 * rows[0]), xycoords=("data", "axes fraction"),
             xytext=(-3 if late else 3, 0),
             textcoords="offset points", fontsize=7.5, color="#55606a", va="top", ha="right" if late else "left",
+            bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0.0, "pad": 0.5},  # it may lie on curves
         )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from trundle.systems.wallbounce.figures import _both_plans
+from trundle.systems.wallbounce.figures import _both_plans, _of_run
 from trundle.systems.wallbounce.trials import _deepest
 
 
@@ -46,3 +46,9 @@ def test_distances_of_plans_show_how_deep_they_go(deep: float, monkeypatch: pyte
     low = min(path.vertices[:, 1].min() for shade in ax.collections for path in shade.get_paths())
     assert low == pytest.approx(-deep)
     assert ax.get_ylim()[0] <= low
+
+
+def test_of_hands_that_are_not_pressed_there_is_no_figure_of_forces() -> None:
+    none = np.zeros((11, 2, 3))
+    found = [_of_run(_Run(hand_force_planned=none, hand_force_measured=none + force)) for force in (0.0, 5.0)]  # type: ignore[arg-type]
+    assert found[1].keys() - found[0].keys() == {"hand_forces", "planned_hand_force"}

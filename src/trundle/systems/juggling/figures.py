@@ -59,14 +59,10 @@ def tracking(runs: Runs, ax: Axes) -> None:
             label = name.replace("-", " ")
             panel.semilogy(run.time, np.maximum(values, _FLOOR), color=colour, linewidth=1.3, label=label)
     for panel, y in zip(panels, ("contact (m)", "turn (rad)"), strict=True):
-        panel.axvline(plan.time[-1], color=style.GREY, linewidth=0.8, linestyle="--", zorder=1)
+        panel.axvline(plan.time[-1], color=style.GREY, linewidth=0.8, linestyle="--", zorder=1, label="end of the plan")
         style.dress(panel, "", "", y)
     panels[0].tick_params(labelbottom=False)
     panels[1].set_xlabel("time (s)", color=style.INK)
-    panels[1].annotate(
-        "end of the plan ", (plan.time[-1], 0.02), xycoords=("data", "axes fraction"), ha="right", fontsize=7.5,
-        color="#55606a",
-    )  # fmt: skip
     style.dress(ax, "Distance from the plan", "", "", runs[""])
     style.legend(panels[1], 4)
 

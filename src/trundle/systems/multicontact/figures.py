@@ -204,8 +204,9 @@ def solve_times(run: Trajectory, ax: Axes) -> None:
     """Draw the processor time of ticks and previews over time."""
     names = (("wholebody", "whole body, a tick", style.BLUE), ("preview", "preview, a plan", style.ORANGE))
     for key, label, colour in names:
-        ax.plot(run.time, 1e3 * run[f"solve_time_{key}"], ".", markersize=2, color=colour, label=label)
-    ax.set_ylim(bottom=0.0)
+        taken = np.where(run[f"solve_time_{key}"] > 0.0, 1e3 * run[f"solve_time_{key}"], np.nan)
+        ax.plot(run.time, taken, ".", markersize=2.5, color=colour, label=label)
+    ax.set_yscale("log")  # one late tick takes many times as long as the others
     style.dress(ax, "Processor time of the controller", "time (s)", "time (ms)", run)
 
 

@@ -33,8 +33,8 @@ def figures(runs: RunSet) -> dict[str, Figure]:
 def _of_run(run: Trajectory) -> dict[str, DrawRun]:
     """Return the figures of one run by name, the most telling first; of hands without a force there is none."""
     pressed = any(np.any(np.abs(run[f"hand_force_{what}"]) > _FORCE) for what in ("planned", "measured"))
-    forces: dict[str, DrawRun] = {"hand_forces": hand_forces} if pressed else {}
-    return forces | {
+    planned = _both_plans("hand_press", "Normal force of the hands in plans", "force (N)")
+    return ({"hand_forces": hand_forces, "planned_hand_force": planned} if pressed else {}) | {
         "acceleration": acceleration,
         "path": path,
         "torso_distance": torso_distance,
@@ -42,7 +42,6 @@ def _of_run(run: Trajectory) -> dict[str, DrawRun]:
         "planned_hand_distance": _both_plans(
             "hand_distance", "Distance of the hands from walls in plans", "distance (m)"
         ),
-        "planned_hand_force": _both_plans("hand_press", "Normal force of the hands in plans", "force (N)"),
         "solve_times": solve_times,
     }
 

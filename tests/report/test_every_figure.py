@@ -185,3 +185,14 @@ def test_small_ticks_look_like_the_others() -> None:
 def test_a_run_is_not_said_twice_to_be_infeasible() -> None:
     run = replace(rock_on_terrain(n=11), status=Status.INFEASIBLE, feasible=False)
     assert style.subtitle(run).split(", ")[1:] == ["infeasible"]
+
+
+@pytest.mark.parametrize("figure", ["energy", "position", "rotation"])
+def test_names_of_modes_stand_above_the_curves(named: NamedRuns, figure: str) -> None:
+    ax = draw(named.parts("ellipse-throw-catch")[""], figure, Canvas(figsize=(7.0, 4.4)).add_subplot())
+    names = [text.get_window_extent() for text in ax.texts]
+    assert len(names) == 2
+    curves = [
+        ax.transData.transform(np.column_stack(line.get_data())) for line in ax.lines if len(line.get_xdata()) > 5
+    ]
+    assert max(float(np.nanmax(curve[:, 1])) for curve in curves) < min(box.y0 for box in names)

@@ -179,6 +179,7 @@ def mark_transitions(ax: Axes, run: Trajectory) -> None:
     """Mark changes of mode by dotted lines; the new mode's name stands beside a line, of several contacts with theirs.
 
     A mode that ends at once has no name, nor one for which there is no room in three rows; a late one has an arrow.
+    Axes whose limits nobody has set end above the names.
     """
     start, length = float(run.time[0]), float(run.time[-1] - run.time[0]) or 1.0
     ends = [*(change["time"] for change in run.transitions[1:]), float(run.time[-1])]
@@ -200,8 +201,12 @@ def mark_transitions(ax: Axes, run: Trajectory) -> None:
             name, (change["time"], 0.985 - 0.05 * rows[0]), xycoords=("data", "axes fraction"),
             xytext=(-3 if late else 3, 0),
             textcoords="offset points", fontsize=7.5, color="#55606a", va="top", ha="right" if late else "left",
-            bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0.0, "pad": 0.5},  # it may lie on curves
+            bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0.0, "pad": 0.5},  # it may lie on a limit
         )  # fmt: skip
+    if taken and ax.get_autoscaley_on():
+        scale, rows_taken = ax.yaxis.get_transform(), 1 + max(row for row, _, _ in taken)
+        low, high = scale.transform(ax.get_ylim())
+        ax.set_ylim(top=float(scale.inverted().transform(low + (high - low) / (0.97 - 0.05 * rows_taken))), auto=None)
 
 
 def unbroken(points: NDArray[np.float64]) -> NDArray[np.bool_]:

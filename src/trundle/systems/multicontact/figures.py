@@ -214,7 +214,7 @@ def all_trials(runs: Runs, ax: Axes) -> None:
     """Draw what came of all trials: rms of the centre of mass against the nominal motion, crosses where it fell."""
     from matplotlib.ticker import MaxNLocator
 
-    at, colours = 0, (*_COLOURS, style.RED)
+    at, colours = 1, (*_COLOURS, style.RED)
     for i, (part, run) in enumerate(runs.items()):
         trials, (turn, k) = results(run), divmod(i, len(colours))
         colour, (standing, fallen) = colours[k], _MARKS[turn % len(_MARKS)]

@@ -182,9 +182,28 @@ def verbose_run(folder: Path) -> tuple[object, str]:
     return tr.run(scenario, folder, plots=False, verbose=True), "plate-spinning: plots and page"
 
 
+def verbose_walk() -> tuple[object, str]:
+    bolt, gait = tr.load_example_robot("bolt"), tr.RobotGait(speed=0.25, intervals=(4, 2))
+    return tr.plan_walk(bolt, ["FL_FOOT", "FR_FOOT"], gait, max_iterations=2, verbose=True), "iteration 1: cost"
+
+
+def verbose_throw() -> tuple[object, str]:
+    ellipse = tr.RigidBody(tr.Ellipse(semi_axes=(0.075, 0.05)), mass=0.15, inertia="solid")
+    pair = tr.RollingPair(ellipse, tr.Hand(tr.Line(), extent=0.4), friction=0.5)
+    task = tr.ThrowCatch(pair, pair.place(), goal_angle=1.5)
+    return task.plan(samples=2, starts=1, max_rollouts=3, verbose=True), " throws"
+
+
 @pytest.mark.parametrize(
     "call",
-    [verbose_plan, verbose_simulation, verbose_simulations, pytest.param(verbose_run, marks=pytest.mark.slow)],
+    [
+        verbose_plan,
+        verbose_simulation,
+        verbose_simulations,
+        verbose_walk,
+        verbose_throw,
+        pytest.param(verbose_run, marks=pytest.mark.slow),
+    ],
 )
 def test_long_verbs_show_the_same_bar(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, call: Callable[..., tuple[object, str]]

@@ -188,10 +188,10 @@ def verbose_walk() -> tuple[object, str]:
 
 
 def verbose_throw() -> tuple[object, str]:
-    ellipse = tr.RigidBody(tr.Ellipse(semi_axes=(0.075, 0.05)), mass=0.15, inertia="solid")
-    pair = tr.RollingPair(ellipse, tr.Hand(tr.Line(), extent=0.4), friction=0.5)
+    body, hand = tr.RigidBody(tr.Ellipse((0.04, 0.025)), 0.05), tr.Hand(tr.Line(), extent=0.4)
+    pair = tr.RollingPair(body, hand, friction=0.8, on_slip="slide", on_separation="fly")
     task = tr.ThrowCatch(pair, pair.place(), goal_angle=1.5)
-    return task.plan(samples=2, starts=1, max_rollouts=3, verbose=True), " throws"
+    return task.plan(samples=20, starts=1, max_rollouts=20, verbose=True), " throws"
 
 
 @pytest.mark.parametrize(

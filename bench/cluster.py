@@ -50,7 +50,7 @@ def dask_cluster(folder: Path, workers: int = 2) -> Iterator[tuple[str, list[Pro
         end = time.monotonic() + 60.0
         while not (file.exists() and file.read_text().endswith("}")):
             if time.monotonic() > end or started[0].poll() is not None:
-                raise RuntimeError("Dask's scheduler did not start: pip install 'trundle[scale]'")
+                raise RuntimeError("Dask's scheduler did not start: pip install '.[scale]'")
             time.sleep(0.05)
         yield json.loads(file.read_text())["address"], started
     finally:

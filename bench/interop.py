@@ -1,6 +1,6 @@
 """``python -m bench.interop``: what contact rows of rolling feet cost, in Pinocchio's coordinates and in trundle's own.
 
-CPU time of one call, the least of seven batches. Crocoddyl's lines need it (`pip install 'trundle[crocoddyl]'`).
+CPU time of one call, the least of seven batches. Crocoddyl's lines need it (`pip install '.[crocoddyl]'`).
 """
 
 from __future__ import annotations

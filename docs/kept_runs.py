@@ -42,7 +42,7 @@ def table(*folders: Path, names: Sequence[str] = ()) -> str:
             if name in names if names else one["published"] is not None or one["limit"] is not None:
                 published = "" if one["published"] is None else f"{one['published']:g}"
                 ours = "not computed" if one["value"] is None else f"{one['value']:.3g} {one['unit'].lstrip('1')}"
-                limit = "" if one["limit"] is None else f"{one['sense']} {one['limit']:g}"
+                limit = "" if one["limit"] is None else f"{one['sense']}\u00a0{one['limit']:g}"  # on one line
                 rows.append([summary["scenario"], f"`{name}`", published, one["source"], ours, limit])
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row[first:]) + " |" for row in rows)
 

@@ -1,6 +1,7 @@
 """A wheel with a pole learns to stand: CMA-ES finds the gains of a linear law on 32 environments at once.
 
-Needs ``pip install "trundle[learn]"``. The law begins with gains of zero; all that is told of an episode is its reward.
+Needs ``pip install '.[learn]'`` from the clone.
+The law begins with gains of zero; all that is told of an episode is its reward.
 """
 
 from __future__ import annotations

@@ -182,9 +182,28 @@ def verbose_run(folder: Path) -> tuple[object, str]:
     return tr.run(scenario, folder, plots=False, verbose=True), "plate-spinning: plots and page"
 
 
+def verbose_walk() -> tuple[object, str]:
+    bolt, gait = tr.load_example_robot("bolt"), tr.RobotGait(speed=0.25, intervals=(4, 2))
+    return tr.plan_walk(bolt, ["FL_FOOT", "FR_FOOT"], gait, max_iterations=2, verbose=True), "iteration 1: cost"
+
+
+def verbose_throw() -> tuple[object, str]:
+    body, hand = tr.RigidBody(tr.Ellipse((0.04, 0.025)), 0.05), tr.Hand(tr.Line(), extent=0.4)
+    pair = tr.RollingPair(body, hand, friction=0.8, on_slip="slide", on_separation="fly")
+    task = tr.ThrowCatch(pair, pair.place(), goal_angle=1.5)
+    return task.plan(samples=20, starts=1, max_rollouts=20, verbose=True), " throws"
+
+
 @pytest.mark.parametrize(
     "call",
-    [verbose_plan, verbose_simulation, verbose_simulations, pytest.param(verbose_run, marks=pytest.mark.slow)],
+    [
+        verbose_plan,
+        verbose_simulation,
+        verbose_simulations,
+        verbose_walk,
+        verbose_throw,
+        pytest.param(verbose_run, marks=pytest.mark.slow),
+    ],
 )
 def test_long_verbs_show_the_same_bar(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, call: Callable[..., tuple[object, str]]

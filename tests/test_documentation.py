@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 from pathlib import Path
 from types import ModuleType
@@ -139,6 +140,12 @@ def test_every_paper_has_an_entry_to_cite() -> None:
     assert len(papers) == 5
     assert {title.replace("{", "").replace("}", "") for title in found.values()} > set(papers)
     assert re.search(r"version = \{(.+)\}", entries)[1] == trundle.__version__  # type: ignore[index]
+
+
+def test_a_limit_stands_on_one_line_with_its_sense(page_module, tmp_path: Path) -> None:
+    gap = {"value": 1e-3, "unit": "m", "sense": "<=", "limit": 0.1, "holds": True, "published": None, "source": ""}
+    (tmp_path / "summary.json").write_text(json.dumps({"scenario": "ball", "metrics": {"gap": gap}}))
+    assert page_module("kept_runs").table(tmp_path).splitlines()[-1] == "| `gap` |  |  | 0.001 m | <=\u00a00.1 |"
 
 
 @pytest.mark.slow

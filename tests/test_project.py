@@ -180,6 +180,24 @@ def test_python_in_prose_runs(name: str, tmp_path: Path, monkeypatch: pytest.Mon
     assert (tmp_path / "plate.nc").stat().st_size > 0
 
 
+def test_the_landing_page_has_the_commands_and_the_example_of_the_readme() -> None:
+    page, readme = NAMES["docs/index.md"], NAMES["README.md"]
+    for language in ("sh", "python"):
+        assert blocks(page, language) == blocks(readme, language)[:1]
+    assert page.read_text().count("```{toctree}") == page.read_text().count("```{toctree}\n:hidden:\n")
+
+
+def test_extras_are_installed_from_the_clone() -> None:
+    """The package is on no index: a command that asks one for it does not work."""
+    asked = re.compile(r"pip install [^`\n]*\btrundle\b")
+    files = [*PAGES, *(one for name in ("src", "examples", "bench", "tests") for one in (ROOT / name).rglob("*.py"))]
+    assert [one for one in files if asked.search(one.read_text())] == []
+    told = re.findall(
+        r"`(\w+)`", "".join(re.findall(r"^\| (`.+?) \|", NAMES["docs/installation.md"].read_text(), re.M))
+    )
+    assert set(told) == set(PROJECT["optional-dependencies"]) - {"all", "mutants"}
+
+
 SCENARIOS = [ROOT / "docs" / "scenarios.md", *sorted((ROOT / "docs" / "scenarios").glob("*.md"))]
 
 

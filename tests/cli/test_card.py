@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import os
 import pty
@@ -102,6 +103,18 @@ def test_other_ends_are_told_with_their_advice_and_many_parts_are_counted(
     assert "no: a contact force pulled or left its friction cone" in text
     assert "10: 9 success, 1 slipped" in text
     assert "gap: not computed, limit <= 0.1" in text
+
+
+def test_after_an_interrupt_the_next_command_makes_the_pictures(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    made = dataclasses.replace(result(tmp_path / "run", "interrupted"), interrupted=True)
+    monkeypatch.chdir(tmp_path)
+    text = plain(shown(monkeypatch, made))
+    assert re.search(r"next +trundle report run ", text)
+    assert "trundle view" not in text
+    tell(made, 6.5)
+    assert capsys.readouterr().out.splitlines()[-1] == f"pictures: trundle report {tmp_path / 'run'}"
 
 
 def test_links_only_where_the_terminal_knows_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def area(width: int | None, height: Size) -> int | None:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    pytest.importorskip("cosmic_ray", reason="pip install 'trundle[mutants]'")
+    pytest.importorskip("cosmic_ray", reason="pip install '.[mutants]'")
     for folder in ("geometry", "contact", "models/tree", "simulate/events", "numerics"):
         home = tmp_path / "src/trundle" / folder
         home.mkdir(parents=True)

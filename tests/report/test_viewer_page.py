@@ -129,6 +129,16 @@ def test_controls_switch_layers_speed_parts_and_views(tab, page):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("width", "height"), [*SIZES.values(), (800, 480)])
+def test_the_legend_leaves_room_for_axes_and_scale(tab, page, width, height):
+    tab.open(page, width, height)
+    tab.run("document.getElementById('legend').open = true")
+    box = "document.getElementById('{}').getBoundingClientRect()"
+    assert tab.run(f"{box.format('legend')}.bottom < {box.format('gauge')}.top")
+    assert tab.run(f"{box.format('legend')}.height") > 60
+
+
+@pytest.mark.slow
 def test_the_camera_follows_the_body(tab, page):
     tab.open(page, *SIZES["desktop"])
     tab.run("trundle.seek(0); document.getElementById('follow').click()")

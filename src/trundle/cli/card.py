@@ -41,7 +41,10 @@ def tell(result: Result, seconds: float, verbose: bool = False) -> None:
     for name, part in summary["parts"].items():
         lines.append(f"  part {name}: {part['status']}{_feasible(part['feasible'])}")
     lines += summary["advice"].splitlines()
-    say(*lines, *_failures(summary["metrics"], result.hints), f"files: {result.directory}")
+    lines += [*_failures(summary["metrics"], result.hints), f"files: {result.directory}"]
+    if result.interrupted:
+        lines.append(f"pictures: {_command('report', result.directory)}")
+    say(*lines)
 
 
 def _row(name: str, entry: MetricEntry) -> tuple[str, ...]:
@@ -124,8 +127,8 @@ def _rows(result: Result, seconds: float, limited: Mapping[str, MetricEntry], li
         if note is not None:
             link = f"link {path.absolute().as_uri()}" if linked else ""
             rows.append((name, Text.assemble((printable(str(path)), link), note)))
-    if page:
-        rows.append(("next", Text(f"trundle view {shlex.quote(printable(str(folder)))}", style="bold")))
+    if page or result.interrupted:
+        rows.append(("next", Text(_command("report" if result.interrupted else "view", folder), style="bold")))
     return rows
 
 
@@ -145,6 +148,10 @@ def _parts(statuses: Mapping[str, str]) -> str:
         return ", ".join(f"{printable(name)}: {status}" for name, status in statuses.items())
     counts = Counter(statuses.values())
     return f"{len(statuses)}: " + ", ".join(f"{count} {status}" for status, count in counts.most_common())
+
+
+def _command(verb: str, folder: Path) -> str:
+    return f"trundle {verb} {shlex.quote(printable(str(folder)))}"
 
 
 def _near(path: Path) -> Path:

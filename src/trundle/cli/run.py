@@ -71,7 +71,7 @@ def run(
         overrides = [*overrides, f"plan.warm_from={json.dumps(str(warm_from.resolve() / 'trajectory.nc'))}"]
         allow_path = [*allow_path, warm_from]
     begun, loaded = time.monotonic(), load_scenario(scenario, overrides, seed, allow_path)
-    with bar(not (quiet or as_json)) as line, watched(view, line) as (progress, show):
+    with bar(not (quiet or as_json)) as line, watched(view, loaded.name, line) as (progress, show):
         result = run_scenario(
             loaded,
             out,

@@ -14,6 +14,7 @@ from trundle.cli import interrupt
 from trundle.cli.terminal import say
 from trundle.errors import TrundleError
 
+_SOON = 1.0  # s until the first picture of a motion: with less there is nothing to see
 _EVERY = 4.0  # s between pictures of a motion that goes on
 _SHARE = 9.0  # times what a picture takes: at least so long the run has for itself
 
@@ -54,9 +55,12 @@ def _age(run: Path) -> int:
 
 @contextmanager
 def watched(
-    wanted: bool, progress: Callable[[str, float], None]
+    wanted: bool, name: str, progress: Callable[[str, float], None]
 ) -> Iterator[tuple[Callable[[str, float], None], Callable[[Path], None]]]:
-    """Give a progress that a page in the browser shows, too, and what to call with the run's folder at its end."""
+    """Give a progress that a page in the browser shows, too, and what to call with the run's folder at its end.
+
+    `name` is that of the scenario.
+    """
     if not wanted:
         yield progress, lambda folder: None
         return
@@ -68,16 +72,18 @@ def watched(
     from trundle.scenarios.engine.pictures import stage
     from trundle.simulate.watching import watched as looked_at
 
-    due = 0.0
+    due = None
 
     def look(make: Callable[[], Trajectory | None]) -> None:
         nonlocal due
-        if not live.waited_for or (begin := time.monotonic()) < due:
+        begin = time.monotonic()
+        due = begin + _SOON if due is None else due
+        if not live.waited_for or begin < due:
             return
         with suppress(TrundleError):  # nothing to show, or no viser: the run goes on without
             if (run := make()) is None:
                 return
-            live.move(render(replace(stage(run), status=f"running, {run.time[-1]:.3g} s")).encode())
+            live.move(render(replace(stage(run), title=name, status=f"running, {run.time[-1]:.3g} s")).encode())
         end = time.monotonic()
         due = end + max(_EVERY, _SHARE * (end - begin))
 
@@ -93,4 +99,6 @@ def watched(
                 live.show(page.read_bytes)
 
         webbrowser.open(live.address)
+        with suppress(ImportError):  # before the run: what it takes is not that of a picture
+            import viser  # noqa: F401 # pyright: ignore[reportUnusedImport]
         yield tell, show

@@ -1,4 +1,4 @@
-"""Models and scenarios as Gymnasium environments: `pip install "trundle[learn]"`.
+"""Models and scenarios as Gymnasium environments: what the extra `learn` brings.
 
 `problem` says what an environment is (model, starts, inputs, cost), `captured` takes one from a scenario whose policy
 `trundle.simulate` calls, `env` steps many of them at once with `trundle.simulate_many`.

@@ -107,6 +107,20 @@ def test_interrupt_before_the_first_sample_leaves_a_summary(tmp_path: Path, monk
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["status"] == "interrupted"
 
 
+def test_an_interrupted_run_is_saved_without_pictures_which_report_makes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ball: Trajectory
+) -> None:
+    drawn: list[Path] = []
+    monkeypatch.setattr("trundle.scenarios.engine.pictures.write_report", lambda folder, *_, **__: drawn.append(folder))
+    simulated(monkeypatch, dataclasses.replace(ball, status=Status.INTERRUPTED))
+    told: list[str] = []
+    result = run(written(tmp_path, JUGGLING), tmp_path / "out", progress=lambda what, share: told.append(what))
+    assert result.exit_code == 130
+    assert load_trajectory(tmp_path / "out" / "trajectory.nc").status is Status.INTERRUPTED
+    assert drawn == []
+    assert "plots and page" not in told
+
+
 def test_failed_simulation_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     simulated(monkeypatch, SimulationError("the step shrank at t = 1 s", Status.STEP_TOO_SMALL))
     result = run(written(tmp_path, JUGGLING), tmp_path / "out")

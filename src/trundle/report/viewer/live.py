@@ -12,7 +12,8 @@ from typing import Self
 
 _HOST = "127.0.0.1"
 _GONE = 3.0  # s without a question: nobody waits for the page any more
-_WAITING = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>trundle</title></head>
+_WAITING = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>trundle</title>
+<link rel="icon" href="data:,"></head>
 <body style="font:16px system-ui,sans-serif;color:#22303c;margin:3em">
 <p id="what">starting</p><progress id="share" value="0"></progress>
 <p id="how">The motion is shown as soon as some of it is recorded: from the start on of what `simulate` computes,

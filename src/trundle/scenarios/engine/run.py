@@ -49,7 +49,7 @@ class Result:
     parts : mapping of str to Trajectory
         Comparison runs.
     interrupted : bool
-        Whether the user stopped it.
+        Whether the user stopped it: the record is saved, and pictures are left to `trundle report`.
     meanings : mapping of str to str
         Meaning of each metric, in a sentence.
     hints : mapping of str to str
@@ -364,22 +364,21 @@ def _labelled(trajectory: Trajectory, scenario: Scenario, phase: str, seconds: f
 
 
 def _report(result: Result, folder: files.OwnedFolder, clock: Clock, drawn: _Pictures, course: Course) -> Result:
-    """Write pictures and viewer page and the time they took; an interrupt here loses no data."""
-    if result.trajectory is None or len(result.trajectory) < 2:
+    """Write pictures and viewer page and the time they took; none after an interrupt, and one here loses no data."""
+    if result.trajectory is None or len(result.trajectory) < 2 or result.interrupted:
         return result
-    interrupted = result.interrupted
+    interrupted = False
     with clock("report"):
         try:
             from trundle.scenarios.engine.pictures import write_report
 
-            share = None if interrupted else course.stage("plots and page", "report", [])
             written = write_report(
                 folder.path,
                 drawn.plots,
                 target=folder.target,
                 plot_format=drawn.plot_format,
                 plot_style=drawn.plot_style,
-                progress=share,
+                progress=course.stage("plots and page", "report", []),
             )
             for path in written:
                 RUN.info("wrote %s", path.name)

@@ -12,6 +12,7 @@ from trundle.checks import FloatArray, array, positive
 from trundle.contact.laws import LAWS
 from trundle.errors import ControlLostError, InputError
 from trundle.models.tree.system import ContactSystem
+from trundle.models.tree.touching import speeds_at
 from trundle.numerics.ode.ode import Integration
 from trundle.records import Policy, tell_contacts
 from trundle.records.policy import TimedPolicy
@@ -76,7 +77,7 @@ class Runner:
         self.board = EventHandler(system, self.phase, lambda t: self.inputs(t)[0], self.log.lower)
         self.stepping = Stepping(self)
         self._most: Callable[[float], FloatArray] = lambda span: np.maximum(MAX_STEPS, MAX_STEPS * span)
-        self._divergence = DivergenceCheck(system)
+        self._divergence = DivergenceCheck(system.physics["gravity"])
         self.until: Callable[[Mode, Mode], bool] | None = None
         self.kicks: dict[float, Callable[[FloatArray], FloatArray]] = {}
         self._held: FloatArray | None = None
@@ -298,7 +299,7 @@ class Runner:
             state = np.array(now.x)
             state.setflags(write=False)
             self._asked = now
-            self._divergence.check(now)
+            self._divergence.check(now.t, now.x, lambda: speeds_at(self.system, now.mode.atlas, now.x))
             tell_contacts(self.policy, now.t, tuple(LAWS[law].touching for law in now.mode.laws))
             with interrupts.opened():
                 answer = self.log.policy(now.t, state)
@@ -345,7 +346,6 @@ class Runner:
 
     def _state_at(self, phase: CompiledMode, now: HybridState, p: FloatArray) -> Callable[[float], FloatArray]:
         def state(t: float) -> FloatArray:
-            """Return the state at the time `t` (s)."""
             if t <= now.t:
                 return now.x
             done = phase.integrator.integrate(

@@ -12,10 +12,11 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from trundle.cli.card import tell
-from trundle.scenarios import Result
+from trundle.scenarios import Result, run
 from trundle.scenarios.engine.summary import MetricEntry, Summary
 
 
@@ -115,6 +116,40 @@ def test_after_an_interrupt_the_next_command_makes_the_pictures(
     assert "trundle view" not in text
     tell(made, 6.5)
     assert capsys.readouterr().out.splitlines()[-1] == f"pictures: trundle report {tmp_path / 'run'}"
+
+
+LEANING = """
+schema = 1
+kind = "planar"
+task = "track"
+bodies = [
+    { name = "wheel", curve = { type = "circle", radius = 0.2 }, mass = 2.0, inertia = "solid" },
+    { name = "arm", parent = "wheel", mass = 1.0, inertia = 0.02, center_of_mass = [0.0, 0.3] },
+]
+contact = { friction = 1e6, on_slip = "ignore", on_separation = "ignore" }
+initial = { tolerance = 0.1, positions = { wheel = [0.0, 0.2, 0.0], arm = 0.1 } }
+terrain = { curve = { type = "line" } }
+controller = { period = 0.05, torque_limit = 1e9, tasks = [{ name = "arm", type = "angle", body = "arm", kd = 60.0 }] }
+reference = { arm = { type = "ramp", rate = 1.0 } }
+"""
+
+
+@pytest.mark.parametrize("steps", ["step = 1e-3", "relative_tolerance = 1e-8"])
+def test_a_scenario_whose_loop_diverges_says_so_and_why(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, steps: str
+) -> None:
+    """Three times the rate gain its period bears; a long step overflows between two calls of the controller."""
+    (tmp_path / "leaning.toml").write_text(f"{LEANING}\nsimulation = {{ duration = 10.0, {steps} }}\n")
+    made = run(tmp_path / "leaning.toml", tmp_path / "run", plots=False)
+    assert (made.exit_code, made.summary["status"]) == (1, "diverged")
+    reason = r"the loop diverges: (arm|wheel) moves at [\d.e+]+ m/s"
+    assert re.match(f"{reason}: feedback lost what it controls.*check the signs of its gains", made.summary["advice"])
+    assert made.trajectory is not None
+    assert re.fullmatch(reason, made.trajectory.transitions[-1]["reason"])
+    assert made.trajectory.time[-1] < 1.0
+    assert np.abs(made.trajectory["joint_velocity"]).max() < 1e7
+    text = " ".join(plain(shown(monkeypatch, made)).replace("│", "").split())
+    assert re.search(f"ended diverged: {reason}", text)
 
 
 def test_links_only_where_the_terminal_knows_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ import numpy as np
 from trundle import interrupts
 from trundle.checks import FloatArray, array, positive
 from trundle.contact.laws import LAWS
-from trundle.errors import ControlLostError, InputError
+from trundle.errors import ControlLostError
 from trundle.models.tree.system import ContactSystem
+from trundle.models.tree.touching import speeds_at
 from trundle.numerics.ode.ode import Integration
 from trundle.records import Policy, tell_contacts
 from trundle.records.policy import TimedPolicy
@@ -68,7 +69,7 @@ class Runner:
         progress: Callable[[float], object] | None,
     ) -> None:
         self.system, self.method, self.policy = system, method, policy
-        self.period = np.inf if policy is None else _period(policy)
+        self.period = np.inf if policy is None else positive("policy.period", policy.period, "s")
         self.samples, self.progress = samples, progress
         accurate = method.step is None and method.relative_tolerance <= ACCURATE
         accurate = accurate and method.stabilization == "projection"
@@ -76,7 +77,7 @@ class Runner:
         self.board = EventHandler(system, self.phase, lambda t: self.inputs(t)[0], self.log.lower)
         self.stepping = Stepping(self)
         self._most: Callable[[float], FloatArray] = lambda span: np.maximum(MAX_STEPS, MAX_STEPS * span)
-        self._divergence = DivergenceCheck(system)
+        self._divergence = DivergenceCheck(system.physics["gravity"])
         self.until: Callable[[Mode, Mode], bool] | None = None
         self.kicks: dict[float, Callable[[FloatArray], FloatArray]] = {}
         self._held: FloatArray | None = None
@@ -237,6 +238,8 @@ class Runner:
                 if back is not None:
                     instant, end = back
                     done, _ = self._integrate(phase, now.t, now.x, instant, p, armed, first_step)
+            if self.policy is not None and done.status is Status.NOT_FINITE:  # steps too long for such speeds
+                self._check_speeds(replace(now, t=done.t_end, x=done.x_end))
             lasted = done.t_end > now.t
             # Forces that end a mode at once never acted.
             if not (end is not None and not lasted and self.log.segments):
@@ -298,11 +301,14 @@ class Runner:
             state = np.array(now.x)
             state.setflags(write=False)
             self._asked = now
-            self._divergence.check(now)
+            self._check_speeds(now)
             tell_contacts(self.policy, now.t, tuple(LAWS[law].touching for law in now.mode.laws))
             with interrupts.opened():
                 answer = self.log.policy(now.t, state)
             self._held = array("policy", answer, (self.system.model().u.shape[0],))
+
+    def _check_speeds(self, now: HybridState) -> None:
+        self._divergence.check(now.t, now.x, lambda: speeds_at(self.system, now.mode.atlas, now.x))
 
     def _event(self, phase: CompiledMode, done: Integration) -> Event | None:
         if done.event is None:
@@ -345,7 +351,6 @@ class Runner:
 
     def _state_at(self, phase: CompiledMode, now: HybridState, p: FloatArray) -> Callable[[float], FloatArray]:
         def state(t: float) -> FloatArray:
-            """Return the state at the time `t` (s)."""
             if t <= now.t:
                 return now.x
             done = phase.integrator.integrate(
@@ -391,9 +396,3 @@ class Runner:
         if isinstance(event, Event) and self.system.several:
             note["contact"] = self.board.name(event.contact)
         self.log.transitions.append(note)
-
-
-def _period(policy: Policy) -> float:
-    if policy.period is None:
-        raise InputError("policy.period", None, "a time between two calls (s): its input is held in between")
-    return positive("policy.period", policy.period, "s")

@@ -34,6 +34,14 @@ def far(turn: float, heading: float = 0.0, first: tuple[float, float, float] = (
     return tr.Transfer(pair, start, goal, 2.0, hand_limits={"freedoms": free})
 
 
+def test_a_goal_that_is_thousands_of_turns_away_is_refused_by_its_key() -> None:
+    """A guess takes steps for every radian: 1e6 m away took minutes and gigabytes."""
+    assert np.linalg.norm(Formulation(far(999.0)).roll) == pytest.approx(999.0)
+    with pytest.raises(tr.InputError, match=r"at most 1000 rad of rolling from the start, here 2.86e\+07") as error:
+        Formulation(far(1e6 / RADIUS))
+    assert error.value.key == "goal.contact_on_hand"
+
+
 def path(run: tr.Trajectory) -> float:
     return float(np.sum(np.linalg.norm(np.diff(run["contact_on_hand"], axis=0), axis=1)))
 

@@ -116,6 +116,34 @@ def test_a_fall_ends_the_run_and_says_why():
     assert "leans" in tipped.reason
 
 
+class Feedback(Constant):
+    def __call__(self, time, state):
+        return self.value * state
+
+
+@pytest.mark.parametrize(("gain", "period"), [(200.0, 0.001), (200.0, 0.02), (2.0, 0.02)])
+def test_a_loop_that_diverges_ends_early_and_names_what_runs_away(gain, period):
+    """As in trundle's own simulation, past 1e4 m/s; MuJoCo goes on to 1e10, of positions: twice as long."""
+    sensors = Sensors(lambda view: view.data.qpos)
+    plant = MujocoPlant(SLIDER, start=lambda view: view.data.qpos.fill(0.1))
+    run = plant.run(Feedback(gain, period), 60.0, sensors=sensors, record={"v": lambda view: view.data.qvel[0]})
+    assert run.status is Status.DIVERGED
+    assert "the loop diverges: cart moves at 1" in run.reason
+    rate = np.sqrt(gain / 2.0)  # 1/s, of the unstable mode: v = 0.05 rate exp(rate t)
+    assert run.time[-1] < 1.3 * np.log(1e4 / (0.05 * rate)) / rate
+    assert run.records["v"][-1] < 1.1e4
+    assert plant.run(Feedback(-gain, 0.001), 0.5, sensors=sensors).status is Status.SUCCESS
+
+
+def test_velocities_are_those_of_a_body_that_turns_about_its_frame():
+    """Its frame rests, its centre of mass 0.5 m away moves at 1 m/s; gyration is sqrt(0.09)."""
+    inertial = '<inertial pos="0.5 0 0" mass="2" diaginertia="0.1 0.15 0.18"/>'
+    world = f'<worldbody><body name="b" pos="1 0 1"><freejoint/>{inertial}</body></worldbody>'
+    view = MujocoPlant(f"<mujoco>{world}</mujoco>", start=lambda view: view.data.qvel.put([5], 2.0)).view()
+    assert view.velocity("b") == pytest.approx([0, 0, 2, 0, 0, 0])
+    assert view.speeds() == pytest.approx({"b": 1.0 + 0.3 * 2.0})
+
+
 def test_what_blows_up_is_said_to():
     broken = MujocoPlant(SLIDER).run(Constant(1e300), 0.1)
     assert broken.status is Status.NOT_FINITE

@@ -32,6 +32,8 @@ Touch = tuple[FloatArray, FloatArray, FloatArray]
 """Points of a contact on object and hand and the hand's normal, each in its body's frame."""
 _CURVATURE = 1e-2
 """Least relative curvature times the body's size along a plan, where it varies."""
+_MOST_ROLLED = 1e3
+"""Longest straight roll to a goal, rad: a guess takes 20 steps for each."""
 
 
 class Formulation:
@@ -125,7 +127,11 @@ class Formulation:
         """Return the rotation vector (3,) of the straight roll between two contacts, hand axes."""
         if self.task.d == 2 or end is None:
             return np.zeros(3)
-        return np.cross(begin[2], end[1] - begin[1]) / self.task.pair.body.shape.reference_length
+        roll = np.cross(begin[2], end[1] - begin[1]) / self.task.pair.body.shape.reference_length
+        if (turned := np.linalg.norm(roll)) > _MOST_ROLLED:
+            allowed = f"at most {_MOST_ROLLED:g} rad of rolling from the start, here {turned:.3g}"
+            raise InputError("goal.contact_on_hand", self.task.goal.contact_on_hand, allowed)
+        return roll
 
     # the problem ----------------------------------------------------------------------------------------
 

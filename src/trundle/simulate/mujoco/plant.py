@@ -17,6 +17,7 @@ from trundle.checks import FloatArray, positive
 from trundle.errors import ControlLostError, InputError
 from trundle.records import Policy
 from trundle.records.policy import held_alone
+from trundle.simulate.divergence import DivergenceCheck
 from trundle.simulate.mujoco.mjcf import compiled, load_mujoco
 from trundle.simulate.mujoco.pushes import Action, AppliedPulses, ForcePulse
 from trundle.simulate.mujoco.sensors import DelayedReadings, Sensors
@@ -67,9 +68,20 @@ class PlantView:
     def velocity(self, body: str) -> FloatArray:
         """Return the twist (6,) of the body's frame, world axes, angular first."""
         result = np.zeros(6)
-        kind = self.mujoco.mjtObj.mjOBJ_BODY
+        kind = self.mujoco.mjtObj.mjOBJ_XBODY
         self.mujoco.mj_objectVelocity(self.model, self.data, kind, self.body(body), result, 0)
         return result
+
+    def speeds(self) -> dict[str, float]:
+        """Return the speed (m/s) of each body: of its centre of mass, plus of its turning at its radius of gyration."""
+        model, data, bodies = self.model, self.data, slice(1, None)  # body 0 is the world
+        turning = data.cvel[bodies, :3]
+        arms = data.xipos[bodies] - data.subtree_com[model.body_rootid[bodies]]
+        inertia, mass = model.body_inertia[bodies].max(axis=1, initial=0.0), model.body_mass[bodies]
+        gyration = np.sqrt(inertia / np.where(mass > 0.0, mass, 1.0))
+        centers = np.linalg.norm(data.cvel[bodies, 3:] + np.cross(turning, arms), axis=1)
+        found = centers + gyration * np.linalg.norm(turning, axis=1)
+        return {model.body(i + 1).name: speed for i, speed in enumerate(found.tolist())}
 
     def contact_force(self, geom: int) -> FloatArray:
         """Return the sum (3,) of the contact forces on the geom with this number in the last step, N."""
@@ -137,7 +149,7 @@ class PlantRun:
     Attributes
     ----------
     status : Status
-        SUCCESS, FELL, NOT_FINITE, or why the policy gave up.
+        SUCCESS, FELL, DIVERGED, NOT_FINITE, or why the policy gave up.
     reason : str
         What happened; empty for success.
     time : (n,) s
@@ -263,6 +275,7 @@ class _Run:
             raise InputError("policy", policy, "a Policy with a period: called with time and state, and reset()")
         self.every = _multiple("policy.period", float(policy.period), self.step)
         self.readings = DelayedReadings(sensors, self.step, self.every)
+        self.divergence = DivergenceCheck(self.view.model.opt.gravity)
         self.pulses = AppliedPulses(self.view, pushes)
         self.rows: dict[str, list[FloatArray]] = {name: [] for name in record}
         self.times: list[float] = []
@@ -307,6 +320,7 @@ class _Run:
         self.readings.read(i, view)
         if i % self.every == 0:
             try:
+                self.divergence.check(time, data.qvel, view.speeds)
                 answer = np.asarray(self.policy(time, self.readings.delivered(i)), dtype=np.float64)
             except ControlLostError as error:
                 return error.status, str(error)

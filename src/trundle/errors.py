@@ -176,6 +176,11 @@ def optional(module: str, package: str, extra: str) -> ModuleType:
         raise MissingExtraError(package, extra) from None
 
 
+def pinned(module: str) -> ModuleType:
+    """Return a module of Pinocchio or Pink; raises `MissingExtraError` where it is not installed."""
+    return optional(module, "pin-pink" if module.startswith("pink") else "pin", "robots")
+
+
 def of_machine(error: BaseException | None) -> bool:
     """Whether an error says that the disk is full, read only or broken, or that there are no means left to use it."""
     return isinstance(error, StorageError) or (isinstance(error, OSError) and error.errno in _MACHINE)

@@ -122,7 +122,7 @@ def _camera(noise: NoiseTable, seed: int = 0) -> Camera:
 
 def noted(policy: Policy) -> dict[str, Any]:
     """Return the level of a `Switching` and when it switched, for a run's metadata."""
-    while isinstance(policy, AroundPolicy | Sensed):
+    while isinstance(policy, AroundPolicy):
         policy = policy.policy
     found = isinstance(policy, Switching)
     return {"switching": {"level": policy.level, "switched_at": policy.switched_at}} if found else {}

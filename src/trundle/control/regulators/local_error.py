@@ -217,6 +217,12 @@ class LocalError:
         if not away <= most * self._length:
             raise ControlLostError(f"the contact is {away:.3g} m from its reference on the hand", Status.DIVERGED)
 
+    def cost(self, Q: Weighting, R: Weighting, e: FloatArray, u: FloatArray) -> float:
+        """Return e'Q e + u'R u."""
+        weight = self.weights("Q", Q, self.blocks, definite=False)
+        price = self.weights("R", R, self.input_blocks, definite=True)
+        return float(e @ weight @ e + u @ price @ u)
+
     def weights(self, key: str, value: Weighting, blocks: dict[str, slice], definite: bool) -> FloatArray:
         """Return a weight as a matrix: given as one, or as a mapping of block names to numbers or arrays.
 

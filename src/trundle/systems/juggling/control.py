@@ -29,7 +29,7 @@ from trundle.systems.juggling.build import pair_and_start, simulated, xz
 from trundle.systems.juggling.goals import finite, goal_pose, judged, resting_pose, transfer_goal
 from trundle.systems.juggling.metrics import path_length
 from trundle.systems.juggling.plants import Draw, draws, moved_start, with_inputs
-from trundle.systems.juggling.policies import Replanning, follower, noted, sensed, tracker, watched
+from trundle.systems.juggling.policies import Replanning, follower, guarded_on, noted, sensed, tracker
 from trundle.systems.juggling.schema_control import JugglingTransfer
 from trundle.systems.juggling.schema_goals import CostTable, LimitsTable, OffsetTable
 from trundle.threads import cached_property
@@ -297,7 +297,7 @@ class TransferExperiment:
 
     def _closed(self, reference: Reference, start: Start, share: PartProgress | None) -> Trajectory:
         duration = reference.duration + self.tables.controller.hold
-        policy = watched(self._controller(reference), self.pair, self.tables, self.scenario.seed)
+        policy = guarded_on(self._controller(reference), self.pair, self.tables, self.scenario.seed)
         return self._simulated(self.pair, start, duration, share, policy=policy)
 
     def _open(

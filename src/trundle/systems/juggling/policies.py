@@ -100,7 +100,7 @@ def follower(pair: RollingPair, track: Policy, goal: Start | None, tables: Contr
     return Switching(track, balance, level)
 
 
-def watched(policy: Policy, pair: RollingPair, tables: Controlled, seed: int) -> Policy:
+def guarded_on(policy: Policy, pair: RollingPair, tables: Controlled, seed: int) -> Policy:
     """Return the policy as [faults] and [watchdog] have it."""
     return guarded(policy, 3 if pair.d == 2 else 6, tables, seed)
 
@@ -108,7 +108,7 @@ def watched(policy: Policy, pair: RollingPair, tables: Controlled, seed: int) ->
 def sensed(policy: Policy, pair: RollingPair, tables: Controlled, draw: Draw | None, seed: int = 0) -> Policy:
     """Return the policy as run: measuring by the camera of [noise], if given, and with a trial's bias on its output."""
     noise, table = tables.noise, tables.controller
-    policy = watched(policy, pair, tables, seed if draw is None else draw.seed)
+    policy = guarded_on(policy, pair, tables, seed if draw is None else draw.seed)
     if noise is not None:
         camera = _camera(noise, seed if draw is None else draw.seed)
         policy = Sensed(policy, pair, camera, plant=None if draw is None else draw.pair, **table.values(Sensed))

@@ -137,7 +137,7 @@ class ShapeError(InputError):
 
 
 class MissingExtraError(TrundleError, ImportError):
-    """An optional dependency is not installed; the message is the line that installs it, from where trundle came.
+    """An optional dependency is not installed; the message ends with the command that installs it.
 
     Examples
     --------

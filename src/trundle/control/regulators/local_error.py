@@ -27,7 +27,7 @@ Rolled = Literal["rotation", "contact"]
 Weighting = Mapping[str, ArrayLike] | ArrayLike
 """A weight as a matrix, or as numbers and arrays by the names of blocks."""
 _HEAVIEST = 1e12
-"""Largest weight by name; that of files, too; beyond it Riccati's equation loses usual weights."""
+"""Largest weight of a block, also in scenario files: beside a larger one the Riccati equation loses others."""
 _SAME = 1e-6
 """Mismatch (sizes of the body) from which on a chart is not the one a state was written in."""
 

@@ -101,7 +101,7 @@ def follower(pair: RollingPair, track: Policy, goal: Start | None, tables: Contr
 
 
 def guarded_on(policy: Policy, pair: RollingPair, tables: Controlled, seed: int) -> Policy:
-    """Return the policy as [faults] and [watchdog] have it."""
+    """Return the policy inside the watchdog and the faults of the tables, on a hand with 3 or 6 inputs."""
     return guarded(policy, 3 if pair.d == 2 else 6, tables, seed)
 
 

@@ -1,4 +1,4 @@
-"""Divergence of closed loops: a run whose bodies get faster without bound ends early and names the body."""
+"""Where a closed loop drives bodies faster without end: such a run ends early, by the name of what runs away."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _TIMES, _FALLS, _SLOW = 1e4, 10.0, 1e3
 
 
 class DivergenceCheck:
-    """Ends a run under a policy once a body is faster than 1e4 (1 m/s + v_0) + 10 g t.
+    """Ends a run under a policy in which some body is faster than 1e4 (1 m/s + v_0) + 10 g t.
 
-    v_0 (m/s) is the speed of the fastest body at the first call of the policy; g t is the speed of a free fall.
+    v_0 (m/s) is the speed of the fastest body when the policy is first asked, g t what a fall brings until then.
     """
 
     def __init__(self, system: ContactSystem) -> None:
@@ -27,7 +27,7 @@ class DivergenceCheck:
         self._g = float(np.linalg.norm(system.physics["gravity"]))
 
     def check(self, now: HybridState) -> None:
-        """Raise `ControlLostError` if a body is too fast; not computed while all of the state is below 1e3."""
+        """Raise `ControlLostError` if a body is too fast; numbers that are all small are not looked at twice."""
         if self._most is not None and np.abs(now.x).max(initial=0.0) < _SLOW:
             return
         speeds = speeds_at(self.system, now.mode.atlas, now.x)
@@ -40,7 +40,7 @@ class DivergenceCheck:
 
 
 def diverged(system: ContactSystem, mode: Mode, times: FloatArray, states: FloatArray) -> bool:
-    """Whether a body is too fast at one of the times (n,), s, with the states (n, n_x), all in one mode."""
+    """Whether a closed loop that stays in a mode is too fast at one of some times (n,), in the states (n, n_x)."""
     check = DivergenceCheck(system)
     try:
         for t, x in zip(times.tolist(), states, strict=True):

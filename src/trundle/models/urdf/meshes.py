@@ -26,7 +26,7 @@ _KINDS = ("stl", "obj", "dae", "ply")
 
 
 Colour = tuple[int, int, int]
-ColourOf = Callable[[ET.Element], Colour | None]
+Painted = Callable[[ET.Element], Colour | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +40,8 @@ class VisualMesh:
     colour: Colour | None = None
 
 
-def colours(robot: ET.Element) -> ColourOf:
-    """Return a function of a <visual>: the colour (red, green, blue of 255) of its <material>, or of the robot's own.
+def colours(robot: ET.Element) -> Painted:
+    """Return the colour (red, green, blue of 255) of a <visual>: of its <material>, or of the robot's of that name.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def visual_meshes(urdf: CheckedUrdf, tag: str = "visual") -> list[VisualMesh]:
     MissingExtraError
         If trimesh is not installed.
     """
-    found, colour = [], colours(ET.fromstring(urdf.text))
+    found, painted = [], colours(ET.fromstring(urdf.text))
     for link, visual, file in mesh_files(urdf, tag):
         mesh = visual.find("geometry/mesh")
         scale = _numbers(None if mesh is None else mesh.get("scale"), 1.0)
@@ -115,7 +115,7 @@ def visual_meshes(urdf: CheckedUrdf, tag: str = "visual") -> list[VisualMesh]:
             vertices, faces = _read(file)
         except InputError as error:
             raise error.within(f"link[{link}].{tag}", str(urdf.file)) from None
-        found.append(VisualMesh(link, file, placed(vertices * scale, visual), faces, colour(visual)))
+        found.append(VisualMesh(link, file, placed(vertices * scale, visual), faces, painted(visual)))
     return found
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from trundle.checks import FloatArray, instance
 from trundle.errors import optional
 from trundle.models.urdf.checks import CheckedUrdf
-from trundle.models.urdf.meshes import Colour, ColourOf, colours, placed, visual_meshes
+from trundle.models.urdf.meshes import Colour, Painted, colours, placed, visual_meshes
 from trundle.models.urdf.tree import UrdfTree, urdf_tree
 from trundle.models.urdf.xml import number_of, numbers_of
 from trundle.records import SceneBody, Trajectory
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from trundle.models.urdf.articulated import Articulated
 
 Mesh = tuple[FloatArray, NDArray[np.int64]]
-Painted = tuple[Mesh, Colour | None]
 _FACES = 2000  # of a mesh, above which its vertices are merged
 _CELLS = 40  # then, along a body
 
@@ -72,38 +71,39 @@ def with_visuals(run: Trajectory, urdf: CheckedUrdf, meshes: bool = True, tree: 
 def visual_bodies(urdf: CheckedUrdf, meshes: bool = True, tree: UrdfTree | None = None) -> dict[int, SceneBody]:
     """Return what is shown of the moving bodies, by their number in the tree; see `with_visuals`."""
     tree = urdf_tree(urdf) if tree is None else tree
-    shapes: dict[int, list[Painted]] = {}
-    for link, ((vertices, faces), colour) in _shapes(urdf, meshes):
+    shapes: dict[int, list[Mesh]] = {}
+    painted: dict[int, list[tuple[int, Colour | None]]] = {}
+    for link, (vertices, faces), colour in _shapes(urdf, meshes):
         number, place = tree.links[link]
-        shapes.setdefault(number, []).append(((vertices @ place.R.T + place.p, faces), colour))
+        shapes.setdefault(number, []).append((vertices @ place.R.T + place.p, faces))
+        painted.setdefault(number, []).append((len(faces), colour))
     shown = {}
     for number, found in shapes.items():
         body = tree.bodies[number]
-        vertices, faces = _joined([mesh for mesh, _ in found])
-        painted = any(colour for _, colour in found)
-        shape = {"colours": [(len(mesh[1]), colour) for mesh, colour in found]} if painted else {}
+        vertices, faces = _joined(found)
+        shape = {"colours": painted[number]} if any(colour for _, colour in painted[number]) else {}
         com = np.zeros(3) if body.inertia is None else body.inertia.com
         name = body.name.replace(".", "_")
         shown[number] = SceneBody(name, "link", vertices, faces, False, shape, com)
     return shown
 
 
-def _shapes(urdf: CheckedUrdf, meshes: bool) -> Iterator[tuple[str, Painted]]:
+def _shapes(urdf: CheckedUrdf, meshes: bool) -> Iterator[tuple[str, Mesh, Colour | None]]:
     """Yield link, triangles in the link's axes and colour of each shape."""
     found = visual_meshes(urdf) if meshes else []
     robot = ET.fromstring(urdf.text)
-    colour = colours(robot)
+    painted = colours(robot)
     for link in robot.findall("link"):
         name = link.get("name", "")
         own = [(coarse(mesh.vertices, mesh.faces), mesh.colour) for mesh in found if mesh.link == name]
-        own += _primitives(link, "visual", colour)
-        yield from ((name, shape) for shape in own or _primitives(link, "collision", colour))
+        own += _primitives(link, "visual", painted)
+        yield from ((name, *shape) for shape in own or _primitives(link, "collision", painted))
 
 
-def _primitives(link: ET.Element, tag: str, colour: ColourOf) -> list[Painted]:
+def _primitives(link: ET.Element, tag: str, painted: Painted) -> list[tuple[Mesh, Colour | None]]:
     shapes = [(one, shape) for one in link.findall(tag) for shape in one.findall("geometry/*") if shape.tag != "mesh"]
     made = ((one, _primitive(shape)) for one, shape in shapes)
-    return [((placed(vertices, one), faces), colour(one)) for one, (vertices, faces) in made]
+    return [((placed(vertices, one), faces), painted(one)) for one, (vertices, faces) in made]
 
 
 def _primitive(shape: ET.Element) -> Mesh:

@@ -18,8 +18,8 @@ from trundle.records.whole import kept_elsewhere
 from trundle.scenarios.engine import acceptance
 from trundle.scenarios.engine import folder as files
 from trundle.scenarios.engine.building import Experiment, Part, all_parts, build_all
+from trundle.scenarios.engine.course import Clock, Course, Progress
 from trundle.scenarios.engine.log import RUN, logged
-from trundle.scenarios.engine.progress import Progress, RunProgress
 from trundle.scenarios.engine.summary import MetricEntry, Summary
 from trundle.scenarios.engine.trials import over_processes
 from trundle.scenarios.scenario import Scenario, load_scenario
@@ -128,7 +128,7 @@ def run(
     drawn = _Pictures(plots, plot_format, plot_style)
     with reporting(verbose, progress, lambda what, share: (f"{scenario.name}: {what}", share)) as told:
         with over_processes(jobs, scheduler):
-            result = _run(scenario, out, drawn, RunProgress(told))
+            result = _run(scenario, out, drawn, Course(told))
     if view and not result.interrupted:
         _open(result.directory / "viewer.html")
     return result
@@ -147,13 +147,13 @@ class _Pictures:
         choice("plot_style", self.plot_style, ("screen", "paper"))
 
 
-def _run(scenario: Scenario, out: str | Path | None, drawn: _Pictures, progress: RunProgress) -> Result:
-    experiments = _built(scenario, progress)
+def _run(scenario: Scenario, out: str | Path | None, drawn: _Pictures, course: Course) -> Result:
+    experiments = _built(scenario, clock := Clock(), course)
     with files.run_folder(out, scenario) as folder, logged(folder.target("log.txt")):
         files.write_scenario(folder.path, scenario, folder.target)
         RUN.info("trundle %s, scenario %s, kind %s, seed %d", __version__, scenario.name, scenario.kind, scenario.seed)
-        result = _do_all(scenario, all_parts(scenario, experiments), folder, progress)
-        result = _report(result, folder, drawn, progress)
+        result = _do_all(scenario, all_parts(scenario, experiments), folder, clock, course)
+        result = _report(result, folder, clock, drawn, course)
         RUN.info("exit code %d", result.exit_code)
     return result
 
@@ -179,16 +179,16 @@ def computed(scenario: Scenario, progress: Progress | None = None) -> Result:
     KeyboardInterrupt
         If the user stopped it.
     """
-    whole = RunProgress(progress)
-    result = _do_all(scenario, all_parts(scenario, _built(scenario, whole)), None, whole)
+    course, clock = Course(progress), Clock()
+    result = _do_all(scenario, all_parts(scenario, _built(scenario, clock, course)), None, clock, course)
     if result.interrupted:
         raise KeyboardInterrupt
     return result
 
 
-def _built(scenario: Scenario, progress: RunProgress) -> dict[str, Experiment]:
-    with progress.timed("build"):
-        tell = progress.stage("build", "build", ["simulate", "report"])
+def _built(scenario: Scenario, clock: Clock, course: Course) -> dict[str, Experiment]:
+    with clock("build"):
+        tell = course.stage("build", "build", ["simulate", "report"])
         experiments = build_all(scenario)
         if tell is not None:
             tell(1.0)
@@ -199,7 +199,8 @@ def _do_all(
     scenario: Scenario,
     parts_to_run: Iterator[Part],
     folder: files.OwnedFolder | None,
-    progress: RunProgress,
+    clock: Clock,
+    course: Course,
 ) -> Result:
     """Run the parts in their order; save the trajectory of each as soon as it is computed, if there is a directory."""
     done: dict[str, Trajectory] = {}
@@ -208,18 +209,18 @@ def _do_all(
     for part in parts_to_run:
         name, begin = part.name, time.perf_counter()
         with held():  # until it is saved
-            outcomes[name], trajectory = _do(part, progress, late=bool(outcomes))
+            outcomes[name], trajectory = _do(part, course, late=bool(outcomes))
             times[name] = time.perf_counter() - begin
             RUN.info("%s: %s after %.3f s", name or "main run", outcomes[name][0].label, times[name])
             if trajectory is not None:
                 own = trajectory.metadata.get("wall_time", {})
                 times[name] = own.get(part.phase, times[name])
-                progress.add("build", own.get("build", 0.0))
+                clock.add("build", own.get("build", 0.0))
                 done[name] = _labelled(trajectory, scenario, part.phase, times[name])
                 outcomes[name] = _saved(done[name], folder, name, outcomes[name])
                 notify(partial(done.__getitem__, name))
         if part.phase == "solve" or not name:
-            progress.add(part.phase, times[name])
+            clock.add(part.phase, times[name])
         if outcomes[name][0] is Status.INTERRUPTED or (not name and trajectory is None):
             break
     if "" not in outcomes:  # stopped before its main run: the first part takes its place
@@ -240,7 +241,7 @@ def _do_all(
     for name, hint in hints.items():
         RUN.warning("acceptance.%s: no metric of this run; %s", name, hint)
     with held():
-        summary = _summary(scenario, outcomes, entries, done, times, progress)
+        summary = _summary(scenario, outcomes, entries, done, times, clock)
         if folder is not None:
             files.write_summary(folder.target("summary.json"), summary)
     meanings = {name: metric.meaning for name, metric in metrics.items()}
@@ -264,7 +265,7 @@ def _saved(
     return outcome
 
 
-def _do(part: Part, progress: RunProgress, late: bool) -> tuple[tuple[Status, str], Trajectory | None]:
+def _do(part: Part, course: Course, late: bool) -> tuple[tuple[Status, str], Trajectory | None]:
     """Run one part; return how it ended, a message, and its trajectory, if there is one.
 
     An error of a `late` part does not end the run, so the results of earlier parts are kept.
@@ -272,7 +273,7 @@ def _do(part: Part, progress: RunProgress, late: bool) -> tuple[tuple[Status, st
     trajectory = None
     try:
         with opened():
-            share = progress.stage(part.name or part.phase, part.phase, ["simulate"] * part.ahead + ["report"])
+            share = course.stage(part.name or part.phase, part.phase, ["simulate"] * part.ahead + ["report"])
             trajectory = part.run(share)
             if share is not None:
                 share(1.0)
@@ -302,7 +303,7 @@ def _summary(
     entries: dict[str, MetricEntry],
     done: Mapping[str, Trajectory],
     times: Mapping[str, float],
-    progress: RunProgress,
+    clock: Clock,
 ) -> Summary:
     status, message = outcomes[""]
     if status in _DONE and not acceptance.hold(entries):
@@ -315,7 +316,7 @@ def _summary(
         "advice": _advice(status, message, advice),
         "version": __version__,
         "seed": scenario.seed,
-        "wall_time": progress.times,
+        "wall_time": clock.times,
         "feasible": "" in done and done[""].feasible,
         "metrics": entries,
         "parts": {
@@ -362,16 +363,16 @@ def _labelled(trajectory: Trajectory, scenario: Scenario, phase: str, seconds: f
     return replace(trajectory, metadata=known)
 
 
-def _report(result: Result, folder: files.OwnedFolder, drawn: _Pictures, progress: RunProgress) -> Result:
+def _report(result: Result, folder: files.OwnedFolder, clock: Clock, drawn: _Pictures, course: Course) -> Result:
     """Write pictures and viewer page and the time they took; an interrupt here loses no data."""
     if result.trajectory is None or len(result.trajectory) < 2:
         return result
     interrupted = result.interrupted
-    with progress.timed("report"):
+    with clock("report"):
         try:
             from trundle.scenarios.engine.pictures import write_report
 
-            share = None if interrupted else progress.stage("plots and page", "report", [])
+            share = None if interrupted else course.stage("plots and page", "report", [])
             written = write_report(
                 folder.path,
                 drawn.plots,
@@ -386,7 +387,7 @@ def _report(result: Result, folder: files.OwnedFolder, drawn: _Pictures, progres
             RUN.warning("%s", error)
         except KeyboardInterrupt:
             interrupted = True
-    summary: Summary = {**result.summary, "wall_time": progress.times}
+    summary: Summary = {**result.summary, "wall_time": clock.times}
     files.write_summary(folder.target("summary.json"), summary)
     return replace(result, summary=summary, interrupted=interrupted)
 

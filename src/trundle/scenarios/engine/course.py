@@ -1,4 +1,4 @@
-"""How far a whole run is, and the wall time of its phases: what is under way and ahead is estimated."""
+"""How far a whole run is: what is done took its time, what is under way and ahead is estimated."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _GUESS = {"build": 1.0, "solve": 10.0, "simulate": 2.0, "report": 5.0}  # s, bef
 _CERTAIN = 0.1  # share of a stage from which on its duration is extrapolated without the guess
 
 
-class RunProgress:
-    """The stages of a run, one after the other, for one progress callback; and its wall time by phase.
+class Course:
+    """The stages of a run, one after the other, for one progress callback.
 
     Parameters
     ----------
@@ -27,8 +27,8 @@ class RunProgress:
     Examples
     --------
     >>> seconds = iter([0.0, 0.0, 0.0, 4.0])
-    >>> run = RunProgress(lambda what, share: print(what, round(share, 2)), lambda: next(seconds))
-    >>> tell = run.stage("plan", "solve", ahead=["report"])
+    >>> course = Course(lambda what, share: print(what, round(share, 2)), lambda: next(seconds))
+    >>> tell = course.stage("plan", "solve", ahead=["report"])
     plan 0.0
     >>> tell(0.5)  # 4 s done, 4 s and the report's 5 s left
     plan 0.31
@@ -37,8 +37,7 @@ class RunProgress:
     def __init__(self, progress: Progress | None, clock: Callable[[], float] = time.monotonic) -> None:
         self._progress, self._clock = progress, clock
         self._began, self._share = clock(), 0.0
-        self._durations: dict[str, list[float]] = {}
-        self._times = {"build": 0.0, "solve": 0.0, "simulate": 0.0, "report": 0.0}
+        self._times: dict[str, list[float]] = {}
 
     def stage(self, name: str, phase: str, ahead: list[str]) -> PartProgress | None:
         """Begin a stage of a phase, and return what is called with the share of it that is done.
@@ -49,7 +48,7 @@ class RunProgress:
         if progress is None:
             return None
         begin, guess = self._clock(), self._typical(phase)
-        times = self._durations.setdefault(phase, [])
+        times = self._times.setdefault(phase, [])
         times.append(0.0)
         rest = sum(map(self._typical, ahead))
 
@@ -67,12 +66,19 @@ class RunProgress:
 
     def _typical(self, phase: str) -> float:
         """Return the mean duration (s) of the stages of a phase so far, or a guess."""
-        known = [seconds for seconds in self._durations.get(phase, ()) if seconds > 0.0]
+        known = [seconds for seconds in self._times.get(phase, ()) if seconds > 0.0]
         return sum(known) / len(known) if known else _GUESS.get(phase, _GUESS["simulate"])
+
+
+class Clock:
+    """Wall time by phase."""
+
+    def __init__(self) -> None:
+        self._times = {"build": 0.0, "solve": 0.0, "simulate": 0.0, "report": 0.0}
 
     @property
     def times(self) -> dict[str, float]:
-        """Wall time by phase, s."""
+        """By phase, s."""
         return {phase: round(value, 6) for phase, value in self._times.items()}
 
     def add(self, phase: str, seconds: float) -> None:
@@ -80,7 +86,7 @@ class RunProgress:
         self._times[phase] += seconds
 
     @contextmanager
-    def timed(self, phase: str) -> Iterator[None]:
+    def __call__(self, phase: str) -> Iterator[None]:
         """Add the time of the block to that of a phase."""
         begin = time.perf_counter()
         try:

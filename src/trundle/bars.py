@@ -1,4 +1,4 @@
-"""How far a long computation is: a bar where a person looks, a line now and then elsewhere."""
+"""Progress of long computations: a bar in terminals and notebooks, a line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Bar:
     Attributes
     ----------
     stopped : bool
-        Whether it ended before all was done: the bar then stays where it is, and says so.
+        Whether the work was cut short: the bar then stays where it is and says so.
     """
 
     def __init__(self, show: Show = lambda what, share, ended: None) -> None:
@@ -70,7 +70,7 @@ def reporting(
     progress: Callable[Arguments, Answer] | None,
     told: Callable[Arguments, tuple[str, float]],
 ) -> Iterator[Callable[Arguments, Answer | None] | None]:
-    """Yield a progress callback that also shows in a bar, if `verbose`, what `told` makes of what it is called with.
+    """Yield `progress`; if `verbose`, a callback around it that shows a bar: `told` makes (text, share) of a call.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def _in_terminal() -> Iterator[Show]:
     from rich.text import Text
 
     class Times(ProgressColumn):
-        """The time that it took, and that it will take if it goes on as fast as until now."""
+        """Time elapsed, and left at the mean speed so far."""
 
         def render(self, task: Task) -> Text:
             return Text(_times(task.elapsed or 0.0, task.completed, task.fields["ended"]))
@@ -158,7 +158,7 @@ def _lines() -> Show:
 
 
 class _Line:
-    """How far it is in a line of text, and when the next one is due."""
+    """A line of text with share and times, and when the next one is due."""
 
     def __init__(self) -> None:
         self._begun = self._last = time.monotonic()

@@ -137,7 +137,7 @@ class ShapeError(InputError):
 
 
 class MissingExtraError(TrundleError, ImportError):
-    """An optional dependency is not installed; the message is the line that installs it, from where trundle came.
+    """An optional dependency is not installed; the message ends with the command that installs it.
 
     Examples
     --------
@@ -174,6 +174,11 @@ def optional(module: str, package: str, extra: str) -> ModuleType:
         return import_module(module)
     except ImportError:
         raise MissingExtraError(package, extra) from None
+
+
+def pinned(module: str) -> ModuleType:
+    """Return a module of Pinocchio or Pink; raises `MissingExtraError` where it is not installed."""
+    return optional(module, "pin-pink" if module.startswith("pink") else "pin", "robots")
 
 
 def of_machine(error: BaseException | None) -> bool:

@@ -11,6 +11,7 @@ from bench import rover as rv
 from trundle.contact.laws import ROLLING, SEPARATED
 from trundle.control import InverseDynamics, InverseDynamicsPolicy
 from trundle.control.inverse_dynamics import tasks as tk
+from trundle.records.policy import AroundPolicy
 
 SETS = [(1, 1), (1, 0), (0, 1), (0, 0)]
 
@@ -108,3 +109,45 @@ def test_a_policy_learns_of_contacts_late() -> None:
             wrapped.sense_contacts(0.01 * k, now)
             wrapped(0.01 * k, heard.x)
         assert heard.told == [truth[max(0, k - shift)] for k in range(10)]
+
+
+class Remembering:
+    """A policy on a planar pair that remembers which contacts it was told of."""
+
+    period = 0.01
+
+    def __init__(self) -> None:
+        self.told: list[tuple[bool, ...]] = []
+
+    def reset(self) -> None:
+        pass
+
+    def sense_contacts(self, time: float, touching: tuple[bool, ...]) -> None:
+        self.told.append(touching)
+
+    def __call__(self, time: float, state: np.ndarray) -> np.ndarray:
+        return np.zeros(3)
+
+
+DISC = tr.RollingPair(tr.RigidBody(tr.Circle(0.05), mass=0.1), tr.Hand(tr.Line()))
+AROUND = {
+    tr.Noisy: lambda policy: tr.Noisy(policy, 0.0),
+    tr.Sensed: lambda policy: tr.Sensed(policy, DISC, tr.Camera(period=0.02)),
+    tr.Actuated: lambda policy: tr.Actuated(policy, 3),
+    tr.Faulty: lambda policy: tr.Faulty(policy, tr.Faults()),
+    tr.Watchdog: lambda policy: tr.Watchdog(policy, 3),
+}
+
+
+@pytest.mark.parametrize("kind", AROUND, ids=lambda kind: kind.__name__)
+def test_a_policy_around_another_hands_on_contacts_and_has_its_period(kind: type) -> None:
+    inner = Remembering()
+    policy = AROUND[kind](inner)
+    assert policy.period == 0.01
+    policy.sense_contacts(0.0, (True, False))
+    assert inner.told == [(True, False)]
+
+
+def test_every_policy_around_another_is_tried() -> None:
+    known = {kind for kind in AroundPolicy.__subclasses__() if kind.__module__.startswith("trundle.")}
+    assert set(AROUND) == known

@@ -1,4 +1,4 @@
-"""What a run leaves on the terminal: its limits, and a card of how it ended, where its files are, what to do next."""
+"""Output at the end of a run: metrics beside their limits, and a card with status, files and the next command."""
 
 from __future__ import annotations
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from trundle.checks import FloatArray, array, choice
 from trundle.contact.packed import FrameMotion
-from trundle.errors import InputError, MissingExtraError
+from trundle.errors import InputError, optional
 from trundle.extras import command
 from trundle.interop.pinocchio import FootContact, RollingFeet
 
@@ -85,10 +84,7 @@ def cone_residual(
 
 def _foot(feet: RollingFeet, name: str) -> FootContact:
     """Return a contact by its name, once Crocoddyl is known to be there."""
-    try:
-        import_module("crocoddyl")
-    except ImportError:
-        raise MissingExtraError("crocoddyl", "crocoddyl") from None
+    optional("crocoddyl", "crocoddyl", "crocoddyl")
     contacts = {one.name: one for one in feet.contacts}
     return contacts[choice("name", name, contacts)]
 

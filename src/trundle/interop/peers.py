@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Literal, Protocol
 
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.errors import MissingExtraError
+from trundle.errors import optional
 from trundle.interop.scene import PeerScene
 
 Contact = Literal["hard", "default"]
@@ -78,10 +77,7 @@ def peer(name: str) -> Peer:
     MissingExtraError
         If it is not installed.
     """
-    try:
-        return import_module(f"trundle.interop.{name}")  # pyright: ignore[reportReturnType]
-    except ImportError:
-        raise MissingExtraError(name, "peers") from None
+    return optional(f"trundle.interop.{name}", name, "peers")  # pyright: ignore[reportReturnType]
 
 
 def spaced(times: FloatArray, step: float) -> tuple[float, int]:

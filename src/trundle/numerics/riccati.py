@@ -25,7 +25,7 @@ _CYCLES, _SETTLED = 80, 1e-4
 _RESIDUAL = 1e-5
 """Largest residual of an algebraic equation, over the sizes of its terms on the diagonal: the same in all units."""
 _SHORTEST, _GROWTH = 1e-9, 30.0
-"""Shortest period (s), and how many e-folds at most what runs away may grow by in one."""
+"""Shortest period (s), and the most e-folds by which an unstable mode may grow in one."""
 _EVEN = refused(
     "A, B, Q, R", "of units, and for a time, in which the cost is finite and no part of it is lost to rounding"
 )

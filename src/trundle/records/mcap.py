@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.errors import InputError, MissingExtraError
+from trundle.errors import InputError, optional
 from trundle.records.scenebodies import SceneBody
 from trundle.records.whole import write_bytes
 
@@ -68,14 +68,10 @@ _ENTITY = _object(
 
 def write_mcap(run: Trajectory, frame: pd.DataFrame, path: str | Path) -> Path:
     """Write a run and its table to a file."""
-    try:
-        from mcap.writer import Writer
-    except ImportError:
-        raise MissingExtraError("mcap", "data") from None
     if run.time[0] < 0:
         raise InputError("time", float(run.time[0]), "at least 0 s in an MCAP file")
     times = [round(float(time) * _NANOSECONDS) for time in run.time]
-    writer = Writer(memory := io.BytesIO())
+    writer = optional("mcap.writer", "mcap", "data").Writer(memory := io.BytesIO())
     writer.start()
     known = {key: str(run.metadata[key]) for key in ("kind", "scenario", "seed", "version") if key in run.metadata}
     writer.add_metadata("trundle", known | {"status": run.status.label, "feasible": str(run.feasible)})

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trundle.errors import InputError, MissingExtraError
+from trundle.errors import InputError, optional
 from trundle.records.variables import TRIAL
 from trundle.records.whole import write_bytes
 
@@ -90,10 +90,7 @@ def write_csv(frame: pd.DataFrame, path: str | Path) -> Path:
 
 def write_parquet(frame: pd.DataFrame, path: str | Path) -> Path:
     """Write a table as Parquet; `frame.attrs` are kept in its metadata."""
-    try:
-        import pyarrow  # noqa: F401  # pyright: ignore[reportUnusedImport]
-    except ImportError:
-        raise MissingExtraError("pyarrow", "data") from None
+    optional("pyarrow", "pyarrow", "data")
     frame.to_parquet(memory := io.BytesIO(), engine="pyarrow", index=False)
     return write_bytes(path, memory.getvalue())
 

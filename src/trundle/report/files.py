@@ -82,8 +82,8 @@ def write_figures(
 def _printed(canvas: Canvas) -> Bbox:
     """Make a figure as wide as a column, and return what of it is printed.
 
-    Titles go, which the caption says; those of panels stay. Letters have 8 pt, in axes 7 pt; notes that would lie on
-    others are left out, and legends have as many columns as there is room for.
+    The title is left out (the caption says it), those of panels stay. Letters have 8 pt, in axes 7 pt; notes that
+    overlap others are hidden, and legends have as many columns as fit.
     """
     from matplotlib.transforms import Bbox
 
@@ -165,7 +165,7 @@ def _narrow_legend(ax: Axes) -> None:
 
 
 def _without_overlaps(ax: Axes) -> None:
-    """Hide notes that would lie on notes before them."""
+    """Hide notes that overlap earlier ones."""
     taken: list[Bbox] = []
     for text in ax.texts:
         box = text.get_window_extent()

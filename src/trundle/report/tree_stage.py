@@ -41,7 +41,7 @@ def tree_stage(run: Trajectory) -> Stage:
     """Return the stage of a tree, in the plane or in space; the cone is that of the first contact."""
     times, seconds, lapse = frame_times(run)
     size, plane = trees.size_of(run), run.dimension == 2
-    if not plane:  # small feet do not make a robot's limbs and forces thin
+    if not plane:  # else small feet would make limbs and forces thin
         size = max(size, _SLIM * float(np.linalg.norm(np.ptp(run["body_position"][0], axis=0))))
     bodies = sorted(trees.moving_bodies(run), key=lambda body: trees.body_index(run, body))
     actors = [_actor(run, body, i, times, size) for i, body in enumerate(bodies)]
@@ -177,7 +177,7 @@ def _carried(run: Trajectory, ground: Actor, times: Array) -> Actor:
 def sticks(
     bodies: Sequence[BodyRecord], q: Array, shapes: Mapping[str, SceneBody], label: str = "robot", width: float = 0.03
 ) -> list[Actor]:
-    """Return an actor for each body: its shape, or bars from its joint to those that hang on it and to its middle."""
+    """Return an actor for each body: its shape, or bars from its joint to the next ones and its centre of mass."""
     at = {key: np.array([body[key] for body in bodies], dtype=np.float64) for key in ("R", "p", "axis", "com")}
     ends: list[list[Array]] = [[com] for com in at["com"]]
     for i, body in enumerate(bodies[1:], start=1):
@@ -195,7 +195,7 @@ def sticks(
     for body, reach, place, turn in zip(bodies, ends, places, turns, strict=True):
         shape, parts = shapes.get(body["name"]), tuple(_bar(end, width) for end in reach if np.linalg.norm(end) > 0.01)
         if shape is not None and shape.faces is not None:
-            rods = parts if 2 * len(shapes) < len(bodies) else ()  # few shapes make no robot
+            rods = parts if 2 * len(shapes) < len(bodies) else ()  # too few shapes to show the robot
             parts = (*painted(shape, shade(body["name"])), *rods)
         if parts:
             actors.append(Actor(body["name"], parts, place, np.array([quaternion_of(R) for R in turn]), label=label))

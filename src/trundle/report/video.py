@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from trundle.checks import positive
-from trundle.errors import InputError, MissingExtraError
+from trundle.errors import InputError, optional
 from trundle.records.whole import storing, write_bytes
 from trundle.report.picture import by_motion, draw_stage
 from trundle.report.staging import Stage
@@ -87,8 +87,4 @@ def _checked(path: str | Path, width: int, height: int) -> str:
 
 def _ffmpeg() -> str:
     """Return the program that encodes MP4."""
-    try:
-        from imageio_ffmpeg import get_ffmpeg_exe
-    except ImportError:
-        raise MissingExtraError("imageio-ffmpeg", "video") from None
-    return str(get_ffmpeg_exe())
+    return str(optional("imageio_ffmpeg", "imageio-ffmpeg", "video").get_ffmpeg_exe())

@@ -1,4 +1,4 @@
-"""Tables [faults] and [watchdog] of tasks with a controller, and the one place where they act on its policy."""
+"""Tables [faults] and [watchdog] of tasks with a controller, and the policy that they make of its own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import Array, Table, fault, in_files, table_of
 
 STALE = 0.05
-"""s, after which a scenario's watchdog takes a measurement without change for lost."""
+"""s without a change after which a scenario's watchdog takes a measurement for lost."""
 
 _Number = Annotated[Real, in_files(Real)]
 _Bias = _Number | Annotated[tuple[_Number, ...], Array, Field(min_length=1, max_length=512)]
@@ -51,7 +51,7 @@ class ControlledTable(Table):
 
 
 def guarded(policy: Policy, size: int, tables: ControlledTable, seed: int) -> Policy:
-    """Return a policy of `size` inputs as [faults] and [watchdog] have it: itself without either."""
+    """Return a policy of `size` inputs inside the watchdog and the faults of the tables; itself without tables."""
     table = tables.watchdog or (WatchdogTable() if tables.faults else None)
     if table is not None and table.enabled:
         policy = Watchdog(policy, size, stop=table.stop, **table.values())

@@ -22,7 +22,7 @@ from trundle.simulate.events import HybridState
 from trundle.simulate.mode import Method, Mode, Stabilization
 from trundle.simulate.record import record
 from trundle.simulate.runner import Runner
-from trundle.simulate.watching import along
+from trundle.simulate.watching import notifying
 from trundle.status import Status
 
 _SAMPLES, _STEPS = 1_000_000, 100_000_000
@@ -139,7 +139,7 @@ def first_of(system: ContactSystem, initial: Start) -> HybridState:
 def recorded(runner: Runner, first: HybridState, duration: float) -> Trajectory:
     """Run and record, with the wall time of each; the first mode is compiled before the clock of the run starts."""
     begin = clock.perf_counter()
-    runner.progress = along(runner.progress, lambda: _so_far(runner))
+    runner.progress = notifying(runner.progress, lambda: _so_far(runner))
     _ = runner.phase(first.mode).integrator
     with held_alone(runner.policy), interrupts.held() as outermost:
         built = clock.perf_counter()

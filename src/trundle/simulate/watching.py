@@ -1,4 +1,4 @@
-"""Runs that are looked at while they are made."""
+"""An observer of runs that are under way."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _look: ContextVar[Look | None] = ContextVar("look", default=None)
 
 @contextmanager
 def watched(look: Look) -> Iterator[None]:
-    """Give `look`, now and then while runs are made in this thread, a function that returns the motion so far."""
+    """Call `look` now and then during runs of this thread, with a function that returns the motion so far."""
     token = _look.set(look)
     try:
         yield
@@ -25,21 +25,21 @@ def watched(look: Look) -> Iterator[None]:
         _look.reset(token)
 
 
-def shown(make: Make) -> None:
-    """Let whoever looks have what `make` returns."""
+def notify(make: Make) -> None:
+    """Call the observer, if there is one, with a function that returns the motion so far."""
     look = _look.get()
     if look is not None:
         look(make)
 
 
-def along(progress: Callable[[float], object] | None, make: Make) -> Callable[[float], object] | None:
-    """Return a progress that lets whoever looks have the motion so far, too; the same one where nobody does."""
+def notifying(progress: Callable[[float], object] | None, make: Make) -> Callable[[float], object] | None:
+    """Return a progress callback that also notifies the observer; `progress` itself where there is none."""
     if _look.get() is None:
         return progress
 
     def both(time: float) -> None:
         if progress is not None:
             progress(time)
-        shown(make)
+        notify(make)
 
     return both

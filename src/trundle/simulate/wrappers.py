@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from trundle.checks import array, integer, non_negative, positive
 from trundle.errors import InputError
 from trundle.records import Policy, tell_contacts
+from trundle.records.policy import AroundPolicy
 
 _PARTS = 100
 
@@ -139,7 +140,7 @@ class Delayed:
 
 
 @final
-class Noisy:
+class Noisy(AroundPolicy):
     """A policy that sees the state with Gaussian noise added.
 
     Parameters
@@ -168,8 +169,8 @@ class Noisy:
     """
 
     def __init__(self, policy: Policy, deviation: ArrayLike, seed: int = 0) -> None:
+        _period_of(policy)
         self.policy = policy
-        self.period = _period_of(policy)
         values = np.atleast_1d(np.asarray(deviation, dtype=np.float64))
         self._deviation = array("deviation", values, (None,))
         if np.any(self._deviation < 0):
@@ -181,10 +182,6 @@ class Noisy:
         """Begin the noise again."""
         self.policy.reset()
         self._random = np.random.default_rng(self._seed)
-
-    def sense_contacts(self, time: float, touching: tuple[bool, ...]) -> None:
-        """Tell the policy inside which contacts touch."""
-        tell_contacts(self.policy, time, touching)
 
     def __call__(self, time: float, state: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the policy's answer to the noisy state."""

@@ -124,10 +124,7 @@ class BalancingLQR:
 
     def running_cost(self, time: float, state: FloatArray, inputs: FloatArray) -> float:
         """Return e'Q e + u'R u, per second."""
-        error, e = self.error, self.deviation(time, state)
-        Q = error.weights("Q", self.Q, error.blocks, definite=False)
-        R = error.weights("R", self.R, error.input_blocks, definite=True)
-        return float(e @ Q @ e + inputs @ R @ inputs)
+        return self.error.cost(self.Q, self.R, self.deviation(time, state), inputs)
 
     @property
     def input_bounds(self) -> tuple[FloatArray, FloatArray]:

@@ -27,7 +27,7 @@ Rolled = Literal["rotation", "contact"]
 Weighting = Mapping[str, ArrayLike] | ArrayLike
 """A weight as a matrix, or as numbers and arrays by the names of blocks."""
 _HEAVIEST = 1e12
-"""Largest weight by name; that of files, too; beyond it Riccati's equation loses usual weights."""
+"""Largest weight of a block, also in scenario files: beside a larger one the Riccati equation loses others."""
 _SAME = 1e-6
 """Mismatch (sizes of the body) from which on a chart is not the one a state was written in."""
 
@@ -216,6 +216,12 @@ class LocalError:
         away = float(np.linalg.norm(features[place] - reference[place]))
         if not away <= most * self._length:
             raise ControlLostError(f"the contact is {away:.3g} m from its reference on the hand", Status.DIVERGED)
+
+    def cost(self, Q: Weighting, R: Weighting, e: FloatArray, u: FloatArray) -> float:
+        """Return e'Q e + u'R u."""
+        weight = self.weights("Q", Q, self.blocks, definite=False)
+        price = self.weights("R", R, self.input_blocks, definite=True)
+        return float(e @ weight @ e + u @ price @ u)
 
     def weights(self, key: str, value: Weighting, blocks: dict[str, slice], definite: bool) -> FloatArray:
         """Return a weight as a matrix: given as one, or as a mapping of block names to numbers or arrays.

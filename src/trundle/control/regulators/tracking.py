@@ -198,11 +198,8 @@ class TrackingLQR:
 
     def running_cost(self, time: float, state: FloatArray, inputs: FloatArray) -> float:
         """Return e'Q e + (u - u_ref)'R (u - u_ref), per second."""
-        error, e = self.error, self.deviation(time, state)
         off = inputs - (0.0 if self._ended(time) else self._held[self._index(time)])
-        Q = error.weights("Q", self.Q, error.blocks, definite=False)
-        R = error.weights("R", self.R, error.input_blocks, definite=True)
-        return float(e @ Q @ e + off @ R @ off)
+        return self.error.cost(self.Q, self.R, self.deviation(time, state), off)
 
     @property
     def input_bounds(self) -> tuple[FloatArray, FloatArray]:

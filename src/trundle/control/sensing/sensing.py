@@ -19,6 +19,7 @@ from trundle.models.tree.system import Start
 from trundle.numerics.space import angular_size
 from trundle.parameters import Checked, NonNegative, Positive, Range, parameter
 from trundle.records import Policy
+from trundle.records.policy import AroundPolicy
 
 _ROUND = 1e-6
 Seed = Annotated[int, Range("an integer >= 0", minimum=0)]
@@ -132,7 +133,7 @@ class Encoders(Checked):
 
 
 @dataclass(eq=False)
-class Sensed:
+class Sensed(AroundPolicy):
     """A controller that sees the world through a camera and encoders: a `Policy` around a policy (final).
 
     The simulator hands over the true state of the plant, of which only the hand's pose and twist and, in images,
@@ -207,11 +208,6 @@ class Sensed:
         sigmas = self.camera.sigmas(self.acceleration_sigma, self.drift_sigma)
         self._estimator = PoseEstimator(self.pair, self.camera.period, sigmas)
         self.reset()
-
-    @property
-    def period(self) -> float | None:
-        """The inner policy's."""
-        return self.policy.period
 
     @property
     def estimate(self) -> FloatArray:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
 from trundle.models.robots.avatar import Avatar, AvatarFoot
+from trundle.models.urdf.visuals import Mesh, joined
 from trundle.records.scenebodies import SceneBody
-
-Mesh = tuple[FloatArray, NDArray[np.int64]]
 
 _AROUND, _ALONG = 20, 14
 _LIMBS = {"thigh": (0.088, 0.055), "shank": (0.056, 0.038), "arm": (0.046, 0.036), "forearm": (0.036, 0.026)}
@@ -37,7 +35,7 @@ def avatar_scene(avatar: Avatar, flat: bool = False) -> tuple[SceneBody, ...]:
             meshes = [_ellipsoid(np.array([0.0, 0.0, 0.6 * low]), scale * np.array([0.105, 0.16, 0.11]))]
         else:
             meshes = _trunk(ends["trunk"][2], scale)
-        vertices, faces = _joined(meshes)
+        vertices, faces = joined(meshes)
         com = np.asarray(link.inertia.com)
         shape = {"type": "segment", "parts": [len(mesh[0]) for mesh in meshes]}
         bodies.append(SceneBody(link.name, "body", vertices, faces, shape=shape, center_of_mass=com))
@@ -113,9 +111,3 @@ def _revolved(z: FloatArray, r: FloatArray) -> Mesh:
             a, b = i * _AROUND + j, i * _AROUND + (j + 1) % _AROUND
             faces += [[a, b, b + _AROUND], [a, b + _AROUND, a + _AROUND]]
     return rings.reshape(-1, 3), np.array(faces)
-
-
-def _joined(meshes: list[Mesh]) -> Mesh:
-    offsets = np.cumsum([0, *(len(vertices) for vertices, _ in meshes[:-1])])
-    faces = [faces + offset for (_, faces), offset in zip(meshes, offsets, strict=True)]
-    return np.vstack([vertices for vertices, _ in meshes]), np.vstack(faces)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.errors import InputError, MissingExtraError
+from trundle.errors import InputError, pinned
 from trundle.models.urdf.arm import Arm
 
 if TYPE_CHECKING:
@@ -105,7 +103,7 @@ class ArmNumbers:
 
     def __init__(self, arm: Arm, gravity: FloatArray) -> None:
         self.arm = arm
-        self._pin = pin = _module("pinocchio")
+        self._pin = pin = pinned("pinocchio")
         self._model = model = pin.buildModelFromXML(arm.chain.text)
         model.gravity.linear = arm.base.R.T @ gravity
         body = model.getFrameId(arm.link, pin.FrameType.BODY)
@@ -231,7 +229,7 @@ class ArmNumbers:
 
     def _pink(self, wanted: SE3, lower: FloatArray, upper: FloatArray, near: FloatArray) -> FloatArray:
         """Return joint positions near others, within bounds, with the hand as near as possible to `wanted`."""
-        pin, pink, tasks = self._pin, _module("pink"), _module("pink.tasks")
+        pin, pink, tasks = self._pin, pinned("pink"), pinned("pink.tasks")
         model = self._model.copy()
         for i, joint in enumerate(model.joints[1:]):
             if joint.nq == 1 and np.isfinite(upper[i] - lower[i]):
@@ -252,10 +250,3 @@ class ArmNumbers:
                 if float(np.abs(step).max()) < 1e-7:
                     break
         return pin.difference(model, pin.neutral(model), configuration.q)
-
-
-def _module(name: str) -> ModuleType:
-    try:
-        return import_module(name)
-    except ImportError:
-        raise MissingExtraError("pin-pink" if name.startswith("pink") else "pin", "robots") from None

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, choice, instance, non_negative, quaternion
 from trundle.contact.packed import ContactRows, FrameMotion
-from trundle.errors import InputError, optional
+from trundle.errors import InputError, pinned
 from trundle.models.urdf.checks import CheckedUrdf
 from trundle.models.urdf.joints import check_moving
 from trundle.models.urdf.tree import refuse_idle
@@ -144,7 +144,7 @@ class Articulated:
         limited: bool = True,
     ) -> None:
         instance("urdf", urdf, CheckedUrdf, "a CheckedUrdf, as load_urdf and check_urdf return it")
-        self._pin = optional("pinocchio", "pin", "robots")
+        self._pin = pinned("pinocchio")
         self.urdf = urdf
         self.gravity = array("gravity", gravity, (3,), unit="m/s2")
         with urdf.naming():

@@ -88,7 +88,7 @@ def visual_bodies(urdf: CheckedUrdf, meshes: bool = True, tree: UrdfTree | None 
     shown = {}
     for number, found in shapes.items():
         body = tree.bodies[number]
-        vertices, faces = _joined(found)
+        vertices, faces = joined(found)
         shape = {"colours": painted[number]} if any(colour for _, colour in painted[number]) else {}
         com = np.zeros(3) if body.inertia is None else body.inertia.com
         name = body.name.replace(".", "_")
@@ -164,7 +164,8 @@ def coarse(vertices: FloatArray, faces: NDArray[np.int64], cell: float | None = 
     return merged, faces[np.sort(first)]
 
 
-def _joined(meshes: list[Mesh]) -> Mesh:
+def joined(meshes: list[Mesh]) -> Mesh:
+    """Return several meshes as one."""
     offsets = np.cumsum([0, *(len(vertices) for vertices, _ in meshes[:-1])])
     faces = [faces + offset for (_, faces), offset in zip(meshes, offsets, strict=True)]
     return np.vstack([vertices for vertices, _ in meshes]), np.vstack(faces)

@@ -79,7 +79,7 @@ class Iterate:
 
     @property
     def share(self) -> float:
-        """A share of the work: as nobody knows how many iterations it takes, it grows towards 1."""
+        """Estimated share of the work; the number of iterations is unknown, so that it approaches 1."""
         return 1.0 - 0.98**self.number
 
     def __str__(self) -> str:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from importlib import import_module
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.errors import InputError, MissingExtraError
+from trundle.errors import InputError, pinned
 from trundle.models.robots.humanoid import Humanoid
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 Place = tuple[FloatArray, FloatArray | None]
 """Where an end should be: position (3,) m, and axes (3, 3), or None where they are free; world."""
@@ -146,11 +142,3 @@ def _tasks(ends: Mapping[str, Place], center_of_mass: FloatArray | None) -> list
         middle.set_target(np.array(center_of_mass))
         wanted.append(middle)
     return wanted
-
-
-def pinned(name: str) -> ModuleType:
-    """Return Pink's or Pinocchio's module `name`; raises `MissingExtraError` where it is not installed."""
-    try:
-        return import_module(name)
-    except ImportError:
-        raise MissingExtraError("pin-pink" if name.startswith("pink") else "pin", "robots") from None

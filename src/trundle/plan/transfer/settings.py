@@ -36,7 +36,7 @@ class Progress:
 
     @property
     def share(self) -> float:
-        """A share of the work: as nobody knows how many iterations and meshes it takes, it grows towards 1."""
+        """Estimated share of the work; iterations and meshes to come are unknown, so that it approaches 1."""
         return 1.0 - 0.5**self.refinement * 0.98**self.iteration
 
     def __str__(self) -> str:

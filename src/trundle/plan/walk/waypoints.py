@@ -11,12 +11,12 @@ from scipy.spatial.transform import Rotation
 
 from trundle.checks import FloatArray
 from trundle.contact.patch import FlatPatch
-from trundle.errors import InputError
+from trundle.errors import InputError, pinned
 from trundle.geometry.shapes.surfaces import Point, Sphere
 from trundle.models.robots.legged import LeggedRobot, axis_of
 from trundle.models.tree.joints import Prismatic
 from trundle.models.urdf.tree import Place
-from trundle.plan.stances.inverse_kinematics import PinModel, pinned, settled
+from trundle.plan.stances.inverse_kinematics import PinModel, settled
 from trundle.plan.transcription.transcription import NodeTrajectory
 from trundle.plan.walk.walking import meshes
 from trundle.problems.ground import SmoothGround

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from trundle.models import RollingPair, RollingTree, Start
     from trundle.numerics.ilqr import ControlProblem
     from trundle.records import Policy, Trajectory
+    from trundle.scenarios.schema import ParameterTable
     from trundle.simulate.run import Call
 
 PartProgress = Callable[[float], None]
@@ -130,6 +131,30 @@ class Simulation:
             return self.run(**({"progress": lambda t: share(t / length)} if share else {}))
 
         yield Part("", run)
+
+
+def simulated(
+    model: RollingPair | RollingTree,
+    start: Start,
+    duration: float,
+    settings: ParameterTable,
+    share: PartProgress | None,
+    policy: Policy | None = None,
+    kicks: Mapping[float, Callable[[FloatArray], FloatArray]] | None = None,
+) -> Trajectory:
+    """Simulate for `duration` (s) with the settings of a table [simulation]; `share` is told how much is done."""
+    from trundle.simulate import simulate
+
+    return simulate(
+        model,
+        start,
+        duration,
+        policy=policy,
+        output_step=min(settings.output_step, duration),
+        relative_tolerance=settings.relative_tolerance,
+        progress=(lambda t: share(t / duration)) if share else None,
+        kicks=kicks,
+    )
 
 
 def build(scenario: Scenario) -> Experiment:

@@ -24,7 +24,7 @@ from trundle.scenarios.engine.summary import MetricEntry, Summary
 from trundle.scenarios.engine.trials import over_processes
 from trundle.scenarios.scenario import Scenario, load_scenario
 from trundle.scenarios.system import system
-from trundle.simulate.watching import shown
+from trundle.simulate.watching import notify
 from trundle.status import Status
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ def _do_all(
                 clock.add("build", own.get("build", 0.0))
                 done[name] = _labelled(trajectory, scenario, part.phase, times[name])
                 outcomes[name] = _saved(done[name], folder, name, outcomes[name])
-                shown(partial(done.__getitem__, name))
+                notify(partial(done.__getitem__, name))
         if part.phase == "solve" or not name:
             clock.add(part.phase, times[name])
         if outcomes[name][0] is Status.INTERRUPTED or (not name and trajectory is None):

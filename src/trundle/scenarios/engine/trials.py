@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 from trundle.cluster import Cluster, connected, once
 from trundle.errors import SimulationError, TrundleError
 from trundle.extras import command
-from trundle.scenarios.engine.building import Part
+from trundle.scenarios.engine.building import Part, PartProgress
 from trundle.scenarios.engine.log import RUN
 from trundle.scenarios.engine.processes import cores, in_processes
 from trundle.status import Status
 
 if TYPE_CHECKING:
     from trundle.records import Trajectory
-from trundle.scenarios.engine.building import PartProgress
 
 TrialT = TypeVar("TrialT")
 ResultT = TypeVar("ResultT")

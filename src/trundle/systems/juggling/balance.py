@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from trundle.models import RollingPair
 from trundle.models.tree.system import Start
-from trundle.scenarios.engine.building import Part, PartProgress, error_context
+from trundle.scenarios.engine.building import Part, PartProgress, error_context, simulated
 from trundle.scenarios.engine.trials import stream_trials, trial_parts
 from trundle.scenarios.scenario import Scenario
-from trundle.systems.juggling.build import pair_and_start, simulated
+from trundle.systems.juggling.build import pair_and_start
 from trundle.systems.juggling.goals import goal_pose, judged, resting_pose
 from trundle.systems.juggling.plants import Draw, draws, moved_start
 from trundle.systems.juggling.policies import regulator, sensed
@@ -76,5 +76,5 @@ class BalanceExperiment:
         pair, start = self.pair, self.start
         if draw is not None:
             pair, start = draw.pair, moved_start(draw.pair, self.tables, draw.contact, draw.turn)
-        run = simulated(pair, start, self.tables.simulation.duration, self.tables, share, policy)
+        run = simulated(pair, start, self.tables.simulation.duration, self.tables.simulation, share, policy)
         return replace(run, metadata=dict(run.metadata) | {"goal": goal_pose(self.tables, self.pair)})

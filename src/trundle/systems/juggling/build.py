@@ -9,15 +9,14 @@ from numpy.typing import ArrayLike
 
 from trundle.models import Hand, RigidBody, RollingPair
 from trundle.models.tree.system import Start
-from trundle.scenarios.engine.building import PartProgress, Simulation, error_context
+from trundle.scenarios.engine.building import Simulation, error_context
 from trundle.scenarios.motions import motion_of
 from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.shapes import shape_of
-from trundle.simulate import simulate
 from trundle.systems.juggling.schema import HandTable, InitialTable, JugglingTable, ObjectTable
 
 if TYPE_CHECKING:
-    from trundle.records import Policy, Trajectory
+    pass
 
 
 def build(scenario: Scenario) -> Simulation:
@@ -80,20 +79,3 @@ def _hand(scenario: Scenario, table: HandTable) -> Hand:
             return Hand(shape, position, angle=angle, twist=twist, motion=motion, extent=table.extent)
         twist = (*np.atleast_1d(table.angular_velocity), *table.velocity)
         return Hand(shape, position=table.position, rpy=table.rpy, twist=twist, motion=motion, extent=table.extent)
-
-
-def simulated(
-    pair: RollingPair,
-    start: Start,
-    duration: float,
-    tables: JugglingTable,
-    share: PartProgress | None,
-    policy: Policy | None = None,
-) -> Trajectory:
-    """Simulate with the settings of [simulation] for `duration` (s)."""
-    settings = tables.simulation
-    progress = (lambda t: share(t / duration)) if share else None
-    step, tolerance = min(settings.output_step, duration), settings.relative_tolerance
-    return simulate(
-        pair, start, duration, output_step=step, relative_tolerance=tolerance, policy=policy, progress=progress
-    )

@@ -14,9 +14,8 @@ from trundle.plan.throw.catch import SpatialCatch, plan_catch
 from trundle.plan.throw.policy import PlayThenHold
 from trundle.problems import Reference
 from trundle.records import Trajectory
-from trundle.scenarios.engine.building import Part, PartProgress
+from trundle.scenarios.engine.building import Part, PartProgress, simulated
 from trundle.scenarios.engine.trials import stream_trials, trial_parts
-from trundle.simulate import simulate
 from trundle.status import Status
 from trundle.systems.juggling.plants import Draw, moved_start
 from trundle.systems.juggling.policies import regulator, sensed
@@ -53,7 +52,7 @@ class Catching:
         """Return the run of the model, or of a trial."""
         from trundle.systems.juggling.metrics import SETTLED, missed_goal
 
-        catch, settings = self.planned, self.tables.simulation
+        catch = self.planned
         pair, start = self.pair, self.start
         if draw is not None:
             pair, start = draw.pair, moved_start(draw.pair, self.tables, draw.contact, draw.turn)
@@ -64,16 +63,7 @@ class Catching:
 
         policy = PlayThenHold(catch.profile, after, ready, period=self.tables.controller.period)
         hold = self.tables.controller.hold
-        duration = catch.landing + hold
-        run = simulate(
-            pair,
-            start,
-            duration,
-            policy=policy,
-            output_step=min(settings.output_step, duration),
-            relative_tolerance=settings.relative_tolerance,
-            progress=None if share is None else (lambda t: share(t / duration)),
-        )
+        run = simulated(pair, start, catch.landing + hold, self.tables.simulation, share, policy)
         goal = {"contact_on_hand": list(self.table.contact_on_hand)}
         run = replace(run, metadata=dict(run.metadata) | {"goal": goal, "handed_over": policy.handed_over})
         missed = missed_goal(run, min(hold, SETTLED)) if run.status in (Status.SUCCESS, Status.REST) else ""

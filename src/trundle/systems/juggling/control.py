@@ -18,18 +18,18 @@ from trundle.errors import SimulationError
 from trundle.models import Hand, RollingPair
 from trundle.models.tree.system import Start
 from trundle.problems import Reference
-from trundle.scenarios.engine.building import Part, PartProgress, error_context
+from trundle.scenarios.engine.building import Part, PartProgress, error_context, simulated
 from trundle.scenarios.engine.log import RUN
 from trundle.scenarios.engine.trials import stream_trials, trial_parts
 from trundle.scenarios.scenario import Scenario
 from trundle.simulate import simulate
 from trundle.status import Status
 from trundle.systems.juggling.arm import arm_of, with_joints
-from trundle.systems.juggling.build import pair_and_start, simulated, xz
+from trundle.systems.juggling.build import pair_and_start, xz
 from trundle.systems.juggling.goals import finite, goal_pose, judged, resting_pose, transfer_goal
 from trundle.systems.juggling.metrics import path_length
 from trundle.systems.juggling.plants import Draw, draws, moved_start, with_inputs
-from trundle.systems.juggling.policies import Replanning, follower, noted, sensed, tracker, watched
+from trundle.systems.juggling.policies import Replanning, follower, guarded_on, noted, sensed, tracker
 from trundle.systems.juggling.schema_control import JugglingTransfer
 from trundle.systems.juggling.schema_goals import CostTable, LimitsTable, OffsetTable
 from trundle.threads import cached_property
@@ -297,7 +297,7 @@ class TransferExperiment:
 
     def _closed(self, reference: Reference, start: Start, share: PartProgress | None) -> Trajectory:
         duration = reference.duration + self.tables.controller.hold
-        policy = watched(self._controller(reference), self.pair, self.tables, self.scenario.seed)
+        policy = guarded_on(self._controller(reference), self.pair, self.tables, self.scenario.seed)
         return self._simulated(self.pair, start, duration, share, policy=policy)
 
     def _open(
@@ -326,7 +326,7 @@ class TransferExperiment:
     def _simulated(
         self, pair: RollingPair, start: Start, duration: float, share: PartProgress | None, policy: Policy | None = None
     ) -> Trajectory:
-        run = simulated(pair, start, duration, self.tables, share, policy=policy)
+        run = simulated(pair, start, duration, self.tables.simulation, share, policy)
         return self._labelled(run, {} if policy is None else noted(policy))
 
     def _labelled(self, run: Trajectory, more: Mapping[str, Any]) -> Trajectory:

@@ -100,15 +100,15 @@ def follower(pair: RollingPair, track: Policy, goal: Start | None, tables: Contr
     return Switching(track, balance, level)
 
 
-def watched(policy: Policy, pair: RollingPair, tables: Controlled, seed: int) -> Policy:
-    """Return the policy as [faults] and [watchdog] have it."""
+def guarded_on(policy: Policy, pair: RollingPair, tables: Controlled, seed: int) -> Policy:
+    """Return the policy inside the watchdog and the faults of the tables, on a hand with 3 or 6 inputs."""
     return guarded(policy, 3 if pair.d == 2 else 6, tables, seed)
 
 
 def sensed(policy: Policy, pair: RollingPair, tables: Controlled, draw: Draw | None, seed: int = 0) -> Policy:
     """Return the policy as run: measuring by the camera of [noise], if given, and with a trial's bias on its output."""
     noise, table = tables.noise, tables.controller
-    policy = watched(policy, pair, tables, seed if draw is None else draw.seed)
+    policy = guarded_on(policy, pair, tables, seed if draw is None else draw.seed)
     if noise is not None:
         camera = _camera(noise, seed if draw is None else draw.seed)
         policy = Sensed(policy, pair, camera, plant=None if draw is None else draw.pair, **table.values(Sensed))
@@ -122,7 +122,7 @@ def _camera(noise: NoiseTable, seed: int = 0) -> Camera:
 
 def noted(policy: Policy) -> dict[str, Any]:
     """Return the level of a `Switching` and when it switched, for a run's metadata."""
-    while isinstance(policy, AroundPolicy | Sensed):
+    while isinstance(policy, AroundPolicy):
         policy = policy.policy
     found = isinstance(policy, Switching)
     return {"switching": {"level": policy.level, "switched_at": policy.switched_at}} if found else {}

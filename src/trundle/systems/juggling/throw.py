@@ -14,10 +14,9 @@ from trundle.checks import FloatArray
 from trundle.errors import SimulationError
 from trundle.models import RollingPair
 from trundle.models.tree.system import Start
-from trundle.scenarios.engine.building import Part, PartProgress, error_context
+from trundle.scenarios.engine.building import Part, PartProgress, error_context, simulated
 from trundle.scenarios.engine.trials import stream_trials, trial_parts
 from trundle.scenarios.scenario import Scenario
-from trundle.simulate import simulate
 from trundle.status import Status
 from trundle.systems.juggling.build import pair_and_start, xz
 from trundle.systems.juggling.goals import goal_pose, resting_pose
@@ -147,19 +146,8 @@ class ThrowExperiment:
         after = sensed(hold, self.pair, self.tables, None, self.scenario.seed + number)
         policy = PlayThenHold(plan.profile, after, ready, period=self.tables.controller.period)
         kicks = plan.catch_errors(angle, rate) if angle or rate else None
-        settings = self.tables.simulation
         duration = plan.catch.time + self.tables.controller.hold
-        progress = None if share is None else (lambda t: share(t / duration))
-        run = simulate(
-            self.pair,
-            self.start,
-            duration,
-            policy=policy,
-            output_step=min(settings.output_step, duration),
-            relative_tolerance=settings.relative_tolerance,
-            kicks=kicks,
-            progress=progress,
-        )
+        run = simulated(self.pair, self.start, duration, self.tables.simulation, share, policy, kicks)
         known = {"catch_error": [angle, rate], "handed_over": policy.handed_over}
         return replace(self._labelled(run), metadata=dict(self._labelled(run).metadata) | known)
 

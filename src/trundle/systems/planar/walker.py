@@ -11,9 +11,8 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.errors import SimulationError
 from trundle.models.robots.passive_walker import PassiveWalker
-from trundle.scenarios.engine.building import Part, PartProgress, error_context
+from trundle.scenarios.engine.building import Part, PartProgress, error_context, simulated
 from trundle.scenarios.scenario import Scenario
-from trundle.simulate import simulate
 from trundle.systems.planar.schema_walker import PlanarWalk
 
 if TYPE_CHECKING:
@@ -94,14 +93,7 @@ class WalkExperiment:
     def _run(self, start: FloatArray, share: PartProgress | None) -> Trajectory:
         table = self.tables.simulation
         length = (table.strides + 0.5) * self._found[""].duration
-        return simulate(
-            self.walker.robot,
-            self.walker.start(start),
-            length,
-            output_step=min(table.output_step, length),
-            relative_tolerance=table.relative_tolerance,
-            progress=(lambda t: share(t / length)) if share else None,
-        )
+        return simulated(self.walker.robot, self.walker.start(start), length, table, share)
 
     def _trials(self) -> list[dict[str, float]]:
         """Return, for each size of error, how many starts return to the cycle, and the largest error left of these."""

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.scenarios.engine.building import Part, PartProgress, error_context
+from trundle.scenarios.engine.building import Part, PartProgress, error_context, simulated
 from trundle.scenarios.scenario import Scenario
-from trundle.simulate import simulate
 from trundle.systems.walking.schema_ball import WalkingTransfer
 
 if TYPE_CHECKING:
@@ -75,15 +74,8 @@ class BallExperiment:
         table, settings = self.tables.plan, self.tables.simulation
         found = plan_ball(self.task, nodes=table.nodes, starts=table.starts, seed=self.scenario.seed)
         torques = found.torques(table.parts)
-        run = simulate(
-            self.task.robot,
-            self.task.place(found.angular_velocity[0]),
-            table.duration,
-            policy=_Held(torques, table.duration / len(torques)),
-            output_step=settings.output_step,
-            relative_tolerance=settings.relative_tolerance,
-            progress=(lambda t: share(t / table.duration)) if share else None,
-        )
+        start, policy = self.task.place(found.angular_velocity[0]), _Held(torques, table.duration / len(torques))
+        run = simulated(self.task.robot, start, table.duration, settings, share, policy)
         known = {key: value for key, value in run.metadata.items() if key != "policy"}  # nothing is computed online
         run = replace(run, metadata=known | {"transfer": self._described(found)})
         return as_walking(run, "ball", "roll")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicHermiteSpline
 from scipy.spatial.transform import Rotation
 
-from trundle.errors import InputError, MissingExtraError
+from trundle.errors import InputError, pinned
 from trundle.numerics.rotations import skew
 from trundle.records import Trajectory
 from trundle.scenarios.shapes import registered
@@ -64,10 +63,7 @@ class Walk:
     def __init__(self, run: Trajectory) -> None:
         if "walk" not in run.metadata:
             raise InputError("run", run.kind, "the record of a walk")
-        try:
-            self.pin: Any = import_module("pinocchio")
-        except ImportError:
-            raise MissingExtraError("pin", "robots") from None
+        self.pin = pinned("pinocchio")
         self.run, self.walk = run, run.metadata["walk"]
         root = self.pin.JointModelComposite(self.pin.JointModelTranslation())
         root.addJoint(self.pin.JointModelSphericalZYX())

@@ -24,12 +24,11 @@ from trundle.models.tree.closing import nearest
 from trundle.models.urdf.checks import CheckedUrdf, check_urdf
 from trundle.models.urdf.lock import joint_ranges, lock_joints
 from trundle.models.urdf.visuals import with_visuals
-from trundle.scenarios.engine.building import Part, PartProgress, error_context
+from trundle.scenarios.engine.building import Part, PartProgress, error_context, simulated
 from trundle.scenarios.motions import motion_of
 from trundle.scenarios.robots import description_of
 from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.shapes import shape_of
-from trundle.simulate import simulate
 from trundle.systems.walking.schema_robot import FootTable, RobotTable, SurfaceTable, WalkingSimulate
 
 if TYPE_CHECKING:
@@ -105,14 +104,7 @@ class RobotRun:
 
         tables = self.scenario.read(WalkingSimulate)
         table = tables.simulation
-        run = simulate(
-            self.robot,
-            self.start,
-            table.duration,
-            output_step=table.output_step,
-            relative_tolerance=table.relative_tolerance,
-            progress=(lambda t: share(t / table.duration)) if share else None,
-        )
+        run = simulated(self.robot, self.start, table.duration, table, share)
         specs = {spec.joint_name: spec for spec in self.robot.tree.specs}
         torque = np.zeros_like(run["torque"])
         for j, spec in enumerate(specs[str(name)] for name in run["joint"]):

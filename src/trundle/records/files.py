@@ -22,13 +22,10 @@ from trundle.records.views import view_of
 from trundle.status import Status
 
 if TYPE_CHECKING:
-    import h5py
     import xarray
 
 _GROUP = "trundle"
-_OF_HDF5 = {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST"} | {
-    f"_{name}" for name in ("Netcdf4Dimid", "Netcdf4Coordinates", "NCProperties")
-}
+_ENGINE = "h5netcdf"
 _TYPES: dict[str, type[str | int | list[Any] | dict[str, Any]]] = {
     **dict.fromkeys(("kind", "scenario", "version", "message", "notice"), str),
     **dict.fromkeys(("physics", "statistics", "wall_time"), dict),
@@ -82,16 +79,16 @@ def read_record(path: str | Path) -> Record:
     InputError
         If the file is missing, no NetCDF4 file, or no complete record.
     """
-    import h5py
+    import xarray as xr
 
     source = Path(path)
     if not source.is_file():
         raise InputError("path", str(source), "an existing file")
     with reading(source, "a trajectory written by trundle"):
         content = read_sealed(source)
-        with h5py.File(io.BytesIO(content), "r") as file:
-            _check_sizes(file, len(content))
-            dataset, extra = _loaded(file), _loaded(file[_GROUP])
+        _check_sizes(content)
+        dataset = xr.load_dataset(io.BytesIO(content), engine=_ENGINE, decode_times=False)
+        extra = xr.load_dataset(io.BytesIO(content), engine=_ENGINE, group=_GROUP)
         said = json.loads(str(extra["content"].values[()]))
         status, feasible = Status.from_label(said["status"]), typed(said, "feasible", bool)
         metadata, scene = _checked(said["metadata"]), _scene(said["scene"], extra)
@@ -100,7 +97,7 @@ def read_record(path: str | Path) -> Record:
         return Record(dataset, status, feasible, metadata, scene)
 
 
-def _check_sizes(file: h5py.File, most: int) -> None:
+def _check_sizes(content: bytes) -> None:
     """Refuse what leads to other files, and arrays that declare more than is there (trundle compresses nothing)."""
     import h5py
 
@@ -108,40 +105,17 @@ def _check_sizes(file: h5py.File, most: int) -> None:
     here: list[bool] = []
 
     def add(_name: str, item: h5py.Group | h5py.Dataset) -> None:
-        if _holds_values(item):
+        if isinstance(item, h5py.Dataset) and _NO_VARIABLE not in item.attrs.get("NAME", b""):
             sizes.append(item.nbytes)
             here.append(not (item.external or item.is_virtual))
 
-    file.visititems_links(lambda _, link: here.append(isinstance(link, h5py.HardLink)))
-    file.visititems(add)
+    with h5py.File(io.BytesIO(content), "r") as file:
+        file.visititems_links(lambda _, link: here.append(isinstance(link, h5py.HardLink)))
+        file.visititems(add)
     if not all(here):
         raise ValueError("it takes content from another file or place")
-    if sum(sizes) > most:
+    if sum(sizes) > len(content):
         raise ValueError("it declares more than it holds")
-
-
-def _holds_values(item: h5py.Group | h5py.Dataset) -> bool:
-    import h5py
-
-    return isinstance(item, h5py.Dataset) and _NO_VARIABLE not in item.attrs.get("NAME", b"")
-
-
-def _loaded(group: h5py.Group) -> xarray.Dataset:
-    """Return the variables of a group; xarray's own way asks for each dimension many times, ten times as slow."""
-    import h5py
-    import xarray as xr
-
-    def own(item: h5py.Group | h5py.Dataset) -> dict[str, object]:
-        return {key: item.attrs[key] for key in item.attrs if key not in _OF_HDF5}
-
-    variables = {}
-    for name, item in group.items():
-        if _holds_values(item):
-            dims = [name] if item.is_scale else [scale[0].name.rpartition("/")[2] for scale in item.dims]
-            text = h5py.check_string_dtype(item.dtype) is not None
-            values = np.asarray(item.asstr()[()], dtype=np.str_) if text else item[()]
-            variables[name] = xr.Variable(dims, values, own(item))
-    return xr.decode_cf(xr.Dataset(variables, attrs=own(group)), decode_times=False).load()
 
 
 def _checked(metadata: dict[str, Any]) -> dict[str, Any]:
@@ -213,7 +187,12 @@ def _scene(entries: list[dict[str, Any]], extra: xarray.Dataset) -> tuple[SceneB
 
 
 def _plain(dataset: xarray.Dataset) -> xarray.Dataset:
-    """Undo what a file adds: encodings, the summary attributes."""
+    """Undo what a file adds: object strings, encodings, the summary attributes."""
+    for name, variable in dataset.variables.items():
+        values = variable.values
+        if values.dtype.kind in "OT":
+            attributes = dict(variable.attrs)
+            dataset = dataset.assign({name: (variable.dims, values.astype(np.str_), attributes)})
     for name in dataset.variables:
         dataset[name].encoding.clear()
         if name not in dataset.indexes:

@@ -346,7 +346,7 @@ def _description(source: str, folder: Path | None) -> CheckedUrdf:
 def _read(text: str, name: str, folder: Path | None) -> Humanoid:
     try:
         data = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError: also integers of thousands of digits
         raise InputError("robot", name, f"a TOML file ({error})") from None
     for key in data:
         if key not in _TABLES:

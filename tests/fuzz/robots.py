@@ -125,7 +125,8 @@ def balancer(path: Path) -> str:
     """Read the robot of two arms; each number is the file's."""
     robot = BallBalancer.read(path)
     for key, value in tomllib.loads(path.read_text("utf-8-sig"))["robot"].items():
-        must(np.array_equal(getattr(robot, key), value), f"another {key}")
+        read = value if isinstance(value, str) else np.asarray(value, dtype=float)  # an integer of TOML has any size
+        must(np.array_equal(getattr(robot, key), read), f"another {key}")
     for field in dataclasses.fields(robot):
         value = getattr(robot, field.name)
         must(isinstance(value, str) or np.isfinite(value).all(), f"{field.name} is not finite")

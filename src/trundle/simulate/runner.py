@@ -238,11 +238,8 @@ class Runner:
                 if back is not None:
                     instant, end = back
                     done, _ = self._integrate(phase, now.t, now.x, instant, p, armed, first_step)
-            if self.policy is not None and done.status is Status.NOT_FINITE:  # steps too long for such speeds
-                self._check_speeds(replace(now, t=done.t_end, x=done.x_end))
             lasted = done.t_end > now.t
-            # Forces that end a mode at once never acted.
-            if not (end is not None and not lasted and self.log.segments):
+            if end is None or lasted or not self.log.segments:  # forces that end a mode at once never acted
                 self._keep(phase, done, p, ended=end is not None)
             self.log.count(Leg(phase, now, p, done, end))
             if done.status is not Status.SUCCESS:
@@ -301,14 +298,11 @@ class Runner:
             state = np.array(now.x)
             state.setflags(write=False)
             self._asked = now
-            self._check_speeds(now)
+            self._divergence.check(now.t, now.x, lambda: speeds_at(self.system, now.mode.atlas, now.x))
             tell_contacts(self.policy, now.t, tuple(LAWS[law].touching for law in now.mode.laws))
             with interrupts.opened():
                 answer = self.log.policy(now.t, state)
             self._held = array("policy", answer, (self.system.model().u.shape[0],))
-
-    def _check_speeds(self, now: HybridState) -> None:
-        self._divergence.check(now.t, now.x, lambda: speeds_at(self.system, now.mode.atlas, now.x))
 
     def _event(self, phase: CompiledMode, done: Integration) -> Event | None:
         if done.event is None:
@@ -376,7 +370,9 @@ class Runner:
         return signs
 
     def _keep(self, phase: CompiledMode, done: Integration, p: FloatArray, ended: bool) -> None:
-        times, states = done.times, done.states
+        times, states, x = done.times, done.states, done.x_end
+        if self.policy is not None and done.status is Status.NOT_FINITE:  # steps too long for such speeds
+            self._divergence.check(done.t_end, x, lambda: speeds_at(self.system, phase.mode.atlas, x))
         if ended or done.t_end >= self.samples[-1] or done.status is not Status.SUCCESS:
             if not times.size or times[-1] < done.t_end:
                 times, states = np.append(times, done.t_end), np.vstack([states, done.x_end[None]])

@@ -27,6 +27,6 @@ def heights(built: Path, width: int = 1280) -> dict[str, int]:
 
 
 if __name__ == "__main__":
-    built = Path(sys.argv[1]) if len(sys.argv) > 1 else BUILT
+    built = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else BUILT
     for name, height in sorted(heights(built).items(), key=lambda one: -one[1]):
         print(f"{height:7d} {name}")

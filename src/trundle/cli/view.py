@@ -75,6 +75,7 @@ def watched(
     due = None
 
     def look(make: Callable[[], Trajectory | None]) -> None:
+        """Send the page the motion so far, now and then, where somebody waits for it."""
         nonlocal due
         begin = time.monotonic()
         due = begin + _SOON if due is None else due

@@ -345,6 +345,7 @@ class Runner:
 
     def _state_at(self, phase: CompiledMode, now: HybridState, p: FloatArray) -> Callable[[float], FloatArray]:
         def state(t: float) -> FloatArray:
+            """Return the state at a time in this mode, integrated anew."""
             if t <= now.t:
                 return now.x
             done = phase.integrator.integrate(

@@ -51,6 +51,7 @@ def colours(robot: ET.Element) -> Painted:
     known = {one.get("name"): one for one in robot.findall("material")}
 
     def colour(visual: ET.Element) -> Colour | None:
+        """Return the colour of a visual's own material, or of the robot's of that name."""
         own = visual.find("material")
         if own is None:
             return None

@@ -13,7 +13,7 @@ import pytest
 
 import trundle as tr
 from trundle import bars
-from trundle.scenarios.engine.course import Course
+from trundle.scenarios.engine.clock import Clock
 
 
 class Terminal(io.StringIO):
@@ -43,15 +43,15 @@ def clock(*seconds: float) -> Iterator[float]:
 def test_the_share_of_a_run_is_the_time_gone_over_the_time_it_takes_and_never_falls() -> None:
     told: list[tuple[str, float]] = []
     times = clock(0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 3.0, 5.0, 5.0, 5.0, 10.0)
-    course = Course(lambda what, share: told.append((what, share)), lambda: next(times))
-    build = course.stage("build", "build", ["simulate", "report"])
+    run = Clock(lambda what, share: told.append((what, share)), lambda: next(times))
+    build = run.stage("build", "build", ["simulate", "report"])
     assert build is not None
     build(1.0)  # 1 s gone, 2 s + 5 s guessed
-    plan = course.stage("plan", "solve", ["report"])  # 10 s + 5 s guessed: less is done than was thought
+    plan = run.stage("plan", "solve", ["report"])  # 10 s + 5 s guessed: less is done than was thought
     assert plan is not None
     plan(0.5)  # 2 s gone of 4 s
     plan(1.0)  # ended: 5 s gone, 5 s guessed
-    report = course.stage("report", "report", [])
+    report = run.stage("report", "report", [])
     assert report is not None
     report(1.0)
     shares = [share for _, share in told]
@@ -62,11 +62,11 @@ def test_the_share_of_a_run_is_the_time_gone_over_the_time_it_takes_and_never_fa
 def test_trials_ahead_take_as_long_as_those_before() -> None:
     told: list[float] = []
     times = clock(0.0, 0.0, 0.0, 3.0, 3.0, 3.0)
-    course = Course(lambda what, share: told.append(share), lambda: next(times))
-    first = course.stage("closed-loop-1", "simulate", ["simulate", "simulate"])
+    run = Clock(lambda what, share: told.append(share), lambda: next(times))
+    first = run.stage("closed-loop-1", "simulate", ["simulate", "simulate"])
     assert first is not None
     first(1.0)  # 3 s gone, 2 s guessed of each of two
-    course.stage("closed-loop-2", "simulate", ["simulate"])  # now 3 s each
+    run.stage("closed-loop-2", "simulate", ["simulate"])  # now 3 s each
     assert told == pytest.approx([0.0, 3 / 7, 3 / 7])
 
 

@@ -14,7 +14,7 @@ from trundle.errors import StorageError, TrundleError
 from trundle.records.whole import write_bytes
 from trundle.scenarios import catalogue
 from trundle.scenarios.engine import acceptance
-from trundle.scenarios.engine.course import Progress
+from trundle.scenarios.engine.clock import Progress
 from trundle.scenarios.engine.folder import OwnedFolder, owned
 from trundle.scenarios.engine.run import run
 from trundle.scenarios.problems import Problem, ScenarioError, suggestion

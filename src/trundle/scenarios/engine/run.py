@@ -18,7 +18,7 @@ from trundle.records.whole import kept_elsewhere
 from trundle.scenarios.engine import acceptance
 from trundle.scenarios.engine import folder as files
 from trundle.scenarios.engine.building import Experiment, Part, all_parts, build_all
-from trundle.scenarios.engine.course import Clock, Course, Progress
+from trundle.scenarios.engine.clock import Clock, Progress
 from trundle.scenarios.engine.log import RUN, logged
 from trundle.scenarios.engine.summary import MetricEntry, Summary
 from trundle.scenarios.engine.trials import over_processes
@@ -128,7 +128,7 @@ def run(
     drawn = _Pictures(plots, plot_format, plot_style)
     with reporting(verbose, progress, lambda what, share: (f"{scenario.name}: {what}", share)) as told:
         with over_processes(jobs, scheduler):
-            result = _run(scenario, out, drawn, Course(told))
+            result = _run(scenario, out, drawn, Clock(told))
     if view and not result.interrupted:
         _open(result.directory / "viewer.html")
     return result
@@ -147,13 +147,13 @@ class _Pictures:
         choice("plot_style", self.plot_style, ("screen", "paper"))
 
 
-def _run(scenario: Scenario, out: str | Path | None, drawn: _Pictures, course: Course) -> Result:
-    experiments = _built(scenario, clock := Clock(), course)
+def _run(scenario: Scenario, out: str | Path | None, drawn: _Pictures, clock: Clock) -> Result:
+    experiments = _built(scenario, clock)
     with files.run_folder(out, scenario) as folder, logged(folder.target("log.txt")):
         files.write_scenario(folder.path, scenario, folder.target)
         RUN.info("trundle %s, scenario %s, kind %s, seed %d", __version__, scenario.name, scenario.kind, scenario.seed)
-        result = _do_all(scenario, all_parts(scenario, experiments), folder, clock, course)
-        result = _report(result, folder, clock, drawn, course)
+        result = _do_all(scenario, all_parts(scenario, experiments), folder, clock)
+        result = _report(result, folder, clock, drawn)
         RUN.info("exit code %d", result.exit_code)
     return result
 
@@ -179,29 +179,23 @@ def computed(scenario: Scenario, progress: Progress | None = None) -> Result:
     KeyboardInterrupt
         If the user stopped it.
     """
-    course, clock = Course(progress), Clock()
-    result = _do_all(scenario, all_parts(scenario, _built(scenario, clock, course)), None, clock, course)
+    clock = Clock(progress)
+    result = _do_all(scenario, all_parts(scenario, _built(scenario, clock)), None, clock)
     if result.interrupted:
         raise KeyboardInterrupt
     return result
 
 
-def _built(scenario: Scenario, clock: Clock, course: Course) -> dict[str, Experiment]:
+def _built(scenario: Scenario, clock: Clock) -> dict[str, Experiment]:
     with clock("build"):
-        tell = course.stage("build", "build", ["simulate", "report"])
+        tell = clock.stage("build", "build", ["simulate", "report"])
         experiments = build_all(scenario)
         if tell is not None:
             tell(1.0)
     return experiments
 
 
-def _do_all(
-    scenario: Scenario,
-    parts_to_run: Iterator[Part],
-    folder: files.OwnedFolder | None,
-    clock: Clock,
-    course: Course,
-) -> Result:
+def _do_all(scenario: Scenario, parts_to_run: Iterator[Part], folder: files.OwnedFolder | None, clock: Clock) -> Result:
     """Run the parts in their order; save the trajectory of each as soon as it is computed, if there is a directory."""
     done: dict[str, Trajectory] = {}
     times: dict[str, float] = {}
@@ -209,7 +203,7 @@ def _do_all(
     for part in parts_to_run:
         name, begin = part.name, time.perf_counter()
         with held():  # until it is saved
-            outcomes[name], trajectory = _do(part, course, late=bool(outcomes))
+            outcomes[name], trajectory = _do(part, clock, late=bool(outcomes))
             times[name] = time.perf_counter() - begin
             RUN.info("%s: %s after %.3f s", name or "main run", outcomes[name][0].label, times[name])
             if trajectory is not None:
@@ -265,7 +259,7 @@ def _saved(
     return outcome
 
 
-def _do(part: Part, course: Course, late: bool) -> tuple[tuple[Status, str], Trajectory | None]:
+def _do(part: Part, clock: Clock, late: bool) -> tuple[tuple[Status, str], Trajectory | None]:
     """Run one part; return how it ended, a message, and its trajectory, if there is one.
 
     An error of a `late` part does not end the run, so the results of earlier parts are kept.
@@ -273,7 +267,7 @@ def _do(part: Part, course: Course, late: bool) -> tuple[tuple[Status, str], Tra
     trajectory = None
     try:
         with opened():
-            share = course.stage(part.name or part.phase, part.phase, ["simulate"] * part.ahead + ["report"])
+            share = clock.stage(part.name or part.phase, part.phase, ["simulate"] * part.ahead + ["report"])
             trajectory = part.run(share)
             if share is not None:
                 share(1.0)
@@ -363,7 +357,7 @@ def _labelled(trajectory: Trajectory, scenario: Scenario, phase: str, seconds: f
     return replace(trajectory, metadata=known)
 
 
-def _report(result: Result, folder: files.OwnedFolder, clock: Clock, drawn: _Pictures, course: Course) -> Result:
+def _report(result: Result, folder: files.OwnedFolder, clock: Clock, drawn: _Pictures) -> Result:
     """Write pictures and viewer page and the time they took; none after an interrupt, and one here loses no data."""
     if result.trajectory is None or len(result.trajectory) < 2 or result.interrupted:
         return result
@@ -378,7 +372,7 @@ def _report(result: Result, folder: files.OwnedFolder, clock: Clock, drawn: _Pic
                 target=folder.target,
                 plot_format=drawn.plot_format,
                 plot_style=drawn.plot_style,
-                progress=course.stage("plots and page", "report", []),
+                progress=clock.stage("plots and page", "report", []),
             )
             for path in written:
                 RUN.info("wrote %s", path.name)

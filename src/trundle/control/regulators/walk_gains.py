@@ -9,7 +9,6 @@ from typing import Protocol
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, positive
 from trundle.contact.contact import nearest_coordinates
@@ -127,9 +126,7 @@ class WalkGains:
         return self.K[max(0, int(np.searchsorted(self.times, time + 1e-9, side="right")) - 1)]
 
 
-def walk_gains(
-    robot: RollingTree, walk: WalkReference, weights: WalkWeights | None = None, references: ArrayLike | None = None
-) -> WalkGains:
+def walk_gains(robot: RollingTree, walk: WalkReference, weights: WalkWeights | None = None) -> WalkGains:
     """Return the gains that keep `robot` on a planned walk.
 
     Each interval is cut into steps of about 12 ms; the map of a step, a Runge-Kutta step of the constrained
@@ -146,8 +143,7 @@ def walk_gains(
         ``robot_from_urdf(..., base="joints")`` with the walk's contacts, in its order.
     walk : WalkReference
     weights : WalkWeights, optional
-    references : (n_u,) N m, optional
-        Of the torques; default: the largest planned of each joint, at least a twentieth of the largest of all.
+        Of torques, over the largest planned of each joint, at least a twentieth of the largest of all.
 
     Raises
     ------
@@ -161,7 +157,6 @@ def walk_gains(
         allowed = f'a robot with base="joints" and {contacts} contacts'
         raise InputError("robot", len(robot.parts), allowed)
     array("walk.q", walk.q, (len(walk.times), n))
-    sizes = _references(walk) if references is None else array("references", references, (n - 6,), above=0.0)
     chosen = WalkWeights() if weights is None else weights
     maps, driven = _Maps(robot), _largest(walk) > 0
     times, A, B = [], [], []
@@ -180,7 +175,7 @@ def walk_gains(
             B.append(b * driven)
     steps = np.diff([*times, walk.times[-1]])
     S = image(walk, 2 * n)
-    Q, R = np.diag(chosen.state(n, ankles_of(robot))), np.diag(1.0 / (chosen.torque * sizes) ** 2)
+    Q, R = np.diag(chosen.state(n, ankles_of(robot))), np.diag(1.0 / (chosen.torque * _references(walk)) ** 2)
     K = periodic(A, B, Q * steps[:, None, None], R * steps[:, None, None], S, Q)
     closed, free = S, S
     for a, b, gain in zip(reversed(A), reversed(B), K[::-1], strict=True):

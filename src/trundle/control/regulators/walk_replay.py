@@ -253,7 +253,6 @@ def replay_walk(
     *,
     weights: WalkWeights | None = None,
     period: float = PERIOD,
-    tolerance: float = TOLERANCE,
     around: Around = _bare,
 ) -> WalkReplay:
     """Return `steps` steps of a planned walk in the simulator, from the middle of its first swing.
@@ -269,8 +268,6 @@ def replay_walk(
     steps : int
     weights, period
         Of `walk_gains` and `WalkTracking`.
-    tolerance : float
-        Relative, of the integrator.
     around : callable
         (policy, number of inputs) -> the policy that is run, such as a `trundle.Watchdog` around it.
 
@@ -292,7 +289,7 @@ def replay_walk(
         duration,
         policy=around(policy, model.u.shape[0]),
         method="dopri5",
-        relative_tolerance=tolerance,
+        relative_tolerance=TOLERANCE,
         output_step=0.01,
     )
     return WalkReplay(run, min(policy.steps, count), policy.largest, gains)

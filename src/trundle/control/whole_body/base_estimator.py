@@ -12,6 +12,9 @@ from trundle.contact.packed import FrameMotion
 from trundle.models.urdf.articulated import ArticulatedTerms
 from trundle.numerics.rotations import rotation_by, rotation_vector
 
+_CORRECTION = 0.05  # s, time constant with which the attitude is drawn to the measured one
+_LOAD = 30.0  # N, from which a foot counts as carrying; it stops at half of it
+
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
@@ -29,15 +32,13 @@ class AttitudeFilter:
 
     Parameters
     ----------
-    smoothing : float, s
-        Time constant of the correction; 0: the measurement is taken as it is.
     period : float, s
         Between two calls.
     """
 
-    def __init__(self, smoothing: float = 0.05, period: float = 0.002) -> None:
+    def __init__(self, period: float = 0.002) -> None:
         self.period = positive("period", period, "s")
-        self._draw = 1.0 - float(np.exp(-period / smoothing)) if smoothing > 0 else 1.0
+        self._draw = 1.0 - float(np.exp(-period / _CORRECTION))
         self.R: FloatArray | None = None
 
     def __call__(self, R: FloatArray, omega: FloatArray) -> FloatArray:
@@ -58,16 +59,13 @@ class LegOdometry:
 
     Parameters
     ----------
-    load : float, N
-        From which a foot counts as carrying; it stops at half of it.
     smoothing : float, s
         Time constant of the velocity; 0: none.
     period : float, s
         Between two calls.
     """
 
-    def __init__(self, load: float = 30.0, smoothing: float = 0.004, period: float = 0.002) -> None:
-        self.load = positive("load", load, "N")
+    def __init__(self, smoothing: float = 0.004, period: float = 0.002) -> None:
         self._keep = float(np.exp(-positive("period", period, "s") / smoothing)) if smoothing > 0 else 0.0
         self.reset(np.zeros(3))
 
@@ -100,7 +98,7 @@ class LegOdometry:
         weights: dict[str, float] = {}
         for name in standing:
             force = float(forces[name][2])
-            if force > (0.5 * self.load if name in self.places else self.load):
+            if force > (0.5 * _LOAD if name in self.places else _LOAD):
                 weights[name] = force
                 if name not in self.places:
                     self.places[name] = guess + ends[name].p

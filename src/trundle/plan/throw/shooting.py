@@ -104,10 +104,11 @@ class ShotOutcome:
             return Status.GOAL_NOT_REACHED
         return Status.SUCCESS if np.min(self.margins, initial=0.0) >= 0.0 else Status.LOCALLY_INFEASIBLE
 
-    def residuals(self, weight: float) -> FloatArray:
-        """Return goals, violations and costs as one vector whose sum of squares is the merit."""
+    @property
+    def residuals(self) -> FloatArray:
+        """Goals, violations and costs as one vector whose sum of squares is the merit."""
         short = np.minimum(self.margins - _BUFFER, 0.0)
-        vector = np.concatenate([_GOAL * self.goals, _MARGIN * short, weight * self.costs])
+        vector = np.concatenate([_GOAL * self.goals, _MARGIN * short, _COST * self.costs])
         return np.where(np.isfinite(vector), np.clip(vector, -BAD, BAD), BAD)
 
     @property
@@ -117,9 +118,10 @@ class ShotOutcome:
         short = np.where(np.isfinite(self.margins), np.minimum(self.margins, 0.0), -BAD)
         return float(np.sum(np.log1p(far**2)) + 10.0 * np.sum(-short))
 
-    def merit(self, weight: float = _COST) -> float:
+    @property
+    def merit(self) -> float:
         """Sum of squares of `residuals`."""
-        return float(np.sum(self.residuals(weight) ** 2))
+        return float(np.sum(self.residuals**2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,7 +257,7 @@ class _Search:
         found = self.task.roll_out(self.low + self.width * s)
         self.count += 1
         reached = found.reached
-        merit = float(np.sum(found.costs**2)) if reached else found.merit()
+        merit = float(np.sum(found.costs**2)) if reached else found.merit
         if self.best is None or (reached, -merit) > (self.best[0], -self.best[1]):
             self.best = (reached, merit, np.array(s), found)
         if self.progress is not None and self.count % 20 == 0:
@@ -277,7 +279,7 @@ class _Search:
         for k, i in enumerate(np.argsort(ranks, kind="stable")[: task.starts]):
             self.share = 0.3 + 0.7 * k / task.starts
             near = self._approached(points[i])
-            if self.outcome(near).merit() < _NEAR:
+            if self.outcome(near).merit < _NEAR:
                 self._refined(near)
             self.found += bool(self.best is not None and self.best[0])
             if self.found >= task.wanted:
@@ -288,7 +290,7 @@ class _Search:
         from scipy.optimize import least_squares
 
         done = least_squares(
-            lambda point: self.outcome(point).residuals(_COST),
+            lambda point: self.outcome(point).residuals,
             np.clip(s, 1e-6, 1 - 1e-6),
             bounds=(0.0, 1.0),
             diff_step=_DIFFERENCE,

@@ -155,15 +155,15 @@ def behind(run: Trajectory) -> float:
     return float(off[alone].max(initial=0.0))
 
 
-def without_hand(run: Trajectory, foot: str = "right_foot") -> float:
-    """Return 1 if at some stance on this foot alone the robot could rest without its hand, or none is known.
+def without_hand(run: Trajectory) -> float:
+    """Return 1 if at some stance on the right foot alone the robot could rest without its hand, or none is known.
 
     Of the left hand the right foot is the one away from it: only there the weight needs it.
     """
     alone = [
         one
         for one in run.metadata.get("stances", [])
-        if [name for name in one["contacts"] if name.endswith("_foot")] == [foot]
+        if [name for name in one["contacts"] if name.endswith("_foot")] == ["right_foot"]
     ]
     return float(not alone or any(one["without_hands"] for one in alone))
 

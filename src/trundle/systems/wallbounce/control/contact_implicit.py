@@ -105,15 +105,14 @@ class ContactImplicit(BalancerLevel):
         parameters: FloatArray,
         guess: Guess,
         limits: Limits = _EVENT,
-        path: Sequence[tuple[float, float]] = HOMOTOPY,
     ) -> ControlSolution:
-        """Return the plan found by homotopy: with each wider law of `path`, then with the law of `parameters`.
+        """Return the plan found by homotopy: with each wider law of `HOMOTOPY`, then with the law of `parameters`.
 
-        Laws of `path` narrower than the wanted one are skipped. `limits` hold for each law, but wide ones are left as
+        Laws narrower than the wanted one are skipped. `limits` hold for each law, but wide ones are left as
         soon as a step promises less than 1 % and what they left of their iterations is the last one's. Iterations and
         seconds of the answer are those of all laws.
         """
-        wide = [law for law in path if law[0] > float(parameters[0, 17])]
+        wide = [law for law in HOMOTOPY if law[0] > float(parameters[0, 17])]
         total, rough = limits.iterations * (len(wide) + 1), max(limits.tolerance, 0.01)
         seconds, iterations, p = 0.0, 0, parameters.copy()
         for p[:, 17], p[:, 18] in wide:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -25,6 +26,7 @@ from trundle.parameters import (
     parameters_of,
 )
 from trundle.scenarios import schema
+from trundle.scenarios.problems import problems_of
 from trundle.scenarios.schema import table_of
 
 
@@ -232,6 +234,8 @@ Open = Annotated[float, Range("a number > 0, or inf", above=0.0, infinite=True)]
 Switched = Annotated[float, Range("0, or a number from 1 to 2", minimum=1.0, maximum=2.0, or_zero=True)]
 Pair = Annotated[tuple[int, int], Range("2 integers >= 2", minimum=2)]
 Many = Annotated[tuple[float, ...], Range("numbers >= 0", minimum=0.0)]
+Low = Annotated[tuple[float, float], Range("2 ascending numbers", order=operator.le)]
+Rising = Annotated[tuple[float, ...], Range("ascending numbers", order=operator.lt)]
 
 
 @dataclass(frozen=True)
@@ -242,6 +246,8 @@ class Odd:
     switched: Switched = parameter(1.0, "N")
     pair: Pair = parameter((2, 3), "intervals")
     many: Many = parameter((1.0,), "m")
+    low: Low | None = parameter(None, "m, lowest and highest")
+    rising: Rising = parameter((1.0, 2.0), "s")
 
     def __post_init__(self) -> None:
         check_parameters(self)
@@ -257,6 +263,9 @@ class Odd:
         ({"pair": (2.5, 3)}, "2 integers >= 2"),
         ({"pair": (2, 3, 4)}, "an array of 2"),
         ({"many": (1.0, -1.0)}, ">= 0"),
+        ({"low": (2.0, 1.0)}, "2 ascending numbers"),
+        ({"rising": (1.0, 1.0)}, "ascending numbers"),
+        ({"rising": (1.0, 3.0, 2.0)}, "ascending numbers"),
     ],
 )
 def test_exceptions_of_ranges_and_sequences_are_checked(given, allowed) -> None:
@@ -267,3 +276,17 @@ def test_exceptions_of_ranges_and_sequences_are_checked(given, allowed) -> None:
 def test_exceptions_of_ranges_are_taken() -> None:
     made = Odd(open=math.inf, switched=0, many=(1, 2, 3))
     assert (made.open, made.switched, made.many) == (math.inf, 0.0, (1.0, 2.0, 3.0))
+    assert Odd(low=(1, 1)).low == (1.0, 1.0)
+
+
+class OddTable(table_of(Odd, ["low", "rising"])):
+    """Numbers in an order."""
+
+
+def test_a_file_keeps_the_order_of_a_range() -> None:
+    assert OddTable.model_validate({"low": [1.0, 1.0]}).low == (1.0, 1.0)
+    for key, value in (("low", [2.0, 1.0]), ("rising", [1.0, 1.0]), ("rising", [1.0, 3.0, 2.0])):
+        with pytest.raises(ValidationError) as told:
+            OddTable.model_validate({key: value})
+        (problem,) = problems_of(told.value, OddTable, {key: value})
+        assert (problem.key, problem.fault) == (key, f"must be {'2 ' * (key == 'low')}ascending numbers")

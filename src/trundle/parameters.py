@@ -41,7 +41,8 @@ T = TypeVar("T")
 class Range:
     """Numbers in ``[minimum, maximum]`` and ``(above, below)``; `text` completes "must be ..." in errors of files.
 
-    Of a tuple or sequence it holds for each number; `length` is that of a sequence. With `or_zero` 0 is allowed too.
+    Of a tuple or sequence it holds for each number; `length` is that of a sequence, and `order`, such as `operator.le`,
+    what each number and the next must keep. With `or_zero` 0 is allowed too.
     Files allow only numbers in `in_files`: what lies beyond is a slip of the pen. Constructors take infinity where
     `infinite` says so, and say `text` in their errors, too, where `worded` does.
     """
@@ -53,6 +54,7 @@ class Range:
     below: float = math.inf
     unit: str = ""
     length: int | None = None
+    order: Callable[[float, float], bool] | None = None
     or_zero: bool = False
     in_files: tuple[float, float] = (-LARGEST, LARGEST)
     infinite: bool = False
@@ -186,6 +188,8 @@ def checked(key: str, value: Any, kind: Any, allowed: Range | None = None) -> An
         numbers = array(key, value, (count,), minimum=allowed.minimum, above=allowed.above, unit=allowed.unit)
         if inner[0] is int and np.any(numbers % 1.0):
             raise InputError(key, value, f"{count or ''} integers >= {allowed.minimum:g}".strip())
+        if allowed.order and not all(map(allowed.order, numbers, numbers[1:])):
+            raise InputError(key, value, allowed.text)
         return tuple(checked(f"{key}[{i}]", one, inner[0], allowed) for i, one in enumerate(value))
     if allowed.or_zero and _is_number(value, 0.0):
         return 0.0

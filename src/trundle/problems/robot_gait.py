@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
-from trundle.checks import number
 from trundle.errors import InputError
-from trundle.parameters import NonNegative, Positive, check_parameters, parameter
+from trundle.parameters import Checked, NonNegative, Positive, parameter
 from trundle.parameters import Range as Numbers
 from trundle.problems.gait import Angles, End, Height, Intervals, Load, Periodicity, Shares, Speed, Times
 
@@ -21,7 +20,7 @@ _FROUDE, _SINGLE, _DOUBLE = 0.15, (0.8, 1.3), (0.5, 1.0)
 
 
 @dataclass(frozen=True)
-class RobotGait:
+class RobotGait(Checked):
     """What is asked of a robot's steps; lengths of its legs make speed and durations where none are given (final).
 
     Parameters
@@ -85,13 +84,6 @@ class RobotGait:
     intervals: Intervals = parameter((16, 6), "of a swing and of the time on all feet")
 
     steps: Steps = parameter(6, "from standing to standing, where there is [ground]")
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
-        for name in ("single", "double", "double_share"):
-            bounds = getattr(self, name)
-            if bounds is not None:
-                number(f"{name}[1]", bounds[1], minimum=bounds[0])
 
     def on_legs(self, length: float) -> RobotGait:
         """Return the gait with the speed and durations of legs of a length (m) where none are given."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING as MISSING_DEFAULT
 from dataclasses import is_dataclass, replace
 from inspect import get_annotations
 from types import MappingProxyType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
 from pydantic_core import PydanticCustomError, PydanticUndefined
 
 from trundle import parameters as ranges
@@ -30,6 +30,17 @@ def _tuple(value: Any) -> Any:
 Array = BeforeValidator(_tuple)
 
 
+def ordered(order: Callable[[float, float], bool]) -> AfterValidator:
+    """Return what refuses numbers of which one and the next do not keep an order, such as `operator.le`."""
+
+    def check(value: tuple[float, ...]) -> tuple[float, ...]:
+        if not all(map(order, value, value[1:])):
+            raise ValueError
+        return value
+
+    return AfterValidator(check)
+
+
 def key_type(kind: Any, allowed: Range | None = None) -> Any:
     """Return the type of a key that holds a parameter of type `kind`: within its range, sequences as tuples."""
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
@@ -39,7 +50,8 @@ def key_type(kind: Any, allowed: Range | None = None) -> Any:
         length = allowed.length if allowed else None
         parts = inner if origin is tuple else inner * length if length else (*inner, ...)
         made = tuple[tuple(one if one is ... else key_type(one, allowed) for one in parts)]  # pyright: ignore[reportInvalidTypeArguments]
-        return Annotated[made, Array, Field(max_length=64)] if ... in parts else Annotated[made, Array]
+        made = Annotated[made, Array, Field(max_length=64)] if ... in parts else Annotated[made, Array]
+        return Annotated[made, ordered(allowed.order)] if allowed and allowed.order else made
     if origin in (typing.Union, UnionType):
         return typing.Union[tuple(key_type(one, allowed) for one in inner)]  # noqa: UP007
     if allowed is None or kind not in (int, float):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, TypedDict, Unpack
@@ -27,7 +28,7 @@ from trundle.simulate.runner import Runner
 from trundle.status import Status
 from trundle.threads import cached_property
 
-Bounds = Annotated[Sequence[float], Range("2 ascending numbers > 0", above=0.0, length=2)]
+Bounds = Annotated[Sequence[float], Range("two ascending numbers > 0", above=0.0, length=2, order=operator.lt)]
 Slip = Annotated[float, Range("a number from 0 to 1e12", minimum=0.0, unit="s")]
 Ramp = Annotated[float, Range("a number > 0, at most 1e12", above=0.0, unit="s")]
 _STEP = 1e-2
@@ -227,10 +228,6 @@ class ThrowCatch:
         number("goal_angle", self.goal_angle, unit="rad")
         number("goal_place", self.goal_place, unit="m")
         object.__setattr__(self, "_limits", array("hand_limits", self.hand_limits, (3,), above=0.0))
-        for name in ("carry", "retreat", "flight", "turn"):
-            low, high = getattr(self, name)
-            if not low < high:
-                raise InputError(name, getattr(self, name), "two ascending numbers > 0")
         number("friction_use", self.friction_use, above=0.0, maximum=1.0)
         non_negative("normal_force", self.normal_force)
         array("tolerance", self.tolerance, (2,), above=0.0)

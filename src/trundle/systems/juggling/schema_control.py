@@ -129,12 +129,6 @@ class ThrowTable(table_of(Shooting, ["time_limit"], base=table_of(ThrowCatch, TH
         default=1, description="number of motions to find, of which the cheapest is taken"
     )
 
-    def _check(self) -> None:
-        for name in ("carry", "flight", "retreat", "turn"):
-            low, high = getattr(self, name)
-            if not low < high:
-                raise fault(name, "must be two ascending numbers > 0")
-
 
 class CatchErrorsTable(Table):
     """Errors of the catch in trials: the four corners first, then uniform between them, drawn with the seed."""

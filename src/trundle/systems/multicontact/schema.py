@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from operator import lt
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -36,6 +36,7 @@ from trundle.scenarios.schema import (
     Vector3,
     check_multiples,
     fault,
+    ordered,
     table_of,
 )
 from trundle.simulate.mujoco.humanoid import HumanoidPlant
@@ -55,7 +56,11 @@ Reach = Annotated[float, Field(ge=0, le=1), Allowed("a share from 0 to 1 (of the
 Length = Annotated[float, Field(ge=-2, le=2), Allowed("a length from -2 to 2 (m)")]
 Steps = Annotated[int, Field(ge=1, le=1000), Allowed("an integer from 1 to 1000")]
 Impulses = Annotated[
-    tuple[Positive, ...], Array, Field(min_length=1, max_length=20), Allowed("1 to 20 numbers > 0 (N s)")
+    tuple[Positive, ...],
+    Array,
+    ordered(lt),
+    Field(min_length=1, max_length=20),
+    Allowed("1 to 20 ascending numbers > 0 (N s)"),
 ]
 Joints = Annotated[dict[str, Angle], Field(max_length=100), Allowed("a table of at most 100 angles (rad)")]
 Leans = Annotated[dict[str, Length], Field(max_length=10), Allowed("a table of at most 10 lengths from -2 to 2 (m)")]
@@ -205,10 +210,6 @@ class PushesTable(Table):
     duration: Seconds = Field(default=0.1, description="s")
 
     def _check(self) -> None:
-        for key in ("fore_aft", "lateral"):
-            values = getattr(self, key)
-            if any(b <= a for a, b in pairwise(values)):
-                raise fault(key, "must ascend")
         if len(set(self.axes)) != len(self.axes):
             raise fault("axes", "must name each axis at most once")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from operator import le
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -27,6 +28,7 @@ from trundle.scenarios.schema import (
     Table,
     Vector2,
     fault,
+    ordered,
     table_of,
 )
 from trundle.scenarios.schema_shapes import FILE, FileName, GroundCurve
@@ -153,7 +155,7 @@ class PlannedReferenceTable(Table):
 class PlanTable(Table):
     """Settings of the plan that makes references of type `planned`: durations are free, torques and cones bounded."""
 
-    duration: Annotated[tuple[Positive, Positive], Array, Allowed("[shortest, longest] (s)")] = Field(
+    duration: Annotated[tuple[Positive, Positive], Array, ordered(le), Allowed("[shortest, longest] > 0 (s)")] = Field(
         default=(1.0, 10.0), description="s, shortest and longest duration from one goal to the next"
     )
     nodes: Annotated[int, Field(ge=4, le=1000), Allowed("an integer from 4 to 1000")] = Field(
@@ -162,10 +164,6 @@ class PlanTable(Table):
     share: PositiveFraction = Field(
         default=0.9, description="part of torque limits and of the controller's friction that the plan may use"
     )
-
-    def _check(self) -> None:
-        if self.duration[0] > self.duration[1]:
-            raise fault("duration", "must be ascending (s)")
 
 
 ReferenceTable = Annotated[

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+from operator import lt
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from trundle.models.robots.passive_walker import PassiveWalker
 from trundle.scenarios.problems import Allowed
-from trundle.scenarios.schema import Array, Duration, NonNegative, ScenarioTable, Table, Tolerance, fault, table_of
+from trundle.scenarios.schema import (
+    Array,
+    Duration,
+    NonNegative,
+    ScenarioTable,
+    Table,
+    Tolerance,
+    fault,
+    ordered,
+    table_of,
+)
 
 Angle = Annotated[float, Field(gt=0, lt=1), Allowed("an angle > 0, below 1 (rad)")]
 Error = Annotated[float, Field(ge=0, le=0.5), Allowed("a share from 0 to 0.5")]
 Strides = Annotated[int, Field(ge=1, le=10000), Allowed("an integer from 1 to 10000")]
 Nodes = Annotated[int, Field(ge=4, le=1000), Allowed("an integer from 4 to 1000")]
 _Bound = Annotated[float, Field(gt=0, le=100), Allowed("a number > 0, at most 100")]
-Bounds = Annotated[tuple[_Bound, _Bound], Array, Allowed("two ascending numbers > 0, at most 100")]
+Bounds = Annotated[tuple[_Bound, _Bound], Array, ordered(lt), Allowed("two ascending numbers > 0, at most 100")]
 Errors = Annotated[tuple[Error, ...], Array, Field(max_length=16), Allowed("at most 16 shares, each from 0 to 0.5")]
 
 
@@ -47,12 +58,6 @@ class CycleTable(Table):
     )
     nodes: Nodes = Field(default=30, description="intervals of the collocation")
     angle: Angle = Field(default=0.27, description="rad, stance angle of the initial guess")
-
-    def _check(self) -> None:
-        for key in ("durations", "twin_durations"):
-            bounds = getattr(self, key)
-            if bounds is not None and bounds[0] >= bounds[1]:
-                raise fault(key, "must be two ascending numbers")
 
 
 class WalkerInitialTable(Table):

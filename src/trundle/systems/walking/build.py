@@ -43,7 +43,7 @@ def build(scenario: Scenario) -> PlannedWalk | PlannedSteps:
         with error_context("foot.toe", scenario, {"sole": "foot.toe.shape"}):
             avatar = avatar.with_toes(Toes(sole, **toe.values()))
     given = (tables.avatar, tables.walk, tables.phases, tables.cost, tables.limits, tables.plan)
-    with error_context("walk", scenario, dict.fromkeys(("stretch", "stretch[1]"), "avatar.stretch")):
+    with error_context("walk", scenario, {"stretch": "avatar.stretch"}):
         gait = Gait(
             slope=radians(tables.walk.slope),
             torques={**TORQUES, **tables.cost.torques},

@@ -90,12 +90,6 @@ class WalkTable(table_of(Gait, WALK, narrower={"friction": Friction})):
 class WalkPhasesTable(table_of(Gait, PHASES, narrower={"trailing": _Stand, "leading": _Stand})):
     """Single and double support."""
 
-    def _check(self) -> None:
-        for key in ("single", "double", "double_share"):
-            bounds = getattr(self, key)
-            if bounds is not None and bounds[0] > bounds[1]:
-                raise fault(key, "must be ascending")
-
 
 class WalkCostTable(table_of(Gait, ["acceleration", "force", "arm_swing"])):
     """Cost: time averages of squares of torques over their references, accelerations, ground forces, arm swing."""

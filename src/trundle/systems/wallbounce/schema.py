@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import le
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -29,6 +30,7 @@ from trundle.scenarios.schema import (
     Vector3,
     check_multiples,
     fault,
+    ordered,
     table_of,
 )
 from trundle.systems.wallbounce.control.costs import BalancerWeights
@@ -41,9 +43,9 @@ from trundle.systems.wallbounce.control.two_level import Timing
 from trundle.systems.wallbounce.plant import BalancerPlant
 from trundle.systems.wallbounce.robot import BallBalancer
 
-Range = Annotated[tuple[Real, Real], Array, Allowed("2 numbers, the smaller first")]
+Range = Annotated[tuple[Real, Real], Array, ordered(le), Allowed("2 numbers, the smaller first")]
 Reach2 = Annotated[tuple[NonNegative, NonNegative], Array, Allowed("2 numbers from 0 to 1e12 (m)")]
-Times = Annotated[tuple[Duration, Duration], Array, Allowed("2 times, the smaller first (s)")]
+Times = Annotated[tuple[Duration, Duration], Array, ordered(le), Allowed("2 times > 0, the smaller first (s)")]
 Iterations = Annotated[int, Field(ge=1, le=1000), Allowed("an integer from 1 to 1000")]
 Trials = Annotated[int, Field(ge=1, le=1000), Allowed("an integer from 1 to 1000")]
 
@@ -170,7 +172,7 @@ class PushesTable(Table):
     record: Trials = Field(default=1, description="number of the trial that becomes the trajectory, at most count")
     start: Times = Field(default=(0.5, 0.5), description="s")
     impulse: Range = Field(default=(18.0, 32.0), description="N s")
-    length: Range = Field(default=(0.15, 0.35), description="s")
+    length: Times = Field(default=(0.15, 0.35), description="s")
     heading: Range = Field(default=(-0.6109, 0.6109), description="rad, from the x axis")
     height: Range = Field(default=(0.3, 0.7), description="m, above the ball's centre")
     survivable: NonNegative | None = Field(
@@ -228,13 +230,6 @@ class WallbounceRecover(WallbounceTable):
     task: Literal["recover"]
     trials: PushesTable = Field(default_factory=PushesTable)
 
-    def _check(self) -> None:
-        super()._check()
-        for key in PUSH:
-            _check_range("trials", key, getattr(self.trials, key))
-        if self.trials.length[0] <= 0.0:
-            raise fault("trials.length", "must be times > 0 (s)")
-
 
 class WallbounceNavigate(WallbounceTable):
     """The robot goes somewhere: round a box that appears, or round a corner."""
@@ -249,11 +244,8 @@ class WallbounceNavigate(WallbounceTable):
 
     def _check(self) -> None:
         super()._check()
-        for key in ("start_speed", *START):
-            _check_range("trials", key, getattr(self.trials, key))
         for i, table in enumerate(self.obstacles):
             for key in ("ahead", "aside"):
-                _check_range(f"obstacles[{i}]", key, getattr(table, key))
                 if table.position is not None and key in table.model_fields_set:
                     raise fault(f"obstacles[{i}].{key}", "must be left out where position is given")
         if self.goal.position == (0.0, 0.0):
@@ -261,8 +253,3 @@ class WallbounceNavigate(WallbounceTable):
 
 
 Tables = WallbounceRecover | WallbounceNavigate
-
-
-def _check_range(table: str, key: str, value: tuple[float, float]) -> None:
-    if value[0] > value[1]:
-        raise fault(f"{table}.{key}", "must be 2 numbers, the smaller first")

@@ -9,7 +9,7 @@ from pydantic import Field
 from trundle.problems.robot_gait import RobotGait
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.robots import DescriptionTable, Numbers
-from trundle.scenarios.schema import Array, Text, fault, table_of
+from trundle.scenarios.schema import Array, Text, table_of
 from trundle.systems.walking.schema_robot import FootName
 
 _Names = Annotated[tuple[Text, ...], Array, Field(max_length=256), Allowed("a list of joints' names")]
@@ -45,9 +45,3 @@ class GaitTable(table_of(RobotGait, _GAIT)):
     swings: _Groups | None = Field(
         default=None, description="names of the feet that swing together, one list after the other; in place of pattern"
     )
-
-    def _check(self) -> None:
-        for key in ("single", "double", "double_share"):
-            bounds = getattr(self, key)
-            if bounds is not None and bounds[0] > bounds[1]:
-                raise fault(key, "must be ascending")

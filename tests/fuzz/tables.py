@@ -13,7 +13,7 @@ import tomli_w
 from tests.fuzz import damage
 from tests.fuzz.cases import BASES
 from tests.fuzz.kind import Kind, must, plain, text
-from tests.systems.walking.measured import mot, trc
+from tests.systems.walking.measured import c3d, columns, mot, trc
 from tests.systems.walking.test_foot_fit import file_of, synthetic
 from trundle.scenarios import build, load_scenario
 from trundle.scenarios.engine.building import Simulation
@@ -75,13 +75,6 @@ def _curve() -> str:
     return "x,z\n" + "".join(f"{0.1 * k:.1f},{0.02 * np.sin(k):.6f}\n" for k in range(-15, 16))
 
 
-def _columns() -> dict[str, np.ndarray]:
-    t = np.arange(50) * 0.01
-    names = [f"{m}.Pos{axis}" for m in ("HIP", "LEK", "LM") for axis in "XY"]
-    places = {name: 0.4 * k + 0.1 * np.sin(t + k) for k, name in enumerate(names)}
-    return {"TimeStamp": t, **places, "FP1.ForX": 5 * t, "FP1.ForY": 600 + t, "FP1.MomZ": (600 + t) * (0.3 + t)}
-
-
 def gait(path: Path) -> str:
     """Read markers and a plate from a text."""
     data = _sane(read_gait(path, *_MARKERS))
@@ -91,13 +84,13 @@ def gait(path: Path) -> str:
 
 def marked(path: Path) -> str:
     """Read markers of a TRC or C3D file, and the plate of the MOT file beside it."""
-    forces = mot(path.with_suffix(".mot"), _columns()) if path.suffix == ".trc" else None
+    forces = mot(path.with_suffix(".mot"), columns()) if path.suffix == ".trc" else None
     return repr(plain(vars(_sane(read_gait(path, "LM", "LEK", "FP1", "HIP", forces=forces)))))
 
 
 def loaded(path: Path) -> str:
     """Read the plate of a MOT file beside good markers."""
-    markers = trc(path.with_suffix(".trc"), _columns())
+    markers = trc(path.with_suffix(".trc"), columns())
     return repr(plain(vars(_sane(read_gait(markers, "LM", "LEK", "FP1", "HIP", forces=path)))))
 
 
@@ -107,34 +100,6 @@ def _sane(data: GaitData) -> GaitData:
         if isinstance(values, np.ndarray):
             must(len(values) == len(data.time) and not np.isinf(values).any(), name)
     return data
-
-
-def a_c3d(path: Path) -> Path:
-    """Write the markers, and a plate, as C3D."""
-    import ezc3d
-
-    file, frames, columns = ezc3d.c3d(), 50, _columns()
-    markers = ["HIP", "LEK", "LM"]
-    places = np.ones((4, 3, frames))
-    for k, m in enumerate(markers):
-        places[:3, k] = 1e3 * np.stack([columns[f"{m}.PosX"], np.full(frames, 0.08), columns[f"{m}.PosY"]])
-    file["data"]["points"] = places
-    analogs = np.zeros((1, 6, 10 * frames))
-    analogs[0, 0], analogs[0, 2], analogs[0, 4] = -50.0, -600.0, 72e3
-    file["data"]["analogs"] = analogs
-    corners = np.array([[600.0, 0, 0, 600.0], [400.0, 400.0, 0, 0], [0, 0, 0, 0]])[:, :, None]
-    lists = {"SCALE": [1.0] * 6, "GEN_SCALE": [1.0], "OFFSET": [0.0] * 6, "LABELS": [f"A{k}" for k in range(6)]}
-    groups = {"POINT": {"RATE": [100.0], "LABELS": markers, "UNITS": ["mm"]}}
-    groups["ANALOG"] = {"RATE": [1000.0], "UNITS": ["N"] * 3 + ["Nmm"] * 3, **lists}
-    groups["FORCE_PLATFORM"] = {"CORNERS": corners, "ORIGIN": np.array([[0.0], [0.0], [-40.0]])}
-    for group, values in groups.items():
-        for key, value in values.items():
-            file.add_parameter(group, key, value)
-    for key, value in (("USED", [1]), ("TYPE", [2]), ("ZERO", [1, 0]), ("CHANNEL", np.arange(1, 7)[:, None])):
-        file.add_parameter("FORCE_PLATFORM", key, np.array(value, dtype=float))
-        file["parameters"]["FORCE_PLATFORM"][key].update(type=2, value=np.array(value))  # integers
-    file.write(str(path))
-    return path
 
 
 _SURFACE = {**BASES["torus"], "hand": {"shape": {"type": "heightmap", "file": "surface.csv"}}}
@@ -151,7 +116,7 @@ TABLES: dict[str, Kind] = {
     "motion.csv": Kind(text(_motion()), partial(of_scenario, _MOVED), _ROWS, share=2),
     "curve.csv": Kind(text(_curve()), partial(of_scenario, _GROUND), _ROWS, share=2),
     "gait.txt": Kind(lambda path: file_of(path, synthetic()[:80]), gait, _ROWS),
-    "walk.trc": Kind(lambda path: trc(path, _columns()), marked, _ROWS),
-    "plate.mot": Kind(lambda path: mot(path, _columns()), loaded, _ROWS),
-    "walk.c3d": Kind(a_c3d, marked, (damage.bytes_of,), share=1),
+    "walk.trc": Kind(lambda path: trc(path, columns()), marked, _ROWS),
+    "plate.mot": Kind(lambda path: mot(path, columns()), loaded, _ROWS),
+    "walk.c3d": Kind(lambda path: c3d(path, columns()), marked, (damage.bytes_of,), share=1),
 }

@@ -49,6 +49,14 @@ def recording(walking: Walking, plan, *, cycles=3, rate=100.0, belt=0.0, noise=0
     return dict(zip(names, data.T, strict=True))
 
 
+def columns() -> dict[str, np.ndarray]:
+    """Markers of a leg that swings, and the plate below it."""
+    t = np.arange(50) * 0.01
+    names = [f"{m}.Pos{axis}" for m in ("HIP", "LEK", "LM") for axis in "XY"]
+    places = {name: 0.4 * k + 0.1 * np.sin(t + k) for k, name in enumerate(names)}
+    return {"TimeStamp": t, **places, "FP1.ForX": 5 * t, "FP1.ForY": 600 + t, "FP1.MomZ": (600 + t) * (0.3 + t)}
+
+
 def text(path: Path, columns) -> Path:
     lines = ["\t".join(columns), *("\t".join(f"{v:.7g}" for v in row) for row in np.array(list(columns.values())).T)]
     path.write_text("\n".join(lines) + "\n")
@@ -84,4 +92,35 @@ def mot(path: Path, columns) -> Path:
     for t, fx, fy, m in np.array([columns[k] for k in ("TimeStamp", "FP1.ForX", "FP1.ForY", "FP1.MomZ")]).T:
         lines.append("\t".join(f"{v:.9g}" for v in (t, fx, fy, 0.0, m / fy if fy else 0.0, 0.0, 0.1)))
     path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def c3d(path: Path, columns) -> Path:
+    """Write markers in mm, z up, x forward, y to the left, and a plate of type 2.
+
+    It is 600 x 400 mm, its electrical centre 40 mm below the middle, and told Fx, Fz and My there.
+    """
+    import ezc3d
+
+    file, frames = ezc3d.c3d(), 50
+    markers = ["HIP", "LEK", "LM"]
+    places = np.ones((4, 3, frames))
+    for k, m in enumerate(markers):
+        places[:3, k] = 1e3 * np.stack([columns[f"{m}.PosX"], np.full(frames, 0.08), columns[f"{m}.PosY"]])
+    file["data"]["points"] = places
+    analogs = np.zeros((1, 6, 10 * frames))
+    analogs[0, 0], analogs[0, 2], analogs[0, 4] = -50.0, -600.0, 72e3
+    file["data"]["analogs"] = analogs
+    corners = np.array([[600.0, 0, 0, 600.0], [400.0, 400.0, 0, 0], [0, 0, 0, 0]])[:, :, None]
+    lists = {"SCALE": [1.0] * 6, "GEN_SCALE": [1.0], "OFFSET": [0.0] * 6, "LABELS": [f"A{k}" for k in range(6)]}
+    groups = {"POINT": {"RATE": [100.0], "LABELS": markers, "UNITS": ["mm"]}}
+    groups["ANALOG"] = {"RATE": [1000.0], "UNITS": ["N"] * 3 + ["Nmm"] * 3, **lists}
+    groups["FORCE_PLATFORM"] = {"CORNERS": corners, "ORIGIN": np.array([[0.0], [0.0], [-40.0]])}
+    for group, values in groups.items():
+        for key, value in values.items():
+            file.add_parameter(group, key, value)
+    for key, value in (("USED", [1]), ("TYPE", [2]), ("ZERO", [1, 0]), ("CHANNEL", np.arange(1, 7)[:, None])):
+        file.add_parameter("FORCE_PLATFORM", key, np.array(value, dtype=float))
+        file["parameters"]["FORCE_PLATFORM"][key].update(type=2, value=np.array(value))  # integers
+    file.write(str(path))
     return path

@@ -3,20 +3,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.fuzz.tables import a_c3d
-from tests.systems.walking.measured import mot, text, trc
+from tests.systems.walking.measured import c3d, mot, text, trc
+from tests.systems.walking.measured import columns as made
 from trundle.errors import InputError
 from trundle.systems.walking.measured import motion_files
 from trundle.systems.walking.measured.gait_data import read_gait
 from trundle.systems.walking.measured.motion_files import read_motion
 
-
-@pytest.fixture
-def columns():
-    t = np.arange(50) * 0.01
-    names = [f"{m}.Pos{axis}" for m in ("HIP", "LEK", "LM") for axis in "XY"]
-    places = {name: 0.4 * k + 0.1 * np.sin(t + k) for k, name in enumerate(names)}
-    return {"TimeStamp": t, **places, "FP1.ForX": 5 * t, "FP1.ForY": 600 + t, "FP1.MomZ": (600 + t) * (0.3 + t)}
+columns = pytest.fixture(made)
 
 
 def table(path, **settings):
@@ -86,18 +80,9 @@ def test_a_malformed_mot_file_is_refused_by_name(tmp_path, columns, before, afte
 
 
 def test_a_c3d_file_with_z_up_says_what_the_text_says(tmp_path, columns):
-    ezc3d = pytest.importorskip("ezc3d")
-    file = ezc3d.c3d()
-    markers = ["HIP", "LEK", "LM"]
-    points = np.ones((4, 3, 50))
-    for k, m in enumerate(markers):
-        points[:3, k] = 1e3 * np.stack([columns[f"{m}.PosX"], np.full(50, 0.08), columns[f"{m}.PosY"]])
-    points[:3, 2, 7] = np.nan
-    for key, value in (("RATE", [100.0]), ("LABELS", markers), ("UNITS", ["mm"])):
-        file.add_parameter("POINT", key, value)
-    file["data"]["points"] = points
-    file.write(str(tmp_path / "walk.c3d"))
-    found = table(tmp_path / "walk.c3d")
+    pytest.importorskip("ezc3d")
+    columns["LM.PosX"][7] = columns["LM.PosY"][7] = np.nan
+    found = table(c3d(tmp_path / "walk.c3d", columns))
     np.testing.assert_allclose(found["TimeStamp"], columns["TimeStamp"], atol=1e-6)
     np.testing.assert_allclose(found["LEK.PosY"], columns["LEK.PosY"], atol=1e-6)
     assert np.flatnonzero(np.isnan(found["LM.PosX"])).tolist() == [7]
@@ -105,45 +90,27 @@ def test_a_c3d_file_with_z_up_says_what_the_text_says(tmp_path, columns):
 
 def test_a_c3d_file_that_is_cut_off_or_breaks_its_reader_is_refused(tmp_path, monkeypatch):
     pytest.importorskip("ezc3d")
-    file = a_c3d(tmp_path / "walk.c3d")
+    file = c3d(tmp_path / "walk.c3d", made())
     whole = file.read_bytes()
     file.write_bytes(whole[:12_000])
     with pytest.raises(InputError, match=r"36 rows.*must be whole: 50 are announced"):
         read_motion(file)
     file.write_bytes(whole)
     dies = tmp_path / "dies.py"
-    for script, said in (
-        ("import os; os.abort()", "its reader broke down"),
-        ("while True: pass", "had not ended after"),
+    for script, seconds, said in (
+        ("import os; os.abort()", 60.0, "its reader broke down"),
+        ("while True: pass", 0.5, "had not ended after"),
     ):
         dies.write_text(script)
         monkeypatch.setattr(motion_files.c3d_reader, "__file__", str(dies))
-        monkeypatch.setattr(motion_files, "_SECONDS", 0.5)
+        monkeypatch.setattr(motion_files, "_SECONDS", seconds)
         with pytest.raises(InputError, match=said):
             read_motion(file)
 
 
 def test_a_plate_in_a_c3d_file_tells_the_force_on_the_foot_and_where_it_acts(tmp_path):
-    """Of type 2, 600 x 400 mm, its electrical centre 40 mm below the middle: Fx and Fz on the plate, and My there."""
-    ezc3d = pytest.importorskip("ezc3d")
-    file, frames, ratio = ezc3d.c3d(), 50, 10
-    file["data"]["points"] = np.ones((4, 1, frames))
-    analogs = np.zeros((1, 6, frames * ratio))
-    analogs[0, 0], analogs[0, 2], analogs[0, 4] = -50.0, -600.0, 72e3
-    file["data"]["analogs"] = analogs
-    corners = np.array([[600.0, 0, 0, 600.0], [400.0, 400.0, 0, 0], [0, 0, 0, 0]])[:, :, None]
-    lists = {"SCALE": [1.0] * 6, "GEN_SCALE": [1.0], "OFFSET": [0.0] * 6, "LABELS": [f"A{k}" for k in range(6)]}
-    groups = {"POINT": {"RATE": [100.0], "LABELS": ["A"], "UNITS": ["mm"]}}
-    groups["ANALOG"] = {"RATE": [1000.0], "UNITS": ["N"] * 3 + ["Nmm"] * 3, **lists}
-    groups["FORCE_PLATFORM"] = {"CORNERS": corners, "ORIGIN": np.array([[0.0], [0.0], [-40.0]])}
-    for group, values in groups.items():
-        for key, value in values.items():
-            file.add_parameter(group, key, value)
-    for key, value in (("USED", [1]), ("TYPE", [2]), ("ZERO", [1, 0]), ("CHANNEL", np.arange(1, 7)[:, None])):
-        file.add_parameter("FORCE_PLATFORM", key, np.array(value, dtype=float))
-        file["parameters"]["FORCE_PLATFORM"][key].update(type=2, value=np.array(value))  # integers
-    file.write(str(tmp_path / "walk.c3d"))
-    found = table(tmp_path / "walk.c3d")
+    pytest.importorskip("ezc3d")
+    found = table(c3d(tmp_path / "walk.c3d", made()))
     np.testing.assert_allclose(found["FP1.ForX"], 50.0)
     np.testing.assert_allclose(found["FP1.ForY"], 600.0)
     # about the surface My = 72 N m - 50 N x 0.04 m, so that the force acts 70/600 m ahead of the middle at 0.3 m

@@ -70,7 +70,7 @@ def watched(
     from trundle.report.viewer import render
     from trundle.report.viewer.live import LivePage
     from trundle.scenarios.engine.pictures import stage
-    from trundle.simulate.watching import watched as looked_at
+    from trundle.simulate import watching
 
     due = None
 
@@ -88,7 +88,7 @@ def watched(
         end = time.monotonic()
         due = end + max(_EVERY, _SHARE * (end - begin))
 
-    with LivePage() as live, looked_at(look):
+    with LivePage() as live, watching.watched(look):
 
         def tell(what: str, share: float) -> None:
             live.tell(what, share)

@@ -31,6 +31,16 @@ class Plan:
     standing: np.ndarray
     mirror: np.ndarray
     gravity: np.ndarray
+    once: bool = False
+
+    @property
+    def order(self) -> list[int]:
+        return list(range(self.standing.shape[1]))[::-1]
+
+    @property
+    def feet(self) -> list[list[int]]:
+        half = len(self.order) // 2
+        return [self.order[: half - 1 : -1], self.order[:half]]
 
     def at(self, time: float):
         k = int(np.clip(np.searchsorted(self.times, time, side="right") - 1, 0, len(self.times) - 2))

@@ -31,9 +31,7 @@ class WalkReference(Protocol):
 
     q (base x, y, z, yaw, pitch, roll, then joints) and nu at the N + 1 times; torques (N, n_u) and which
     contacts bear (N, C) in the intervals, two, or four of feet with toes; the mirror (n, n) that makes the next step,
-    or None of a full cycle. Of other feet ``feet`` are the numbers of the contacts of each, the one that lands first in
-    front, and ``order`` that of the contact whose mirror image each one is. An interval of no length lies between the
-    rates before and after an impact.
+    or None of a full cycle. An interval of no length lies between the rates before and after an impact.
     """
 
     @property
@@ -64,6 +62,21 @@ class WalkReference(Protocol):
     @property
     def mirror(self) -> FloatArray | None:
         """The next step (n, n), or None."""
+        ...
+
+    @property
+    def feet(self) -> list[list[int]]:
+        """Numbers of the contacts of each foot, the one that lands first in front."""
+        ...
+
+    @property
+    def order(self) -> list[int]:
+        """Number of the contact whose mirror image each one is."""
+        ...
+
+    @property
+    def once(self) -> bool:
+        """Whether it goes from standing to standing, not on and on."""
         ...
 
     def at(self, time: float) -> tuple[FloatArray, FloatArray, FloatArray, int]:

@@ -152,13 +152,13 @@ class WalkTracking:
         self._last = time
         gaps = np.asarray(self._gaps(state)).ravel()
         for lift, landing, foot in self._landings:
-            side = self._side(foot)
+            side = self._walk.order[foot] if self._cycle % 2 and self._walk.mirror is not None else foot
             if lift + _LATE_SWING * (landing - lift) < self._now < landing and gaps[side] < _TOUCHES:
                 self._now = landing
             if before < landing <= self._now:
                 self._pending = side
         end = self._walk.times[-1]
-        if self._now >= end and _once(self._walk):
+        if self._now >= end and self._walk.once:
             self._now = float(end)
         elif self._now >= end:
             self._now -= end - self._walk.times[0]
@@ -172,15 +172,12 @@ class WalkTracking:
             raise ControlLostError(f"it fell: the base leans {lean:.2f} rad away from the plan", status)
         return u - K @ deviation
 
-    def _side(self, contact: int) -> int:
-        return _order(self._walk)[contact] if self._cycle % 2 and self._walk.mirror is not None else contact
-
     def _count(self, gaps: FloatArray, deviation: FloatArray) -> None:
         """Count a landing when its double support is over."""
         k = self._walk.at(self._now)[3]
-        over = not np.all(_feet(self._walk)[k]) or (_once(self._walk) and self._now >= self._walk.times[-1])
+        over = not np.all(_feet(self._walk)[k]) or (self._walk.once and self._now >= self._walk.times[-1])
         if self._pending is not None and over:
-            stood = next(contacts for contacts in _groups(self._walk) if self._pending in contacts)
+            stood = next(contacts for contacts in self._walk.feet if self._pending in contacts)
             good = float(np.min(gaps[stood])) < self._within and bool(np.all(np.abs(deviation[:6]) < _UPRIGHT))
             self.steps += int(good)
             self._pending = None
@@ -192,7 +189,7 @@ def _landings(walk: WalkReference) -> list[tuple[float, float, int]]:
     Of a foot with several contacts it is the one that lands first.
     """
     found, standing = [], _feet(walk)
-    for foot, contacts in enumerate(_groups(walk)):
+    for foot, contacts in enumerate(walk.feet):
         for k in range(1, len(standing)):
             if standing[k, foot] and not standing[k - 1, foot]:
                 swing = k - 1
@@ -202,27 +199,10 @@ def _landings(walk: WalkReference) -> list[tuple[float, float, int]]:
     return sorted(found, key=lambda one: one[1])
 
 
-def _groups(walk: WalkReference) -> list[list[int]]:
-    """Return the numbers of the contacts of each foot, the one that lands first in front."""
-    count = np.shape(walk.standing)[1]
-    left = list(range(count // 2))
-    return getattr(walk, "feet", [left, [count - 1 - i for i in left]])
-
-
-def _once(walk: WalkReference) -> bool:
-    """Return whether a walk goes from standing to standing, not on and on."""
-    return bool(getattr(walk, "once", False))
-
-
-def _order(walk: WalkReference) -> list[int]:
-    """Return the number of the contact whose mirror image each one is."""
-    return getattr(walk, "order", list(range(np.shape(walk.standing)[1]))[::-1])
-
-
 def _feet(walk: WalkReference) -> NDArray[np.bool_]:
     """Return whether each foot stands (N, feet), on any of its contacts."""
     standing = np.asarray(walk.standing, dtype=bool)
-    return np.stack([np.any(standing[:, contacts], axis=1) for contacts in _groups(walk)], axis=1)
+    return np.stack([np.any(standing[:, contacts], axis=1) for contacts in walk.feet], axis=1)
 
 
 @dataclass(frozen=True)
@@ -297,7 +277,7 @@ def replay_walk(
 
 def _span(walk: WalkReference, count: int) -> tuple[int, float]:
     """Return the node within the first swing at which a replay begins, and how long (s) `count` steps take from it."""
-    if _once(walk):
+    if walk.once:
         return 0, float(walk.times[-1] - walk.times[0]) + _STILL
     landings = _landings(walk)
     lift, landing, _ = landings[0]

@@ -11,7 +11,7 @@ from trundle.cli.terminal import say
 
 ALLOW_PATH = typer.Option([], "--allow-path", metavar="DIR", help="Data files may lie in this folder too.")
 SET = typer.Option(
-    [], "--set", metavar="TABLE.KEY=VALUE", help="Set a value (TOML) before checking; repeatable.", autocompletion=keys
+    [], "--set", metavar="TABLE.KEY=VALUE", help="Set a value (TOML); parts follow; repeatable.", autocompletion=keys
 )
 FILE = typer.Argument(metavar="FILE.toml", help="Scenario file, or the name of a scenario.", autocompletion=scenarios)
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import typer
 
-from trundle.cli.check import ALLOW_PATH
+from trundle.cli.check import ALLOW_PATH, SET
 from trundle.cli.completion import scenarios
-from trundle.cli.run import SET
 from trundle.cli.terminal import say
 from trundle.errors import InputError
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from trundle.cli.check import ALLOW_PATH
+from trundle.cli.check import ALLOW_PATH, SET
 from trundle.cli.completion import scenarios
 from trundle.cli.export import split
-from trundle.cli.run import SET
 from trundle.cli.terminal import say
 from trundle.errors import InputError
 

@@ -14,8 +14,8 @@ import typer
 from trundle.bars import bar as shown
 from trundle.cli import interrupt
 from trundle.cli.card import tell
-from trundle.cli.check import ALLOW_PATH
-from trundle.cli.completion import keys, scenarios
+from trundle.cli.check import ALLOW_PATH, SET
+from trundle.cli.completion import scenarios
 from trundle.cli.view import watched
 
 
@@ -34,9 +34,6 @@ class Style(StrEnum):
 FORMAT = typer.Option(Format.png, "--format", help="Format of the plots.")
 STYLE = typer.Option(Style.screen, "--style", help="Of the plots: paper is one of two columns wide, in 8 pt.")
 SCHEDULER = typer.Option(None, "--scheduler", metavar="ADDRESS", help="Dask scheduler whose workers do the runs.")
-SET = typer.Option(
-    [], "--set", metavar="TABLE.KEY=VALUE", help="Set a value (TOML); parts follow; repeatable.", autocompletion=keys
-)
 SCENARIO = typer.Argument(
     metavar="NAME|FILE.toml", help="A scenario of `trundle list`, or a file.", autocompletion=scenarios
 )

@@ -7,10 +7,10 @@ from pathlib import Path
 import typer
 
 from trundle.cli import interrupt
-from trundle.cli.check import ALLOW_PATH
+from trundle.cli.check import ALLOW_PATH, SET
 from trundle.cli.completion import keys
 from trundle.cli.export import split
-from trundle.cli.run import SCENARIO, SCHEDULER, SET, bar
+from trundle.cli.run import SCENARIO, SCHEDULER, bar
 from trundle.cli.terminal import say
 
 OVER = typer.Option(

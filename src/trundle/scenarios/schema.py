@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING as MISSING_DEFAULT
@@ -67,6 +68,13 @@ def _bounds(allowed: Range) -> dict[str, Any]:
     return least | ({"lt": allowed.below} if allowed.below <= high else {"le": min(allowed.maximum, high)})
 
 
+def _unit(value: tuple[float, ...]) -> tuple[float, ...]:
+    norm = math.hypot(*value)
+    if abs(norm - 1.0) > 1e-3:
+        raise fault("", f"must be a unit quaternion (w, x, y, z), norm 1 within 1e-3; its norm is {norm:.6g}")
+    return value
+
+
 def in_files(kind: Any) -> Any:
     """Return the bounds, as pydantic takes them, of a number of type `kind`, such as `trundle.parameters.Positive`."""
     return Field(**_bounds(next(entry for entry in typing.get_args(kind) if isinstance(entry, Range))))
@@ -92,6 +100,7 @@ Place3 = Annotated[tuple[Place, Place, Place], Array, Allowed("3 numbers, each f
 Vector2 = Annotated[tuple[Real, Real], Array, Allowed("2 numbers, each from -1e12 to 1e12")]
 Vector3 = Annotated[tuple[Real, Real, Real], Array, Allowed("3 numbers, each from -1e12 to 1e12")]
 Vector4 = Annotated[tuple[Real, Real, Real, Real], Array, Allowed("4 numbers, each from -1e12 to 1e12")]
+UnitQuaternion = Annotated[Vector4, AfterValidator(_unit)]
 Vector6 = Annotated[
     tuple[Real, Real, Real, Real, Real, Real], Array, Allowed("6 numbers, each from -1e12 to 1e12 (angular first)")
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from trundle import geometry
 from trundle.geometry.shapes.sizes import Sizes2, Sizes3
@@ -39,11 +39,9 @@ class SuperellipsoidTable(table_of(geometry.Superellipsoid, tag="superellipsoid"
 class TorusTable(table_of(geometry.Torus, tag="torus")):
     """A torus about z."""
 
-    @model_validator(mode="after")
-    def _open(self) -> TorusTable:
+    def _check(self) -> None:
         if self.minor >= self.major:
             raise fault("minor", f"must be a length < major = {self.major:g} (m)")
-        return self
 
 
 class DiscTable(table_of(geometry.Disc, tag="disc")):

@@ -19,12 +19,11 @@ from trundle.scenarios.schema import (
     Fraction,
     NonNegative,
     Period,
-    Place,
     Place3,
     Positive,
     Table,
+    UnitQuaternion,
     Vector3,
-    Vector4,
     fault,
     table_of,
 )
@@ -42,7 +41,7 @@ Span = Annotated[
 ]
 
 
-GOAL = {"contact_on_hand": Place3, "object_quaternion": Vector4, "object_angle": Angle}
+GOAL = {"contact_on_hand": Place3, "object_quaternion": UnitQuaternion, "object_angle": Angle}
 MOVING = {
     "relative_angular_velocity": Turning,
     "hand_at_rest": bool,
@@ -205,13 +204,9 @@ class TrialsTable(Table):
     )
     semi_axes: RelativeError = Field(default=0.0, description="largest relative error of the object's size")
     inertia: RelativeError = Field(default=0.0, description="largest relative error of J/m")
-    center_of_mass: Place = Field(default=0.0, description="m, distance of the centre of mass from the model's")
+    center_of_mass: NonNegative = Field(default=0.0, description="m, distance of the centre of mass from the model's")
     angle_sigma: NonNegative = Field(default=0.0, description="rad, sigma of the object's angle at the start")
     position_sigma: NonNegative = Field(default=0.0, description="m, sigma of the contact on the hand at the start")
     angular_bias: NonNegative = Field(default=0.0, description="rad/s^2, sigma of the hand's acceleration bias")
     linear_bias: NonNegative = Field(default=0.0, description="m/s^2, the same")
     open_loop: bool = Field(default=True, description="whether each trial is also run without feedback")
-
-    def _check(self) -> None:
-        if self.center_of_mass < 0:
-            raise fault("center_of_mass", "must be a distance >= 0 (m)")

@@ -12,7 +12,6 @@ from trundle.scenarios.problems import Allowed
 from trundle.scenarios.schema import (
     Array,
     Duration,
-    NonNegative,
     ScenarioTable,
     Table,
     Tolerance,
@@ -41,12 +40,8 @@ class WalkerTable(table_of(PassiveWalker, WALKER)):
             raise fault("foot_radius", f"must be below leg = {self.leg:g} (m)")
 
 
-class WalkerContactTable(table_of(PassiveWalker, ["friction"], narrower={"friction": NonNegative})):
+class WalkerContactTable(table_of(PassiveWalker, ["friction"])):
     """Friction of the feet on the ground."""
-
-    def _check(self) -> None:
-        if self.friction == 0:
-            raise fault("friction", "must be a number > 0: feet roll")
 
 
 class CycleTable(Table):

@@ -232,8 +232,7 @@ def refused(name: str, changes: dict[str, Any]) -> InputError:
     else:
         scenario = load_scenario(name, texts)
     with pytest.raises(InputError) as caught:
-        for part in all_parts(scenario, build_all(scenario)):
-            part.run(None)
+        _ = [part.run(None) for part in all_parts(scenario, build_all(scenario))]
     return caught.value
 
 

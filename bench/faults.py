@@ -1,8 +1,9 @@
 """``python -m bench.faults [controllers]``: controllers whose measurements and ticks fail; ``--list`` names both.
 
-Every controller runs under every fault, from 0.3 s on (inputs of the wrong sign: from the begin), behind a
-`trundle.Watchdog` (patience 50 ms, measurements that have not changed for 50 ms are lost, joints let go). A cell says how the run ended: survives, with its largest error at
-the end where there is a goal; the name and time of a safe stop; or how else it ended (fell, diverged, ...) and when.
+Every controller runs under every fault, from 0.3 s on (inputs of the wrong sign: from the start), behind a
+`trundle.Watchdog` (patience 50 ms, measurements that have not changed for 50 ms are lost, joints let go). A cell says
+how the run ended: survives, with its largest error at the end where there is a goal; the name and time of a safe stop;
+or how else it ended (fell, diverged, ...) and when.
 """
 
 from __future__ import annotations

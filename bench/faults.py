@@ -1,8 +1,9 @@
 """``python -m bench.faults [controllers]``: controllers whose measurements and ticks fail; ``--list`` names both.
 
-Every controller runs under every fault, from 0.3 s on, behind a `trundle.Watchdog` (patience 50 ms, measurements that
-have not changed for 50 ms are lost, joints let go). A cell says how the run ended: survives, with its largest error at
-the end where there is a goal; the name and time of a safe stop; or how else it ended (fell, diverged, ...) and when.
+Every controller runs under every fault, from 0.3 s on (inputs of the wrong sign: from the start), behind a
+`trundle.Watchdog` (patience 50 ms, measurements that have not changed for 50 ms are lost, joints let go). A cell says
+how the run ended: survives, with its largest error at the end where there is a goal; the name and time of a safe stop;
+or how else it ended (fell, diverged, ...) and when.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from rich.table import Table
 import trundle as tr
 from bench.control import DURATION, Q, R, plate
 from trundle.records import Policy
+from trundle.records.policy import AroundPolicy
 from trundle.scenarios import build, load_scenario
 from trundle.simulate.mujoco.plant import PlantRun
 from trundle.simulate.mujoco.pushes import ForcePulse
@@ -47,6 +49,7 @@ FAULTS: Mapping[str, tr.Faults] = {
     "bias 0.05 (SI)": tr.Faults(BEGIN, bias=0.05),
     "90 % lost ticks": tr.Faults(BEGIN, lost=0.9),
     "model 30 % off": tr.Faults(),
+    "wrong sign": tr.Faults(),
 }
 MODEL = {"model 10 % off": 1.1, "model 30 % off": 1.3}
 """The plant's masses and inertias over the model's."""
@@ -242,12 +245,29 @@ CONTROLLERS: Mapping[str, Balancing | Tracking | CartPole | Track | Humanoid | W
 }
 
 
+@dataclass(eq=False)
+class Reversed(AroundPolicy):
+    """A policy whose inputs have the wrong sign."""
+
+    policy: Policy
+
+    def reset(self) -> None:
+        """Forget the last run."""
+        self.policy.reset()
+
+    def __call__(self, time: float, state: np.ndarray) -> np.ndarray:
+        """Return the inputs (n_u,)."""
+        return -np.asarray(self.policy(time, state))
+
+
 def ending(controller: str, fault: str, watchdog: bool = True) -> Ending:
     """Return how a controller's run under a fault ended."""
 
     watched: list[tr.Watchdog] = []
 
     def wrapped(policy: Policy, size: int) -> Policy:
+        if fault == "wrong sign":
+            policy = Reversed(policy)
         if watchdog:
             policy = tr.Watchdog(policy, size, patience=0.05, settle=0.5, stale=0.05)
             watched.append(policy)

@@ -47,6 +47,17 @@ def test_a_loop_that_diverges_ends_early_and_names_what_runs_away() -> None:
     assert tr.simulate(tree, tree.place(pole=0.2), 2.0, policy=stable).status is tr.Status.SUCCESS
 
 
+def test_a_loop_of_the_wrong_sign_whose_force_is_limited_goes_on() -> None:
+    """In t a force u brings a mass m at most u t / m: nothing runs away, and the pole swings below the cart."""
+    tree, most = cart(), 20.0
+    stable = tr.lqr(tree, tree.place(), {"cart.joint": 20.0, "pole.joint": 10.0}, {"cart.torque": 1.0}, 0.02)
+    wrong = replace(stable, gains=-np.asarray(stable.gains), low=-most, high=most)
+    run = tr.simulate(tree, tree.place(pole=0.2), 20.0, policy=wrong)
+    assert (run.status, run.time[-1]) == (tr.Status.SUCCESS, 20.0)
+    assert np.abs(run["joint_position"][-1, 1]) > 0.5
+    assert np.abs(run["joint_velocity"][:, 0]).max() < most * 20.0 / 1.2
+
+
 def test_many_runs_diverge_as_one_does() -> None:
     tree = cart()
     law = tr.lqr(tree, tree.place(), {"cart.joint": 20.0, "pole.joint": 10.0}, {"cart.torque": 1.0}, 0.05)

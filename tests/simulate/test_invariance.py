@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -244,13 +244,18 @@ def check_pair(scene: Scene, T: Transform, at: float = 1e-8) -> None:
 # trees ------------------------------------------------------------------------------------------------------
 
 
-def cart(T: Transform, order: tuple[str, ...] = ("rear", "front"), **given: Any) -> tr.RollingTree:
-    """A body on two wheels, with a pole on it, on waves."""
+def cart(
+    T: Transform,
+    order: tuple[str, ...] = ("rear", "front"),
+    chart: Callable[[Any], Any] = lambda u: u,
+    **given: Any,
+) -> tr.RollingTree:
+    """A body on two wheels, with a pole on it, on waves whose parameter is any of their length's."""
     Q, _ = flat(T)
     robot = tr.Robot(gravity=Q @ [0.0, -9.81] / T.t**2, **given)
 
     def wave(u: Any) -> Any:
-        s = T.flip * u / T.l
+        s = T.flip * chart(u / T.l)
         return tuple((Q @ np.array([s, 0.05 * ca.sin(4.0 * s)]) + T.p[[0, 2]]).tolist())
 
     base = robot.free(2.0 * T.m, 0.05 * T.m * T.l**2, name="base")
@@ -269,9 +274,9 @@ def cart(T: Transform, order: tuple[str, ...] = ("rear", "front"), **given: Any)
 PARTS = ("rear", "front", "pole")
 
 
-def driving(T: Transform, order: tuple[str, ...] = PARTS) -> tuple[Any, Start, float]:
+def driving(T: Transform, order: tuple[str, ...] = PARTS, **chart: Any) -> tuple[Any, Start, float]:
     """Two contacts that roll."""
-    tree = cart(T, order, on_slip="ignore", on_separation="ignore")
+    tree = cart(T, order, on_slip="ignore", on_separation="ignore", **chart)
     rates = {"pole": T.flip / T.t} | dict.fromkeys(("rear", "front"), -T.flip * 6.0 / T.t)
     return tree, placed(tree, T, 0.155, rates=rates), 0.4
 
@@ -293,9 +298,11 @@ def placed(tree: tr.RollingTree, T: Transform, height: float, **more: Any) -> St
 HOPPER = Path(__file__).resolve().parents[2] / "examples" / "hopper.urdf"
 
 
-def hopper(T: Transform) -> tuple[Any, Start, float]:
+def hopper(T: Transform, backwards: bool = False) -> tuple[Any, Start, float]:
     """A robot of a URDF on two feet lands, its feet one after the other; a mirror exchanges left and right."""
     urdf = ET.parse(HOPPER)
+    if backwards:
+        urdf.getroot()[:] = urdf.getroot()[::-1]
     scales = {"mass": T.m, "inertia": T.m * T.l**2, "origin": T.l}
     for element in urdf.iter():
         for key, value in element.attrib.items():
@@ -305,7 +312,8 @@ def hopper(T: Transform) -> tuple[Any, Start, float]:
     text, other = ET.tostring(urdf.getroot(), encoding="unicode"), {"left": "right", "right": "left"}
     sides = {side: side if T.side > 0 else other[side] for side in other}
     sole = tr.Ellipsoid((T.l * np.array([0.1, 0.05, 0.06])).tolist())
-    feet = {side: tr.Foot(sole, f"{side}_shank", (0, 0, -0.22 * T.l), friction=0.8) for side in other}
+    order = reversed(other) if backwards else other
+    feet = {side: tr.Foot(sole, f"{side}_shank", (0, 0, -0.22 * T.l), friction=0.8) for side in order}
     ground = T.hand(tr.Plane(), (0.1, -0.05, 0.0), (0.0, 0.0, 0.0))
     pull = T.vector(G, T.l / T.t**2).tolist()
     tree = tr.robot_from_urdf(check_urdf(text), feet, ground, gravity=pull, on_slip="slide", on_separation="fly")
@@ -403,6 +411,11 @@ def test_a_robot_of_a_urdf_lands_alike_in_another_world(T: Transform) -> None:
     check_tree(run_of(hopper, T), plain(hopper), T, 1e-6, mirrored=T.side < 0)
 
 
+@pytest.mark.slow
+def test_the_order_of_links_joints_and_feet_of_a_urdf_does_not_matter() -> None:
+    check_tree(run_of(partial(hopper, backwards=True), Transform()), plain(hopper), Transform(), 1e-6)
+
+
 # charts and time -----------------------------------------------------------------------------------------------
 
 
@@ -456,6 +469,11 @@ def test_every_form_of_a_contact_moves_alike(contact: str) -> None:
     np.testing.assert_allclose(found["contact_force"][same], wanted["contact_force"], atol=1e-6)
 
 
+@pytest.mark.slow
+def test_a_tree_moves_alike_on_ground_of_another_chart() -> None:
+    check_tree(run_of(partial(driving, chart=uneven), Transform()), plain(driving), Transform(), 1e-6)
+
+
 def on_ground(T: Transform) -> tuple[Any, Start, float]:
     model = tr.RollingPair(body(T), tr.Ground(tr.Plane()), on_slip="ignore", on_separation="ignore")
     return model, model.place(object_quaternion=T.quaternion((0.4, 0.2, 0.1)), object_angular_velocity=SPIN), 1.0
@@ -468,10 +486,18 @@ def on_ground_without_spin(T: Transform) -> tuple[Any, Start, float]:
     return model, model.place(object_quaternion=T.quaternion((0.4, 0.2, 0.1)), object_angular_velocity=spin), length
 
 
+def planar(T: Transform) -> tuple[Any, Start, float]:
+    rolls = tr.RigidBody(tr.Ellipse((0.3, 0.2)), 2.0, 0.05, (0.0, -0.04))
+    model = tr.RollingPair(rolls, tr.Ground(tr.Line()), on_slip="ignore", on_separation="ignore")
+    return model, model.place(angle=0.4, angular_velocity=3.0), 1.0
+
+
 MOVING = ("velocity", "angular_velocity", "rate", "twist", "relative_velocity")
 
 
-@pytest.mark.parametrize("scene", [on_ground, on_ground_without_spin, driving])
+@pytest.mark.parametrize(
+    "scene", [on_ground, on_ground_without_spin, driving, pytest.param(planar, marks=pytest.mark.slow)]
+)
 def test_conservative_motion_runs_back(scene: Scene) -> None:
     """Turn all velocities round at the end: it comes back to where it was, the other way."""
     model, start, duration = scene(Transform())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,9 @@ import pytest
 
 import trundle as tr
 from bench import faults as bench
+from trundle.control.preview import Preview, PreviewPlan, ReferencePath
+from trundle.models.centroidal.centroidal import CentroidalState
+from trundle.models.centroidal.forecast import Forecast
 
 TIMES = 0.1 * np.arange(20)
 
@@ -128,6 +132,67 @@ def test_a_humanoid_holds_its_last_torques_while_it_is_blind() -> None:
     np.testing.assert_array_equal(policy(0.002, np.full_like(state, np.nan)), before)
     assert policy.statuses[tr.Status.NOT_FINITE] == 1
     assert np.all(np.isfinite(policy(0.004, state)))
+
+
+WRONG_SIGN = {
+    "LQR of a pole": ("off its goal", 4.0),
+    "LQR, balancing": ("slipped", 0.1),
+    "LQR, tracking": ("slipped", 0.1),
+    "inverse dynamics, rover": ("separated", 0.1),
+    "inverse dynamics, leg": ("slipped", 0.3),
+    "whole-body": ("fell", 0.2),
+    "whole-body, preview": ("fell", 0.2),
+    "walk, preview": ("fell", 0.2),
+    "MPC, implicit level": ("fell", 0.3),
+    "MPC, both levels": ("diverged", 0.3),
+}
+"""How a run ends, and by when (s). Beside the cart the pole swings below it: bounded motion, far from the goal."""
+QUICK = ("LQR, balancing", "inverse dynamics, leg")
+
+
+@pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in WRONG_SIGN])
+def test_inputs_of_the_wrong_sign_end_a_run_soon_and_by_name(name: str) -> None:
+    found = bench.ending(name, "wrong sign")
+    verdict, latest = WRONG_SIGN[name]
+    assert found.verdict == verdict, str(found)
+    assert found.time <= latest
+    assert found.stopped is None
+
+
+class Opposed:
+    """A preview whose feedback has the wrong sign, a = a_path + K (x - x_path): from the state mirrored about the path.
+
+    What it answers is moved to where the robot is.
+    """
+
+    def __init__(self, preview: Preview) -> None:
+        self.preview = preview
+
+    def __call__(self, time: float, state: CentroidalState, forecast: Forecast, path: ReferencePath) -> PreviewPlan:
+        place, speed = (one[0] for one in path(np.array([time])))
+        away, fast = state.position - place, state.velocity - speed
+        mirrored = CentroidalState(place - away, speed - fast, -state.angular_momentum)
+        plan = self.preview(time, mirrored, forecast, path)
+        mass, late, states = plan.window.samples.masses[0], plan.times - plan.times[0], plan.states.copy()
+        for i in (0, 1):  # rows: m x, m v_x, m y, m v_y, ...
+            states[:, 2 * i] += 2.0 * mass * (away[i] + late * fast[i])
+            states[:, 2 * i + 1] += 2.0 * mass * fast[i]
+        moved = replace(plan, states=states)
+        np.testing.assert_allclose(moved.position[0, :2], state.position[:2], atol=1e-9)
+        return moved
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["humanoid-stand", "humanoid-walk"])
+def test_a_preview_whose_feedback_has_the_wrong_sign_falls_soon(name: str) -> None:
+    def wrong(policy: Any, size: int) -> Any:
+        policy.preview = Opposed(policy.preview)
+        return policy
+
+    found = bench.Humanoid(name, 4.0).run(wrong, 1.0)
+    assert found.status is tr.Status.FELL
+    assert "base leans" in found.reason
+    assert found.time < 1.0
 
 
 SURVIVED = list(bench.FAULTS)[: list(bench.FAULTS).index("model 10 % off") + 1]

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
+import trundle as tr
+from tests.fuzz.cases import BASES
 from tests.scenarios.files import JUGGLING, PLANAR, changed, written
+from trundle.control import in_rolling_coordinates
 from trundle.errors import InputError
+from trundle.problems import Reference
 from trundle.scenarios import build, load_scenario, run
-from trundle.scenarios.engine.building import Simulation
+from trundle.scenarios.engine.building import Simulation, all_parts, build_all
+from trundle.scenarios.scenario import scenario_from
 from trundle.scenarios.schema import ScenarioTable
 from trundle.scenarios.system import systems
+from trundle.systems.juggling.control import TransferExperiment
 
 BALL = {"type": "sphere", "radius": 0.2}
 OBJECTS: list[dict[str, Any]] = [
@@ -213,3 +222,60 @@ def test_what_a_run_refuses_late_names_file_and_table(tmp_path, monkeypatch, fou
         run(load_scenario(file, ["simulation.duration=3.0"]), tmp_path / "out", plots=False)
     mark = " (from --set)" if told == "simulation.duration" else ""
     assert str(caught.value) == f"{file}: {told} = 3.0: must be a number <= 2{mark}"
+
+
+def refused(name: str, changes: dict[str, Any]) -> InputError:
+    """Return what build or parts of a named scenario, or one of the fuzzing, refuse after the file's check."""
+    texts = [f"{key}={json.dumps(value)}" for key, value in changes.items()]
+    if name in BASES:
+        scenario = scenario_from(dict(BASES[name]), folder=Path(), file="mine.toml", overrides_=texts)
+    else:
+        scenario = load_scenario(name, texts)
+    with pytest.raises(InputError) as caught:
+        _ = [part.run(None) for part in all_parts(scenario, build_all(scenario))]
+    return caught.value
+
+
+def stays(work: TransferExperiment, *_: Any, **__: Any) -> SimpleNamespace:
+    """Stand for a plan that takes long: one that stays at the start."""
+    rest = in_rolling_coordinates(work.pair, work.start)
+    inputs = np.zeros((11, 3 * work.pair.d - 3))
+    tracked = Reference(np.linspace(0.0, 1.0, 11), np.tile(rest.x, (11, 1)), inputs, rest.atlas)
+    known = {"history": (), "residuals": {}, "wall_time": 0.0, "message": "", "trajectory": None}
+    return SimpleNamespace(tracked=tracked, success=True, status=tr.Status.SUCCESS, **known)
+
+
+TOO_FAR: dict[str, Any] = {"faults.nan": 0.5, "faults.entries": [500]}
+"""What is refused at the first measurement: no check of the file knows how many numbers a controller is told."""
+SHORT: dict[str, Any] = {"bias": {"faults.bias": [1.0, 2.0]}, "entries": TOO_FAR}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", SHORT)
+@pytest.mark.parametrize("name", ["balance", "transfer", "recover", "stander", "mover"])
+def test_faults_beyond_a_measurement_are_refused_at_the_first_one_by_file_and_table(
+    monkeypatch: pytest.MonkeyPatch, name: str, key: str
+) -> None:
+    monkeypatch.setattr(TransferExperiment, "_planned", stays)
+    error = refused(name, SHORT[key])
+    assert (error.file, error.key) == ("mine.toml", f"faults.{key}")
+    assert str(error).startswith(f"mine.toml: faults.{key} = [")
+    assert str(error).endswith(" (from --set)")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "changes", "key"),
+    [
+        ("balance", {"controller.state.hand_position": 0.0}, "controller.state"),
+        ("ellipse-flip-up", {"goal.object_angle": 0.3}, "goal"),
+    ],
+)
+def test_what_a_regulator_refuses_after_the_plan_names_file_and_table(
+    monkeypatch: pytest.MonkeyPatch, name: str, changes: dict[str, Any], key: str
+) -> None:
+    monkeypatch.setattr(TransferExperiment, "_planned", stays)
+    error = refused(name, changes)
+    file = "mine.toml" if name in BASES else name
+    assert (error.file, error.key) == (file, key)
+    assert str(error).startswith(f"{file}: {key} = ")

@@ -135,6 +135,17 @@ def test_a_loop_that_diverges_ends_early_and_names_what_runs_away(gain, period):
     assert plant.run(Feedback(-gain, 0.001), 0.5, sensors=sensors).status is Status.SUCCESS
 
 
+def test_warnings_that_the_user_takes_stay_with_the_user():
+    told = []
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(told.append)
+    try:
+        MujocoPlant(SLIDER).run(Constant(1e300), 0.1)
+    finally:
+        mujoco.set_mju_user_warning(before)
+    assert len(told) == 1
+
+
 def test_velocities_are_those_of_a_body_that_turns_about_its_frame():
     """Its frame rests, its centre of mass 0.5 m away moves at 1 m/s; gyration is sqrt(0.09)."""
     inertial = '<inertial pos="0.5 0 0" mass="2" diaginertia="0.1 0.15 0.18"/>'
@@ -144,9 +155,13 @@ def test_velocities_are_those_of_a_body_that_turns_about_its_frame():
     assert view.speeds() == pytest.approx({"b": 1.0 + 0.3 * 2.0})
 
 
-def test_what_blows_up_is_said_to():
+def test_what_blows_up_is_said_to(tmp_path, monkeypatch, caplog):
+    """MuJoCo warns in the log; its own file in the working directory is not written."""
+    monkeypatch.chdir(tmp_path)
     broken = MujocoPlant(SLIDER).run(Constant(1e300), 0.1)
     assert broken.status is Status.NOT_FINITE
+    assert "The simulation is unstable" in caplog.text
+    assert list(tmp_path.iterdir()) == []
     assert "unstable" in broken.reason
     silent = MujocoPlant(SLIDER).run(Constant(np.nan), 0.1)
     assert silent.status is Status.NOT_FINITE

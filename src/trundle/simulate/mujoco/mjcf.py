@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     import mujoco
 
 Vector = Sequence[float] | FloatArray
+_log = logging.getLogger("trundle.mujoco")
 
 ROLLING, TORSIONAL = 0.0001, 0.005
 """MuJoCo's default friction against rolling and torsion, m."""
@@ -26,12 +28,18 @@ _INERTIA = np.array([0, 1, 2, 0, 0, 1]), np.array([0, 1, 2, 1, 2, 2])
 def load_mujoco() -> ModuleType:
     """Return the module `mujoco`.
 
+    Its warnings go to Python's log, ``trundle.mujoco``, unless a function of the user's takes them: MuJoCo itself
+    would write ``MUJOCO_LOG.TXT`` into the working directory.
+
     Raises
     ------
     MissingExtraError
         If it is not installed.
     """
-    return optional("mujoco", "mujoco", "sim")
+    mj = optional("mujoco", "mujoco", "sim")
+    if mj.get_mju_user_warning() is None:
+        mj.set_mju_user_warning(_log.warning)
+    return mj
 
 
 def new_spec(name: str, step: float, gravity: Vector) -> mujoco.MjSpec:

@@ -272,10 +272,12 @@ class TransferExperiment:
     def _controller(self, reference: Reference) -> Policy:
         """Return the controller along a reference; cached, as gains and a region of attraction are slow to compute."""
         if id(reference) not in self._controllers:
-            table, track = self.tables.controller, tracker(self.pair, reference, self.tables)
-            goal = self.pair.place(**resting_pose(self.tables, self.pair.d)) if table.switch else None
-            policy = track if table.replan is None else Replanning(track, self._again, table.replan)
-            self._controllers[id(reference)] = reference, follower(self.pair, policy, goal, self.tables)
+            table = self.tables.controller
+            with error_context("controller", self.scenario, {"state": "goal"}):
+                track = tracker(self.pair, reference, self.tables)
+                goal = self.pair.place(**resting_pose(self.tables, self.pair.d)) if table.switch else None
+                policy = track if table.replan is None else Replanning(track, self._again, table.replan)
+                self._controllers[id(reference)] = reference, follower(self.pair, policy, goal, self.tables)
         return self._controllers[id(reference)][1]
 
     def _again(self, time: float, state: FloatArray, left: float) -> TrackingLQR | None:

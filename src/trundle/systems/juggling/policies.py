@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ from trundle.control import (
     TrackingLQR,
     attraction_level,
 )
+from trundle.errors import InputError
 from trundle.models import RollingPair
 from trundle.models.tree.system import Start
 from trundle.problems import Reference
@@ -33,10 +35,22 @@ from trundle.systems.juggling.schema_goals import NoiseTable, StateWeights
 _ROUND = 1e-9
 
 
+@contextmanager
+def _weighed(tables: Controlled) -> Iterator[None]:
+    """Give what no gain stabilises, or weights do not see, the key of the file's weights."""
+    try:
+        yield
+    except InputError as error:
+        if error.key not in ("A, B", "policy"):
+            raise
+        raise InputError("controller.state", tables.controller.state.model_dump(), error.allowed) from None
+
+
 def regulator(pair: RollingPair, goal: Start, tables: Controlled) -> BalancingLQR:
     """Return the regulator of [controller] about an equilibrium."""
     table = tables.controller
-    return BalancingLQR(pair, goal, _weights(table.state, pair, table.rolled), **_settings(pair, tables))
+    with _weighed(tables):
+        return BalancingLQR(pair, goal, _weights(table.state, pair, table.rolled), **_settings(pair, tables))
 
 
 def tracker(pair: RollingPair, reference: Reference, tables: Controlled) -> TrackingLQR:
@@ -96,7 +110,8 @@ def follower(pair: RollingPair, track: Policy, goal: Start | None, tables: Contr
     if goal is None:
         return track
     table, balance = tables.controller, regulator(pair, goal, tables)
-    level = table.switch_factor * attraction_level(balance) if table.switch is True else float(table.switch)
+    with _weighed(tables):
+        level = table.switch_factor * attraction_level(balance) if table.switch is True else float(table.switch)
     return Switching(track, balance, level)
 
 

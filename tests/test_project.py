@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 import subprocess
+import textwrap
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
@@ -242,6 +243,12 @@ def test_scenario_files_in_the_documentation_are_valid(block: str, tmp_path: Pat
     file = tmp_path / "documented.toml"
     file.write_text(block)
     assert trundle.load_scenario(file).kind in block
+
+
+@pytest.mark.parametrize("name", ["docs/own-system.md", "docs/howto/system.md"])
+def test_entry_points_in_the_documentation_are_those_of_the_example(name: str) -> None:
+    (block,) = re.findall(r"^ *```toml$\n(.*?)^ *```$", NAMES[name].read_text(), flags=re.MULTILINE | re.DOTALL)
+    assert textwrap.dedent(block) in (ROOT / "examples" / "own_system" / "pyproject.toml").read_text()
 
 
 API = sorted((ROOT / "docs" / "api").glob("*.md"))

@@ -1,6 +1,6 @@
 """``make pictures``: the pictures of README and documentation, in docs/images, from runs of scenarios and examples.
 
-Runs are kept in runs/docs and used again; ``python docs/pictures.py NAME ...`` draws some of `PICTURES`, or of the
+Runs are kept in runs/docs and used again; ``python docs/pictures.py NAME ...`` draws some of `MOVING`, or of the
 cards of the gallery, alone.
 """
 
@@ -10,7 +10,7 @@ import hashlib
 import inspect
 import runpy
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from trundle.scenarios.engine.pictures import stage
 
 IMAGES = ROOT / "docs" / "images"
 SIZE, DPI = (4.0, 3.0), 120  # inches
-STILL = (400, 300)  # pixels, at most
+STILL, SMALL = (400, 300), (320, 240)  # pixels, at most; of moving ones but the first
 #: What makes a run short of which one motion is drawn.
 SHORTER = {
     **{"trials.count": 1, "trials.record": 1, "plan.starts": 1},
@@ -36,45 +36,28 @@ SHORTER = {
 }
 #: Of the gallery without a picture, and why; the page shows their files alone.
 NOT_DRAWN = {"measured_walk.toml": "its recording is not part of trundle"}
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A picture: the scenario or file it shows, changes to it, and the part that is drawn."""
-
-    scenario: str
-    overrides: tuple[str, ...] = ()
-    part: str = ""
-    moving: bool = False
-
-    def file(self, name: str) -> Path:
-        """Return where the picture is."""
-        return IMAGES / f"{name}{'.gif' if self.moving else '.png'}"
-
-
-PICTURES = {
-    "ball-on-plate": Picture("plate-spinning", ("simulation.duration=4.0",), moving=True),
-    "juggling": Picture("plate-reorient", ("plan.starts=2",)),
-    "planar": Picture("rover-sinusoid"),
-    "walking": Picture("walk-flat", ("replay.steps=0",)),
-    "multicontact": Picture("humanoid-carry", ("trials.count=1",)),
-    "wallbounce": Picture("wallbounce-recover", ("trials.count=1",)),
-    "own-robot": Picture("solo_trots.toml"),
+#: Name of a small moving picture of README and landing page -> the scenario or example that it shows.
+MOVING = {
+    "juggling": "plate-reorient",
+    "planar": "rover-sinusoid",
+    "walking": "walk-flat",
+    "multicontact": "humanoid-carry",
+    "wallbounce": "wallbounce-recover",
+    "own-robot": "solo_trots.toml",
 }
+FRAMES, LONGEST = 30, 5.0  # of a small moving picture: most frames, and s that it lasts at most
 
 
 def main(names: list[str]) -> None:
     """Draw the pictures of these names, or all."""
-    for name in [one for one in PICTURES if not names or one in names]:
-        one = PICTURES[name]
-        folder = kept(one.scenario, *one.overrides, plots=False)
-        file = folder / ("trajectory.nc" if not one.part else f"trajectory-{one.part}.nc")
-        shown = stage(load_trajectory(file))
-        if one.moving:
-            write_video(shown, one.file(name), width=480, height=360)
-        else:
-            still(shown).savefig(one.file(name))
-        print(one.file(name).relative_to(ROOT), flush=True)
+    if not names or "ball-on-plate" in names:
+        run = load_trajectory(kept("plate-spinning", "simulation.duration=4.0", plots=False) / "trajectory.nc")
+        write_video(stage(run), IMAGES / "ball-on-plate.gif", width=480, height=360)
+        print("docs/images/ball-on-plate.gif", flush=True)
+    by_name = {card.name: card for card in cards()}
+    for name in [one for one in names or MOVING if one in MOVING]:
+        moving(stage(main_run(by_name[MOVING[name]])), IMAGES / f"{name}.webp")
+        print(f"docs/images/{name}.webp", flush=True)
     for card in [one for one in cards() if (one.name in names if names else one.name not in NOT_DRAWN)]:
         file = BytesIO()
         if card.scenario:
@@ -98,6 +81,25 @@ def still(shown: Stage) -> Canvas:
     draw_stage(shown, ax, by_motion(shown), aspect=SIZE[0] / SIZE[1])
     ax.set_axis_off()
     return canvas
+
+
+def moving(shown: Stage, path: Path) -> None:
+    """Write a small moving picture as WebP; what is long is shown faster than it was."""
+    count, every = len(shown.contact), -(-len(shown.contact) // FRAMES)
+    canvas, frames = still(shown), []
+    (ax,) = canvas.axes
+    limits = ax.get_xlim(), ax.get_ylim()
+    for k in range(0, count, every):
+        ax.clear()
+        draw_stage(shown, ax, [k])
+        ax.set_axis_off()
+        ax.set(xlim=limits[0], ylim=limits[1])
+        canvas.savefig(file := BytesIO())
+        frames.append(Image.open(file).convert("RGB").resize(SMALL, Image.Resampling.LANCZOS))
+    lasts = min(count * shown.seconds, LONGEST) / len(frames)  # s, of a frame
+    frames[0].save(
+        path, save_all=True, append_images=frames[1:], duration=round(1e3 * lasts), loop=0, quality=60, method=4
+    )
 
 
 def main_run(card: Card) -> Trajectory:

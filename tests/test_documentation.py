@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from PIL import Image
 
 import trundle
 from tests.named import SIBLINGS, NamedRuns
@@ -52,6 +53,17 @@ def test_pictures_of_the_gallery_are_small() -> None:
     sizes = [still.stat().st_size for still in STILLS]
     assert max(sizes) <= 25_000  # bytes
     assert sum(sizes) <= 1_000_000
+
+
+def test_six_small_pictures_of_the_readme_move(page_module) -> None:
+    moving, pages = page_module("pictures").MOVING, [ROOT / "README.md", DOCS / "index.md"]
+    shown = [re.findall(r"images/([\w-]+)\.webp\)", page.read_text()) for page in pages]
+    assert shown[0] == shown[1] == list(moving)
+    for name in moving:
+        file = DOCS / "images" / f"{name}.webp"
+        assert file.stat().st_size <= 200_000  # bytes
+        with Image.open(file) as image:
+            assert getattr(image, "n_frames", 1) >= 12
 
 
 def test_every_metric_has_a_unit_and_a_meaning(page_module) -> None:

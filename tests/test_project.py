@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import os
 import re
+import shlex
 import subprocess
-import sys
+import textwrap
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.main import get_command
 
 import trundle
+from trundle.cli.app import app
+from trundle.scenarios import catalogue
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -160,13 +165,45 @@ def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"^```{re.escape(language)}$\n(.*?)^```$", page.read_text(), flags=re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/cli.md", "docs/scenarios.md", "docs/tutorials/first-steps.md"])
-def test_commands_in_prose_exist(name: str) -> None:
-    command = Path(sys.executable).with_name("trundle")
-    done = subprocess.run([command, "--help"], capture_output=True, text=True, timeout=60, check=True)
-    named = set(re.findall(r"(?:`|^|/)trundle ([a-z]+)\b", NAMES[name].read_text(), flags=re.MULTILINE))
-    assert named
-    assert named <= set(re.findall(r"\b[a-z]+\b", done.stdout))
+COMMANDS = [
+    (name, command, told.split(" #")[0].split(" > ")[0])
+    for name, page in NAMES.items()
+    if name != "CHANGELOG.md"
+    for command, told in re.findall(
+        r"(?:`|^ *|/|\$ |!)trundle ([a-z][a-z-]*)([^`\n|]*)", page.read_text(), flags=re.MULTILINE
+    )
+]
+
+
+def test_commands_in_prose_have_the_options_that_it_gives_them() -> None:
+    known = {
+        name: {option for one in command.params for option in (*one.opts, *one.secondary_opts)}
+        for name, command in get_command(app).commands.items()  # type: ignore[attr-defined]
+    }
+    assert {command for _, command, _ in COMMANDS} == known.keys()
+    given = [
+        (name, command, o) for name, command, told in COMMANDS for o in re.findall(r"(?<=\s)--?[a-z][a-z-]*", told)
+    ]
+    assert [(name, command, option) for name, command, option in given if option not in known[command]] == []
+
+
+def test_scenarios_take_the_values_that_commands_in_prose_set() -> None:
+    for _, command, told in COMMANDS:
+        words = shlex.split(told) if command in ("run", "sweep", "export", "compare", "mjcf") else []
+        if words and (words[0] in catalogue.names() or words[0].startswith("examples/")) and "<tab>" not in told:
+            changes = [value for option, value in itertools.pairwise(words) if option == "--set"]
+            trundle.load_scenario(words[0] if "/" not in words[0] else ROOT / words[0], changes)
+
+
+def test_names_modules_and_tests_in_prose_exist() -> None:
+    public = {*trundle.__all__, "environments", "interop"}
+    for name, page in NAMES.items():
+        text = page.read_text() if name != "CHANGELOG.md" else ""
+        assert set(re.findall(r"\btr\.(\w+)", text)) <= public, name
+        modules = [one.replace(".", "/") for one in re.findall(r"python -m ((?:bench|tests)[.\w]*\w)", text)]
+        assert [m for m in modules if not (ROOT / f"{m}.py").exists() and not (ROOT / m / "__main__.py").exists()] == []
+        for file, test in re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", text):
+            assert f"def {test}" in (ROOT / file).read_text(), (name, file, test)
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/tutorials/first-steps.md"])
@@ -206,6 +243,12 @@ def test_scenario_files_in_the_documentation_are_valid(block: str, tmp_path: Pat
     file = tmp_path / "documented.toml"
     file.write_text(block)
     assert trundle.load_scenario(file).kind in block
+
+
+@pytest.mark.parametrize("name", ["docs/own-system.md", "docs/howto/system.md"])
+def test_entry_points_in_the_documentation_are_those_of_the_example(name: str) -> None:
+    (block,) = re.findall(r"^ *```toml$\n(.*?)^ *```$", NAMES[name].read_text(), flags=re.MULTILINE | re.DOTALL)
+    assert textwrap.dedent(block) in (ROOT / "examples" / "own_system" / "pyproject.toml").read_text()
 
 
 API = sorted((ROOT / "docs" / "api").glob("*.md"))

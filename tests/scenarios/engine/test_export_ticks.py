@@ -90,6 +90,10 @@ def test_the_tick_of_a_rover_is_checked_timed_and_allocates_nothing(tmp_path: Pa
     differences = [float(value) for value in re.findall(r"largest difference: \w+ (\S+)", ran)]
     assert differences[0] <= 1e-12
     assert differences[1] <= 1e-6
+    page = (Path(__file__).parents[3] / "docs" / "export.md").read_text()
+    told, header = re.findall(r"TRUNDLE_\w+(?: = \d+)?", page), (tmp_path / f"{done.name}.h").read_text()
+    assert told
+    assert [name for name in told if not re.search(rf"\b{name}\b", header)] == []
     median, worst = re.findall(r"1000 ticks at 1 kHz: median (\S+) us, worst (\S+) us", ran)[0]
     assert 0.0 < float(median) <= float(worst)
 

@@ -66,6 +66,19 @@ def longest(run: Trajectory, mode: np.ndarray, one: tuple[str, ...]) -> float:
     return max(float(run.time[piece[-1]] - run.time[piece[0]]) for piece in pieces if inside[piece[0]])
 
 
+@pytest.mark.parametrize("name", slow_but(NAMES, "passive-walker"))
+def test_figures_of_parts_carry_their_names(named: NamedRuns, name: str) -> None:
+    whose: dict[tuple[str, str], str] = {}
+    parts = [part for part in named.parts(name) if part]
+    for figure, one in of(named, name).items():
+        one.draw(ax := Canvas(figsize=one.size).add_subplot())
+        tag = ax.get_title(loc="right").strip()
+        part = max((part for part in parts if figure.startswith(f"{part}-")), key=len, default="")
+        assert re.split(r", (?=\D)", tag)[0] == (f"{name}: {part}" if part else name)
+        other = whose.setdefault((ax.get_title(loc="left"), tag), figure)
+        assert other == figure, f"{figure} looks like {other}"
+
+
 def test_a_flight_is_not_named_sliding_and_has_a_frame(named: NamedRuns) -> None:
     run = named.parts("ellipse-throw-catch")[""]
     texts = [text.get_text() for text in draw(run, "energy", Canvas().add_subplot()).texts]

@@ -144,8 +144,8 @@ def magnified(ax: Axes, low: float, high: float) -> None:
 
 
 def subtitle(run: Trajectory) -> str:
-    """Return the run's scenario and, unless all went well, how it ended."""
-    parts = [str(run.metadata.get("scenario") or "")]
+    """Return the run's scenario, its part and, unless all went well, how it ended."""
+    parts = [": ".join(str(run.metadata[key]) for key in ("scenario", "part") if run.metadata.get(key))]
     if run.status.label != "success":
         parts.append(run.status.label)
     if not run.feasible and run.status.label != "infeasible":

@@ -23,6 +23,8 @@ from trundle.scenarios.catalogue import entries
 from trundle.scenarios.engine.pictures import draw
 from trundle.scenarios.engine.pictures import figures as figures_of
 from trundle.status import Status
+from trundle.systems.multicontact import figures as multicontact
+from trundle.systems.walking.legged import figures as legged
 
 NAMES = [entry.name for entry in entries()]
 QUICK = "passive-walker", "ellipse-throw-catch"
@@ -64,6 +66,19 @@ def longest(run: Trajectory, mode: np.ndarray, one: tuple[str, ...]) -> float:
     inside = np.all(mode == np.array(one), axis=1)
     pieces = np.split(np.arange(len(run)), np.flatnonzero(np.diff(inside.astype(int))) + 1)
     return max(float(run.time[piece[-1]] - run.time[piece[0]]) for piece in pieces if inside[piece[0]])
+
+
+@pytest.mark.parametrize("name", slow_but(NAMES, "passive-walker"))
+def test_figures_of_parts_carry_their_names(named: NamedRuns, name: str) -> None:
+    whose: dict[tuple[str, str], str] = {}
+    parts = [part for part in named.parts(name) if part]
+    for figure, one in of(named, name).items():
+        one.draw(ax := Canvas(figsize=one.size).add_subplot())
+        tag = ax.get_title(loc="right").strip()
+        part = max((part for part in parts if figure.startswith(f"{part}-")), key=len, default="")
+        assert re.split(r", (?=\D)", tag)[0] == (f"{name}: {part}" if part else name)
+        other = whose.setdefault((ax.get_title(loc="left"), tag), figure)
+        assert other == figure, f"{figure} looks like {other}"
 
 
 def test_a_flight_is_not_named_sliding_and_has_a_frame(named: NamedRuns) -> None:
@@ -109,6 +124,30 @@ def test_the_papers_heel_strike_whose_origin_is_undefined_is_not_drawn(named: Na
     assert any(label.startswith("heel strike") for label in labels)
     assert not any("paper" in label for label in labels)
     assert "paper" not in drawn(figures["phases"]).axes[0].get_xlabel()
+
+
+class Standing(dict[str, np.ndarray]):
+    """What figures read of a robot's record; names as URDFs have them."""
+
+    time, status, feasible = np.arange(3.0), Status.SUCCESS, True
+
+    def __init__(self) -> None:
+        joints = ["LF_HAA_joint", "left_hip_pitch_joint", "rear-thigh", "arm_joint_1"]
+        super().__init__(joint=np.array(joints), joint_torque=np.ones((3, 4)))
+        self.update(contact=np.array(["left_foot", "right_hand"]), contact_force=np.ones((3, 2, 3)))
+        self.metadata = {"physics": {"mass": 30.0}, "steps": {"efforts": [None] * 4}}
+
+
+def test_names_of_joints_and_contacts_are_said_in_words() -> None:
+    for draw_one, names in (
+        (legged.torques, ["LF HAA", "left hip pitch", "rear-thigh", "arm joint 1"]),
+        (multicontact.torque_use, ["LF HAA", "left hip pitch", "rear-thigh", "arm joint 1"]),
+        (legged.forces, ["left foot", "right hand"]),
+    ):
+        draw_one(Standing(), ax := Canvas().add_subplot())  # type: ignore[arg-type]
+        assert {text.get_text() for text in ax.get_legend().get_texts()} == set(names)
+    legged.phases(Standing(), ax := Canvas().add_subplot())  # type: ignore[arg-type]
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["left foot", "right hand"]
 
 
 def long_label(_: Trajectory, ax: Axes) -> None:

@@ -10,6 +10,9 @@ from pathlib import Path
 import typer
 
 _ARGUMENTS = ("scenario", "file", "scene", "source")  # of the commands, which name a scenario or its file
+_SCRIPTS: dict[str, str] = getattr(getattr(typer, "_completion_shared", None), "_completion_scripts", {})
+if "zsh" in _SCRIPTS:  # its file is read at the first tab key, and would only register the function
+    _SCRIPTS["zsh"] += '[[ $zsh_eval_context[-1] != loadautofunc ]] || %(complete_func)s "$@"\n'
 
 
 def named(incomplete: str) -> list[str]:
@@ -20,8 +23,12 @@ def named(incomplete: str) -> list[str]:
 
 
 def scenarios(incomplete: str) -> list[str]:
-    """Return the named scenarios, and the files and folders, that begin like a word."""
-    return named(incomplete) + list(_files(incomplete))
+    """Return the named scenarios, and the files and folders, that begin like a word; of a single folder what is in it.
+
+    Shells put a space after the only thing that is offered, which a folder is not to have.
+    """
+    found = named(incomplete) + list(_files(incomplete))
+    return found + list(_files(found[0])) if len(found) == 1 and found[0].endswith(os.sep) else found
 
 
 def kinds(incomplete: str) -> list[str]:
@@ -32,7 +39,10 @@ def kinds(incomplete: str) -> list[str]:
 
 
 def keys(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
-    """Return the keys of the scenario on the line that begin like a word, as ``table.key=``, with their values."""
+    """Return the keys of the scenario on the line that begin like a word, as ``table.key=``, with their values.
+
+    A single one is also offered with its value, if that is a number: no space comes after the equals sign then.
+    """
     from trundle.scenarios import catalogue
 
     given = [*ctx.args, *(str(ctx.params[name]) for name in _ARGUMENTS if ctx.params.get(name))]
@@ -43,7 +53,11 @@ def keys(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return []
-    return [(f"{key}=", str(value)) for key, value in _leaves(tables) if key.startswith(incomplete)]
+    found = [(key, value) for key, value in _leaves(tables) if key.startswith(incomplete)]
+    offered = [(f"{key}=", str(value)) for key, value in found]
+    if len(found) == 1 and isinstance(found[0][1], int | float):
+        offered.append((f"{found[0][0]}={str(found[0][1]).lower()}", "as it is"))
+    return offered
 
 
 def _files(incomplete: str) -> Iterator[str]:

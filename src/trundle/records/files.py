@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _GROUP = "trundle"
 _ENGINE = "h5netcdf"
 _TYPES: dict[str, type[str | int | list[Any] | dict[str, Any]]] = {
-    **dict.fromkeys(("kind", "scenario", "version", "message", "notice"), str),
+    **dict.fromkeys(("kind", "scenario", "part", "version", "message", "notice"), str),
     **dict.fromkeys(("physics", "statistics", "wall_time"), dict),
     "seed": int,
     "transitions": list,

@@ -68,7 +68,7 @@ class Trajectory:
         Whether the contact force stayed inside the friction cone and never pulled.
     metadata : mapping
         JSON-able. Known keys are ``kind`` (name of the system that made the run, if one did), ``scenario``,
-        ``seed``, ``version``, ``physics`` (gravity,
+        ``part`` (its name in the scenario, none of the main run), ``seed``, ``version``, ``physics`` (gravity,
         friction, torsional_friction, mass, inertia, law), ``statistics`` (steps, evaluations, average_step),
         ``wall_time`` (s, by phase) and ``transitions`` (a list of ``{"time", "from", "to", "reason"}``).
     scene : tuple of SceneBody

@@ -88,7 +88,7 @@ def force(run: Trajectory, ax: Axes) -> None:
         # Wide and pale below, thin and dashed above: on a level hand normal force and z are one line.
         looks = ((colour, 1.3, "-"), (colour, 1.3, "--")) if several else (("#a9b3bc", 4.0, "-"), ("#f3c48a", 4.0, "-"))
         for (key, label), (shade, width, dashes) in zip(_PARTS.items(), looks, strict=True):
-            name = f"{label}, {run['contact'][slot]}" if several else label
+            name = f"{label}, {style.spoken(run['contact'][slot])}" if several else label
             ax.plot(run.time, use[key], dashes, color=shade, linewidth=width, label=name)
     for column, label, colour in _components(run, run["contact_force"].reshape(len(run), -1)):
         if not several:

@@ -144,13 +144,18 @@ def magnified(ax: Axes, low: float, high: float) -> None:
 
 
 def subtitle(run: Trajectory) -> str:
-    """Return the run's scenario and, unless all went well, how it ended."""
-    parts = [str(run.metadata.get("scenario") or "")]
+    """Return the run's scenario, its part and, unless all went well, how it ended."""
+    parts = [": ".join(str(run.metadata[key]) for key in ("scenario", "part") if run.metadata.get(key))]
     if run.status.label != "success":
         parts.append(run.status.label)
     if not run.feasible and run.status.label != "infeasible":
         parts.append("not feasible")
     return ", ".join(part for part in parts if part)
+
+
+def spoken(name: object) -> str:
+    """Return the name of a joint or contact as a figure says it: of ``left_knee_joint`` "left knee"."""
+    return str(name).removesuffix("_joint").replace("_", " ")
 
 
 def legend(ax: Axes, columns: int = 4, others: Sequence[Axes] = ()) -> None:
@@ -188,7 +193,7 @@ def mark_transitions(ax: Axes, run: Trajectory) -> None:
     for change, end in zip(run.transitions, ends, strict=False):
         ax.axvline(change["time"], color=GREY, linewidth=0.8, linestyle=":", zorder=1)
         at, who = (change["time"] - start) / length, change.get("contact") if several else None
-        name = (f"{who}: " if who else "") + str(change["to"])
+        name = (f"{spoken(who)}: " if who else "") + str(change["to"])
         late = at + _LETTER * len(name) > 1.0
         name += " →" if late else ""
         low = at - _LETTER * len(name) if late else at

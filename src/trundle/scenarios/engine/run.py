@@ -210,7 +210,7 @@ def _do_all(scenario: Scenario, parts_to_run: Iterator[Part], folder: files.Owne
                 own = trajectory.metadata.get("wall_time", {})
                 times[name] = own.get(part.phase, times[name])
                 clock.add("build", own.get("build", 0.0))
-                done[name] = _labelled(trajectory, scenario, part.phase, times[name])
+                done[name] = _labelled(trajectory, scenario, part, times[name])
                 outcomes[name] = _saved(done[name], folder, name, outcomes[name])
                 notify(partial(done.__getitem__, name))
         if part.phase == "solve" or not name:
@@ -343,10 +343,11 @@ def _metrics(
     return found, runs.known | set(found)
 
 
-def _labelled(trajectory: Trajectory, scenario: Scenario, phase: str, seconds: float) -> Trajectory:
-    """Return the trajectory with the run's metadata: kind, scenario, seed, version and wall time."""
+def _labelled(trajectory: Trajectory, scenario: Scenario, part: Part, seconds: float) -> Trajectory:
+    """Return the trajectory with the run's metadata: kind, scenario, part, seed, version and wall time."""
     known = dict(trajectory.metadata)
-    times = dict(known.get("wall_time", {})) | {phase: seconds}
+    times = dict(known.get("wall_time", {})) | {part.phase: seconds}
+    known |= {"part": part.name} if part.name else {}
     known |= {
         "kind": scenario.kind,
         "scenario": scenario.name,

@@ -83,7 +83,7 @@ def forces(run: Trajectory, ax: Axes) -> None:
             continue  # see `hands`
         if not np.any(np.abs(measured) > 1.0) and not np.any(np.abs(planned) > 1.0):
             continue
-        label = name.replace("_", " ")
+        label = style.spoken(name)
         ax.plot(run.time, measured, color=colour, linewidth=0.8, alpha=0.75, label=f"{label}, measured")
         ax.step(run.time, planned, where="post", color=colour, linewidth=1.3, linestyle="--", label=f"{label}, preview")
     ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
@@ -105,7 +105,7 @@ def cones(run: Trajectory, ax: Axes) -> None:
             if np.any(held[:, i]):
                 if k == 0 or np.any(use[held[:, i], i, k]):  # of a point only friction is drawn
                     shown = np.where(held[:, i], use[:, i, k], np.nan)
-                    panel.plot(run.time, shown, color=colour, linewidth=1.0, label=name.replace("_", " "))
+                    panel.plot(run.time, shown, color=colour, linewidth=1.0, label=style.spoken(name))
         panel.set_ylim(0.0, 1.08)
         panel.set_xlim(float(run.time[0]), float(run.time[-1]))
         style.dress(panel, "", "", what)
@@ -174,7 +174,7 @@ def hands(run: Trajectory, ax: Axes) -> None:
     held = np.flatnonzero((up > up[0] + _LIFTED) & (run["hand_load"] > 1.0))
     for i, colour in zip([k for k, name in enumerate(names) if name.endswith("_hand")], _COLOURS, strict=False):
         force = np.einsum("kji,kj->ki", R, run["contact_force"][:, i])
-        label = names[i].replace("_", " ")
+        label = style.spoken(names[i])
         ax.plot(run.time, np.abs(force[:, 1]), color=colour, linewidth=0.8, label=f"{label}, normal")
         side = np.hypot(force[:, 0], force[:, 2])
         ax.plot(run.time, side, color=colour, linewidth=0.8, alpha=0.5, label=f"{label}, tangential")
@@ -196,7 +196,7 @@ def torque_use(run: Trajectory, ax: Axes) -> None:
     names = run["joint"].tolist()
     palette = (*_COLOURS, style.RED, style.GREY)
     for i, colour in zip(np.argsort(-np.abs(torque).max(axis=0))[:6], palette, strict=False):
-        ax.plot(run.time, torque[:, i], color=colour, linewidth=0.9, label=names[i].replace("_joint", ""))
+        ax.plot(run.time, torque[:, i], color=colour, linewidth=0.9, label=style.spoken(names[i]))
     style.dress(ax, "Largest torques of joints", "time (s)", "torque (N m)", run, columns=3)
 
 

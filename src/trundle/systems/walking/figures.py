@@ -174,7 +174,7 @@ def ground_forces(run: Trajectory, ax: Axes) -> None:
         for point, push in zip(at, force, strict=True):
             arrow = {"arrowstyle": "-|>", "color": colour, "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0, "alpha": 0.8}
             ax.annotate("", tuple(point[[0, 2]] + scale * push[[0, 2]]), tuple(point[[0, 2]]), arrowprops=arrow)
-        name = f"{contact.replace('_', ' ')}{'' if '_' in contact else ' foot'}; arrows: 0.45 m for the body weight"
+        name = f"{style.spoken(contact)}{'' if '_' in contact else ' foot'}; arrows: 0.45 m for the body weight"
         ax.plot(at[:, 0], at[:, 2], ".", color=colour, markersize=4, label=name)
     x = run["contact_position"][..., 0][run["contact_force"][..., 2] > 1.0]
     ax.set_xlim(float(x.min()) - 0.2, float(x.max()) + 0.3)
@@ -207,7 +207,7 @@ def phases(run: Trajectory, ax: Axes) -> None:
             if share < 100 - 1e-9 and run["contact_force"][k, i, 2] > 0:
                 width = 100 * (run.time[k + 1] - run.time[k]) / cycle
                 ax.barh(i, width, left=share, height=0.55, color=colour, align="center")
-    ax.set_yticks(range(len(contacts)), [contact.replace("_", " ") for contact in contacts])
+    ax.set_yticks(range(len(contacts)), [style.spoken(contact) for contact in contacts])
     style.dress(ax, "Feet on the ground", f"cycle (%); heel strike {_strike(run):.1f} % after lift-off", "", run)
 
 

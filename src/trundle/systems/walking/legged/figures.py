@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @sized(7.0, 2.4)
 def phases(run: Trajectory, ax: Axes) -> None:
     """Draw when each foot is on the ground."""
-    feet = [str(name) for name in run["contact"]]
+    feet = [style.spoken(name) for name in run["contact"]]
     h = np.diff(run.time)
     for i, colour in zip(range(len(feet)), cycle(style.PALETTE), strict=False):
         stands = run["contact_force"][:-1, i, 2] > 0
@@ -31,7 +31,7 @@ def forces(run: Trajectory, ax: Axes) -> None:
     weight = 9.81 * float(run.metadata["physics"]["mass"])
     for i, colour in zip(range(len(run["contact"])), cycle(style.PALETTE), strict=False):
         normal = run["contact_force"][:, i, 2] / weight
-        ax.step(run.time, normal, where="post", color=colour, linewidth=1.2, label=str(run["contact"][i]))
+        ax.step(run.time, normal, where="post", color=colour, linewidth=1.2, label=style.spoken(run["contact"][i]))
     style.dress(ax, "Normal forces of the ground", "time (s)", "force over weight (1)", run)
 
 
@@ -41,7 +41,7 @@ def torques(run: Trajectory, ax: Axes) -> None:
     use = run["joint_torque"] / limits
     most = np.argsort(-np.abs(use).max(axis=0))[:6]
     for j, colour in zip(most, cycle(style.PALETTE), strict=False):
-        ax.step(run.time, use[:, j], where="post", color=colour, linewidth=1.2, label=str(run["joint"][j]))
+        ax.step(run.time, use[:, j], where="post", color=colour, linewidth=1.2, label=style.spoken(run["joint"][j]))
     style.dress(ax, "Torques of the six most used joints", "time (s)", "torque over limit (1)", run)
 
 

@@ -54,7 +54,7 @@ def torques(run: Trajectory, ax: Axes) -> None:
     share = 100 * np.array(found["times"]) / found["period"]
     for k, (name, colour) in enumerate(zip(LEG, (style.BLUE, style.ORANGE, style.RED), strict=True)):
         torque, deviation = (np.array(found[key])[:, k] for key in ("torque", "torque_deviation"))
-        ax.plot(share, torque, color=colour, linewidth=1.5, label=name.replace("_", " "))
+        ax.plot(share, torque, color=colour, linewidth=1.5, label=style.spoken(name))
         low, high = torque - 2 * deviation, torque + 2 * deviation
         ax.fill_between(share, low, high, color=colour, alpha=0.15, linewidth=0)
     style.dress(ax, "Torques of the measured leg", "cycle from lift-off (%)", "torque (N m)", run)

@@ -11,6 +11,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from trundle.errors import InputError
 from trundle.threads import lock_of
 
 
@@ -38,6 +39,13 @@ class Policy(Protocol):
     def __call__(self, time: float, state: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the input (n_u,) for the measured `state` (n_x,) at `time` (s)."""
         ...
+
+
+def period_of(policy: Policy) -> float:
+    """Return the time (s) between two calls of a policy; raise InputError where it is no policy, or continuous."""
+    if not isinstance(policy, Policy) or policy.period is None:
+        raise InputError("policy", policy, "a Policy with a period: called with time and state, and reset()")
+    return float(policy.period)
 
 
 @runtime_checkable

@@ -14,15 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from trundle.checks import array, integer, non_negative, positive
 from trundle.errors import InputError
 from trundle.records import Policy, tell_contacts
-from trundle.records.policy import AroundPolicy
+from trundle.records.policy import AroundPolicy, period_of
 
 _PARTS = 100
-
-
-def _period_of(policy: Policy) -> float:
-    if not isinstance(policy, Policy) or policy.period is None:
-        raise InputError("policy", policy, "a Policy with a period: called with time and state, and reset()")
-    return float(policy.period)
 
 
 @final
@@ -109,7 +103,7 @@ class Delayed:
 
     def __init__(self, policy: Policy, delay: float, first: ArrayLike) -> None:
         self.policy = policy
-        own = _period_of(policy)
+        own = period_of(policy)
         ratio = Fraction(non_negative("delay", delay, "s") / own).limit_denominator(_PARTS)
         self._first = array("first", first, (None,))
         self._every, self._late = ratio.denominator, ratio.numerator
@@ -169,7 +163,7 @@ class Noisy(AroundPolicy):
     """
 
     def __init__(self, policy: Policy, deviation: ArrayLike, seed: int = 0) -> None:
-        _period_of(policy)
+        period_of(policy)
         self.policy = policy
         values = np.atleast_1d(np.asarray(deviation, dtype=np.float64))
         self._deviation = array("deviation", values, (None,))

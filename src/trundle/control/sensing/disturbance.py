@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, non_negative
 from trundle.control.regulators import InputBound, InputLimit
-from trundle.errors import InputError
 from trundle.records import Policy
-from trundle.records.policy import AroundPolicy
+from trundle.records.policy import AroundPolicy, period_of
 
 
 @dataclass(eq=False)
@@ -61,13 +60,11 @@ class Actuated(AroundPolicy):
     gain: ArrayLike = 1.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.policy, Policy) or self.policy.period is None:
-            raise InputError("policy", self.policy, "a Policy with a period")
-        non_negative("delay", self.delay, "s")
-        self._late = int(np.ceil(self.delay / self.policy.period - 1e-6))
+        period = period_of(self.policy)
+        self._late = int(np.ceil(non_negative("delay", self.delay, "s") / period - 1e-6))
         self._limit = InputLimit.of(self.limit, self.size, "limit")
         rates = InputLimit.of(self.rate_limit, self.size, "rate_limit")
-        self._step = InputLimit(rates.low * self.policy.period, rates.high * self.policy.period)
+        self._step = InputLimit(rates.low * period, rates.high * period)
         self._bias, self._gain = (
             array(key, np.full(self.size, value) if np.ndim(value) == 0 else value, (self.size,))
             for key, value in (("bias", self.bias), ("gain", self.gain))

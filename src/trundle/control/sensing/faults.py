@@ -15,7 +15,7 @@ from trundle.control.sensing.sensing import Seed
 from trundle.errors import ControlLostError, InputError, SimulationError
 from trundle.parameters import Checked, Fraction, NonNegative, Real, check_parameters, parameter
 from trundle.records import Policy
-from trundle.records.policy import AroundPolicy
+from trundle.records.policy import AroundPolicy, period_of
 from trundle.status import Status
 
 _ROUND = 1e-9
@@ -103,7 +103,7 @@ class Faulty(AroundPolicy):
     faults: Faults
 
     def __post_init__(self) -> None:
-        _check_policy(self.policy)
+        period_of(self.policy)
         if not isinstance(self.faults, Faults):
             raise InputError("faults", self.faults, "Faults")
         self.reset()
@@ -205,7 +205,7 @@ class Watchdog(AroundPolicy):
     stale: NonNegative | None = parameter(None, "s, after which a measurement without change is bad; left out: never")
 
     def __post_init__(self) -> None:
-        _check_policy(self.policy)
+        period_of(self.policy)
         self.size = integer("size", self.size, minimum=1)
         check_parameters(self)
         if not callable(self.stop) and self.stop not in FALLBACKS:
@@ -267,8 +267,3 @@ class Watchdog(AroundPolicy):
                 return answer
             self.reason = "the controller's answer is not finite"
         return None
-
-
-def _check_policy(policy: Policy) -> None:
-    if not isinstance(policy, Policy) or policy.period is None:
-        raise InputError("policy", policy, "a Policy with a period: called with time and state, and reset()")

@@ -19,7 +19,7 @@ from trundle.models.tree.system import Start
 from trundle.numerics.space import angular_size
 from trundle.parameters import Checked, NonNegative, Positive, Range, parameter
 from trundle.records import Policy
-from trundle.records.policy import AroundPolicy
+from trundle.records.policy import AroundPolicy, period_of
 
 _ROUND = 1e-6
 Seed = Annotated[int, Range("an integer >= 0", minimum=0)]
@@ -188,10 +188,7 @@ class Sensed(AroundPolicy):
     drift_sigma: Positive = parameter(0.02, "m/s, the same of the object's velocity")
 
     def __post_init__(self) -> None:
-        if not isinstance(self.policy, Policy):
-            raise InputError("policy", self.policy, "a Policy: called with time and state, with a period and reset()")
-        if self.policy.period is None:
-            raise InputError("policy.period", None, "a period > 0 (s)")
+        period = period_of(self.policy)
         for name, kind in (("camera", Camera), ("encoders", Encoders)):
             if not isinstance(getattr(self, name), kind):
                 raise InputError(name, getattr(self, name), f"of the class {kind.__name__}")
@@ -199,10 +196,8 @@ class Sensed(AroundPolicy):
             fits = isinstance(pair, RollingPair) and isinstance(pair.base, Hand) and pair.coordinates == "pose"
             if not fits or pair.d != self.pair.d:
                 raise InputError(name, pair, "a RollingPair on a Hand, in pose coordinates, of the pair's dimension")
-        if self.camera.period < self.policy.period * (1 - _ROUND):
-            raise InputError(
-                "camera.period", self.camera.period, f">= the policy's period = {self.policy.period:g} (s)"
-            )
+        if self.camera.period < period * (1 - _ROUND):
+            raise InputError("camera.period", self.camera.period, f">= the policy's period = {period:g} (s)")
         positive("acceleration_sigma", self.acceleration_sigma, "rad/s2")
         positive("drift_sigma", self.drift_sigma, "m/s")
         sigmas = self.camera.sigmas(self.acceleration_sigma, self.drift_sigma)

@@ -16,7 +16,7 @@ import numpy as np
 from trundle.checks import FloatArray, positive
 from trundle.errors import ControlLostError, InputError
 from trundle.records import Policy
-from trundle.records.policy import held_alone
+from trundle.records.policy import held_alone, period_of
 from trundle.simulate.divergence import DivergenceCheck
 from trundle.simulate.mujoco.mjcf import compiled, load_mujoco
 from trundle.simulate.mujoco.pushes import Action, AppliedPulses, ForcePulse
@@ -271,9 +271,7 @@ class _Run:
         kinds = self.view.mujoco.mjtWarning
         self.bad = [int(getattr(kinds, f"mjWARN_BAD{name}")) for name in ("QPOS", "QVEL", "QACC", "CTRL")]
         self.actions = deque(actions)
-        if not isinstance(policy, Policy) or policy.period is None:
-            raise InputError("policy", policy, "a Policy with a period: called with time and state, and reset()")
-        self.every = _multiple("policy.period", float(policy.period), self.step)
+        self.every = _multiple("policy.period", period_of(policy), self.step)
         self.readings = DelayedReadings(sensors, self.step, self.every)
         self.divergence = DivergenceCheck(self.view.model.opt.gravity)
         self.pulses = AppliedPulses(self.view, pushes)

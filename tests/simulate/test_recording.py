@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 import trundle as tr
 from tests.slowly import slow_but
 from trundle.models.tree.tree import TreeModel
+from trundle.simulate.run import sample_times
 from trundle.status import Status
 
 
@@ -132,3 +133,14 @@ def test_order_through_an_impact() -> None:
         assert run.status in (Status.SUCCESS, Status.INFEASIBLE)
         errors.append(float(np.abs(run["object_position"][-1] - exact["object_position"][-1]).max()))
     assert order(errors) > 3.6, errors
+
+
+def test_the_end_is_recorded_once_also_where_multiples_of_the_step_round_below_it() -> None:
+    pair = tr.RollingPair(tr.RigidBody(tr.Circle(0.1), mass=1.0), tr.Ground(tr.Line()))
+    run = tr.simulate(pair, pair.place(angular_velocity=1.0), 0.1, output_step=0.1 / 19)
+    assert len(run.time) == 20
+    assert run.time[-1] == 0.1
+    for duration in np.arange(1, 40) / 10:
+        for count in range(2, 60):
+            times = sample_times(duration, duration / count)
+            assert (len(times), times[-1]) == (count + 1, duration)

@@ -222,5 +222,5 @@ def sample_times(duration: float, output_step: float | None) -> FloatArray:
     times: FloatArray = np.arange(count + 1, dtype=np.float64) * spacing
     if times[-1] < duration * (1 - 1e-12):
         return np.concatenate([times, [duration]])
-    times[-1] = min(times[-1], duration)
+    times[-1] = duration
     return times

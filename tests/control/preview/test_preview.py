@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -439,3 +441,29 @@ def test_a_sole_cut_to_its_ankles_reach_asks_no_more_than_the_ankle_has() -> Non
         most[name] = float(np.abs(behind * force - moment).max())
     assert most["cut"] <= limit * (1 + 1e-6)
     assert most["whole"] > 1.1 * limit
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_a_plan_in_another_world_is_the_transformed_plan(side: float) -> None:
+    """World turned about the privileged axis, moved and, of patches that are even in y, mirrored."""
+    own, shift = np.diag([1.0, side, 1.0]), np.array([3.0, -2.0, 0.4])
+    Q = Rotation.from_euler("z", 0.7).as_matrix() @ own
+    forecast = walking()
+    there = [
+        replace(one, contact=PlacedPatch(c.name, c.patch, Q @ c.position + shift, Q @ c.R_world_patch @ own))
+        for one in forecast.contacts
+        for c in [one.contact]
+    ]
+    state = CentroidalState((0.0, 0.02, 0.7), (0.1, 0.2, -0.05), (0.1, -0.2, 0.3))
+    turned = CentroidalState(Q @ state.position + shift, Q @ state.velocity, side * Q @ state.angular_momentum)
+
+    def path(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        place, speed = SWAY(times)
+        return place @ Q.T + shift, speed @ Q.T
+
+    plan = Preview(Centroidal(MASS))(0.0, state, forecast, SWAY)
+    found = Preview(Centroidal(MASS))(0.0, turned, Forecast(there), path)
+    assert found.status is plan.status
+    np.testing.assert_allclose(found.position, plan.position @ Q.T + shift, atol=1e-5)
+    np.testing.assert_allclose(found.velocity, plan.velocity @ Q.T, atol=1e-5)
+    np.testing.assert_allclose(found.angular_momentum, side * plan.angular_momentum @ Q.T, atol=1e-4)

@@ -66,7 +66,11 @@ def main(names: list[str]) -> None:
             drawing = runpy.run_path(str(card.file))["main"]
             if "plot" not in inspect.signature(drawing).parameters:
                 continue
-            drawing(file)
+            try:
+                drawing(file)
+            except ModuleNotFoundError as error:
+                print(f"as it was: {card.name}: {error}", file=sys.stderr, flush=True)
+                continue
         image = Image.open(file).convert("RGB")
         image.thumbnail(STILL, Image.Resampling.LANCZOS)
         card.picture.parent.mkdir(exist_ok=True)

@@ -144,6 +144,21 @@ def test_the_documented_equations_as_written(a, b, form, atlas, slipping, align)
         assert value.item() == pytest.approx(np.linalg.eigvalsh((matrix + matrix.T) / 2)[0], abs=1e-11)
 
 
+@pytest.mark.parametrize(("a", "b", "form", "atlas"), FORMS[:6])
+def test_unless_asked_for_nearest_points_are_those_of_a_touch_at_any_gap(a, b, form, atlas):
+    # Both points move over their bodies by the same velocity but for the slip of the material.
+    model, _, states = setting(a, b, form, atlas, "sliding", 4)
+    j = model.constraints[0]
+    k = kinematics(j.contact, j.A, j.B, j.s, slipping=True)
+    T = k.frame[:, :2]
+    f = ca.Function("f", [model.x, model.u], [k.sB - k.sA - T @ (T.T @ k.vrel), k.distance]).map(len(states))
+    x, u = states.columns(model)
+    x[model.layout["object.position"]] += 0.1
+    difference, distance = (np.array(v) for v in f(x, u))
+    assert np.abs(difference).max() < 1e-12
+    assert np.abs(distance).max() > 0.01
+
+
 def test_with_radii_the_curvature_is_that_of_one_plus_radii_times_operator():
     model, _, states = setting("rounded", "dish", "level", (0, 0), "rolling")
     j = model.constraints[0]

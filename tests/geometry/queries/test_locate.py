@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import casadi as ca
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -60,6 +61,13 @@ def test_sinusoid_gives_every_crest_in_the_window() -> None:
     found = shape.points_with_normal([0, 1], around=[0, 0], radius=2)
     crests = 0.2 + 0.4 * np.arange(-5, 5)
     np.testing.assert_allclose(np.sort(found[:, 0]), crests[np.abs(crests) <= 2], atol=1e-12)
+
+
+def test_sharp_crests_are_found_beside_blunt_ones() -> None:
+    """The crests and troughs of cos(2 pi e^x) are where e^x is half a whole number, sharper the further along."""
+    shape = tg.ExpressionCurve(lambda x: (x, 0.1 * ca.cos(2 * np.pi * ca.exp(x))), range=[-2, 2])
+    found = shape.points_with_normal([0, 1], around=[0, 0], radius=2)
+    np.testing.assert_allclose(np.sort(found[:, 0]), np.log(np.arange(1, 15) / 2), atol=1e-12)
 
 
 def test_peanut_has_two_points_at_the_bottom() -> None:

@@ -84,13 +84,19 @@ def test_the_point_of_a_rim_is_the_lowest_of_its_circle() -> None:
     for _ in range(20):
         R, p = Rotation.random(random_state=random).as_matrix(), random.normal(size=3)
         p *= 1.2 / np.linalg.norm(p)
-        y = np.asarray(contact._nearest(R, p + R @ rim.at)[0]).ravel()
+        y, *_, margin = (np.asarray(v).ravel() for v in contact._nearest(R, p + R @ rim.at))
         assert np.linalg.norm(y) == pytest.approx(0.2, rel=1e-12)
         around = value(p + 0.2 * circle @ np.array(rim.axes) @ R.T)
         x = p + R @ np.array(rim.axes).T @ y[:2] if len(y) == 2 else p + R @ y
         assert value(x) <= around.min() + 1e-12
         along = np.cross(R @ np.cross(*np.array(rim.axes)), x - p)
         assert abs((x / [0.25, 0.49, 0.36]) @ along) < 1e-12  # the level does not change along the circle
+        # The face is within the rim, above the ground, and along the circle the ground bends away.
+        slope, t, u = x / [0.25, 0.49, 0.36], along / np.linalg.norm(along), (x - p) / 0.2
+        size = float(np.linalg.norm(slope))
+        bend = (t @ (t / [0.25, 0.49, 0.36]) - slope @ u / 0.2) / size * rim.size - 1e-6
+        within = [-slope @ u / size, *(slope @ R @ np.array(c) / size for c in rim.cone)]
+        assert margin.item() == pytest.approx(min(bend, *within), abs=1e-9)
 
 
 def touched(shape: tr.Shape, feature: int, R: np.ndarray, p: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:

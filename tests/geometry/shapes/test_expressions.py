@@ -87,3 +87,17 @@ def test_bad_formulas_are_named(build: Any, key: str) -> None:
 def test_irregular_shapes_say_where(build: Any, match: str) -> None:
     with pytest.raises(ShapeError, match=match):
         build()
+
+
+class Saddle(tg.ChartShape):
+    d = 3
+    ranges = (tg.Range(coordinate=0), tg.Range(coordinate=1))
+
+    def point(self, u: ca.SX) -> ca.SX:
+        return ca.vertcat(u, 0.3 * u[0] * u[1])
+
+
+def test_the_level_of_a_graph_of_ones_own_is_how_far_a_point_is_above_it() -> None:
+    level = Saddle().representations.level
+    assert level is not None
+    assert float(level.level(ca.DM([2.0, 0.5, 1.0]))) == pytest.approx(1.0 - 0.3)

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+import qpsolvers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -237,6 +238,20 @@ def test_what_qpsolvers_has_installed_answers_alike(form, monkeypatch):
         found = solver.solve(H, g, A, low, high)
         assert found.status is Status.SUCCESS, found
         np.testing.assert_allclose(found.x, direct.x, atol=1e-5)
+
+
+def test_an_answer_without_multipliers_gets_those_of_its_active_rows(monkeypatch):
+    def bare(problem, name, initvals):
+        return qpsolvers.Solution(problem, found=True, x=np.array([0.5, 0.5]))
+
+    monkeypatch.setattr(qpsolvers, "solve_problem", bare)
+    solver = QpSolver()
+    monkeypatch.setattr(solver, "_run", partial(_qpsolvers, "bare"))
+    low, high = np.array([-INF, -INF, 1.0]), np.array([INF, INF, 1.0])
+    found = solver.solve(np.eye(2), np.zeros(2), np.ones((1, 2)), low, high)
+    np.testing.assert_array_equal(found.x, [0.5, 0.5])
+    np.testing.assert_allclose(found.multipliers, [0.0, 0.0, -0.5], atol=1e-9)
+    assert found.status is Status.SUCCESS
 
 
 def test_a_free_program_has_no_rows():

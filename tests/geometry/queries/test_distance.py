@@ -109,3 +109,17 @@ def test_a_formula_without_derivatives_at_a_point_has_its_distance_from_there() 
 def test_points_beyond_what_squares_hold_are_refused(name: str) -> None:
     with pytest.raises(InputError, match="points"):
         make(name).distance(np.full((1, make(name).d), 1e200))
+
+
+class Nowhere(tg.LevelShape):
+    """A level that is nowhere zero."""
+
+    size = 0.5
+
+    def level(self, x: ca.SX) -> ca.SX:
+        return ca.sumsqr(x) + 0.01
+
+
+def test_a_level_without_zeros_has_no_closest_point() -> None:
+    with pytest.raises(InputError, match="no closest point"):
+        Nowhere().distance([[0.3, 0.2, 0.1]])

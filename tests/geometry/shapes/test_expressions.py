@@ -63,6 +63,7 @@ def test_body_from_a_support_function() -> None:
         (lambda: tg.ExpressionSurface(ball, 3), "ranges"),
         (lambda: tg.ExpressionSurface(ball, BALL_RANGES, side=0), "side"),
         (lambda: tg.ExpressionCurve(lambda u: (u, u), (0, float("inf"))), "range"),
+        (lambda: tg.ExpressionCurve(lambda u: (u, u), (1, 1)), "range"),
         (lambda: tg.ExpressionLevelSurface(lambda x, y, z: x, -1), "size"),
     ],
 )

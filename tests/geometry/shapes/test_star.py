@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -74,6 +75,17 @@ def test_the_inside_of_a_ball_has_its_normal_to_the_hollow() -> None:
 )
 def test_surfaces_that_no_origin_sees_whole_have_no_charts(formula: Formula) -> None:
     assert tg.ExpressionLevelSurface(formula, 1.0).representations.charts == ()
+
+
+def test_a_surface_that_newtons_steps_do_not_reach_has_no_charts() -> None:
+    """So steep a formula is not solved in a few steps from the fit, which misses waves of the ninth degree."""
+
+    def steep(x: Any, y: Any, z: Any) -> Any:
+        r = ca.sqrt(x * x + y * y + z * z + 1e-300)
+        wave = sum(math.comb(9, k) * (-1) ** (k // 2) * (x / r) ** (9 - k) * (y / r) ** k for k in range(0, 10, 2))
+        return (r / (1 + 0.1 * wave)) ** 20 - 1
+
+    assert tg.ExpressionLevelSurface(steep, 1.0).representations.charts == ()
 
 
 def test_harmonics_obey_the_addition_theorem() -> None:

@@ -118,7 +118,7 @@ def test_belts_of_a_dish_lie_on_it_and_face_its_hollow(axis: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "shape", [tg.Ellipsoid([3.0, 2.0, 1.0]), tg.Sphere(0.3), tg.Circle(0.2), tg.Ellipse([2.0, 0.5])]
+    "shape", [tg.Ellipsoid([3.0, 2.0, 1.0]), tg.Sphere(0.3), tg.Circle(0.2), tg.Ellipse([2.0, 0.5]), tg.Arc(0.5)]
 )
 def test_the_level_near_the_end_of_the_shortest_axis_is_the_distance(shape: tg.Shape) -> None:
     level, x = shape.representations.level, ca.SX.sym("x", shape.d)

@@ -90,6 +90,18 @@ def test_irregular_shapes_say_where(build: Any, match: str) -> None:
         build()
 
 
+@pytest.mark.parametrize(
+    ("build", "said"),
+    [
+        (lambda: tg.ExpressionCurve(lambda u: u, (0, 1)), "a function of 1 number that returns 2"),
+        (lambda: tg.ExpressionSurface(lambda u, v: u, BALL_RANGES), "a function of 2 numbers that returns 3"),
+    ],
+)
+def test_what_a_formula_takes_and_gives_is_said(build: Any, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        build()
+
+
 class Saddle(tg.ChartShape):
     d = 3
     ranges = (tg.Range(coordinate=0), tg.Range(coordinate=1))

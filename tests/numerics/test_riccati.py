@@ -71,10 +71,9 @@ def test_discretized_as_written(period):
 
 @pytest.mark.parametrize("period", [1e-12, 16.0, 1e30])
 def test_a_period_in_which_what_runs_away_is_lost_to_rounding_is_refused_by_its_name(period):
-    A = np.array([[0.0, 1.0], [4.0, 0.0]])
-    with pytest.raises(InputError, match="period = ") as caught:
-        sampled_regulator(4 * A, np.eye(2), np.eye(2), np.eye(2), period)  # by e^8
-    assert period < 1.0 or "at most 3.75 s" in str(caught.value)
+    A = np.array([[0.0, 1.0], [4.0, 0.0]])  # grows by e^2 in a second
+    with pytest.raises(InputError, match="period = "):
+        sampled_regulator(A, np.eye(2), np.eye(2), np.eye(2), period)
 
 
 def test_sampled_gains_minimise_the_cost_of_a_dense_quadratic_program():

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 import trundle as tr
-from trundle.contact.proximity import Nearness
-from trundle.models.tree.approach import _closer, approach_at, with_charts
-from trundle.models.tree.system import ContactPair
+from trundle.models.tree.approach import approach_at, with_charts
 
 
 @pytest.mark.parametrize(
@@ -38,13 +36,3 @@ def test_points_that_are_on_no_chart_have_no_approach(
 
 def test_charts_of_one_contact_change_alone() -> None:
     assert with_charts(((0, 0), (0, 1), (1, 0)), 1, (2, 3)) == ((0, 0), (2, 3), (1, 0))
-
-
-def test_nearest_points_of_two_circles_are_on_the_line_through_their_middles() -> None:
-    pair = ContactPair("contact", "a", "b", tr.Circle(0.1), tr.Circle(0.5), (0.0, 0.0), "chart")
-    towards, (c, s) = np.array([0.6, 0.8]), (np.cos(0.7), np.sin(0.7))
-    R, p = np.array([[c, -s], [s, c]]), 0.61 * towards
-    beside = np.array([0.61, 0.79]) / np.linalg.norm([0.61, 0.79])
-    x_A, x_B = _closer(pair, R, p, Nearness(0.01, -0.1 * beside @ R, 0.5 * beside, beside))
-    np.testing.assert_allclose(x_A, -0.1 * towards @ R, atol=1e-7)
-    np.testing.assert_allclose(x_B, 0.5 * towards, atol=1e-7)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from trundle.models.tree.tree import Tree
 
 
@@ -20,13 +18,3 @@ def test_of_many_joints_each_body_that_moves_is_a_branch_on_its_parent():
     assert model.nv == 13
     assert [branch.parent for branch in model.branches] == [-1, 0, 0, -1, 1, -1, 1, -1]
     assert [branch.column for branch in model.branches] == [0, *range(6, 13)]
-
-
-@pytest.mark.parametrize(("d", "joints"), [(2, 13), (3, 12)])
-def test_in_the_plane_and_of_few_joints_there_are_no_branches(d: int, joints: int) -> None:
-    """There the sum over the bodies is the shorter way."""
-    tree = Tree(d, [0.0] * d)
-    link = tree.ground()
-    for i in range(joints):
-        link = tree.revolute(link, [0.1] * d, 1.0, 0.1 if d == 2 else [0.1] * 3, axis=[0, 0, 1], name=f"part{i}")
-    assert tree.finish().branches == ()

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import casadi as ca
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 import trundle as tr
 from trundle.contact.laws import PURE_ROLLING, ROLLING, SEPARATED
-from trundle.models.tree.system import Free
 
 
 def pair(shape, base, **options) -> tr.RollingPair:
@@ -79,10 +77,3 @@ def test_relative_pose_is_that_of_the_shapes():
     # The shape touches the plane: its support point is there.
     x = p.body.shape.points_with_normal(-R[2])[0]
     np.testing.assert_allclose((R @ x + origin), [0.1, 0.2, 0.0], atol=1e-12)
-
-
-def test_free_numbers_show_what_they_are_and_not_what_is_made_of_them():
-    free = Free(("mass",), ca.SX.sym("mass"), np.array([1.5]), lambda atlas: system.model(atlas))
-    system = pair(tr.Sphere(0.1), tr.Hand(tr.Plane())).system
-    free.models[system.first_atlas] = system.model()
-    assert repr(free) == "Free(names=('mass',), symbols=SX(mass), values=array([1.5]))"

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import logging
-import platform
 
 import casadi as ca
 import numpy as np
@@ -212,18 +211,3 @@ def test_time_function():
         assert 1e-9 < seconds < 1e-4
     with pytest.raises(InputError):
         time_function(f, [[1.0, 2.0]])
-
-
-def test_machines_are_told_apart_by_what_they_say_of_their_processor(monkeypatch):
-    def says(text):
-        def read(self):
-            if text is None:
-                raise FileNotFoundError(self)
-            return text
-
-        monkeypatch.setattr(compile_module.Path, "read_text", read)
-        return compile_module._processor.__wrapped__()
-
-    assert says("model name: A\nbogomips: 5.0\nflags: sse avx\n") == "model name: A\nflags: sse avx"
-    assert len(says("flags: " + "avx " * 10000)) == 20000  # of many processors the first ones do
-    assert says(None) == platform.processor()

@@ -176,9 +176,6 @@ def test_a_linear_quadratic_problem_takes_one_step(backend):
     cost, inputs = ipopt(problem, x0, [], np.zeros((12, 2)))
     assert solution.cost == pytest.approx(cost, rel=1e-9)
     assert solution.inputs == pytest.approx(inputs, abs=1e-6)
-    # what the first step promises is what it takes off
-    before = optimiser.solve(x0, [], Guess(np.zeros((12, 2))), Limits(iterations=0))
-    assert before.decrease == pytest.approx(before.cost - solution.cost, rel=1e-9)
     # the gains hold for another start, without an iteration
     other = optimiser.solve(x0 + 0.1, [], solution.guess(), Limits(iterations=0))
     assert other.decrease == pytest.approx(0.0, abs=1e-9 * other.cost)
@@ -259,14 +256,6 @@ def test_a_cost_that_is_not_convex(backend):
     solution = Optimiser(problem).solve([0.0], [], Guess(np.full((15, 1), 0.1)))
     assert solution.status is Status.SUCCESS
     assert recompute(problem, solution, [0.0], []).gradient <= 1e-4
-
-
-def test_a_kink_from_which_no_step_leads_down_is_named(backend):
-    x, u = ca.SX.sym("x"), ca.SX.sym("u")
-    problem = ControlProblem(x, u, ca.SX(0, 1), x, Cost(smooth=ca.if_else(u >= 0, u, -u)), Cost(x), 1)
-    solution = Optimiser(problem).solve([0.0], [], Guess(np.zeros((1, 1))))
-    assert solution.status is Status.NOT_CONVERGED
-    assert solution.inputs.item() == 0.0
 
 
 def test_parameters_change_without_another_compilation(backend):

@@ -253,14 +253,6 @@ def test_the_unit_of_the_cost_does_not_matter(name, power):
     assert solution.z[0] == pytest.approx(at, rel=1e-3)
 
 
-def test_the_residual_of_a_cost_of_usual_size_is_that_without_a_unit():
-    w = ca.SX.sym("w")
-    group = ElementGroup(ca.Function("f", [w], [0.001 * (w - 3) ** 4]), [[0]], sp.csc_matrix((0, 1)), [1.0])
-    program = Program(1, (group,), sp.csc_matrix((0, 1)), np.zeros(0), np.zeros(0))
-    left = solve(program, [0.0], max_iterations=2)
-    assert left.kkt_residual == kkt_residual(program, left.z, left.multipliers) > 1e-4
-
-
 def test_an_infeasible_program_is_no_success():
     program = integrator(41, free=True, distance=1.0, longest=1.0)  # needs 2 s
     solution = solve(program, np.full(program.size, 0.05))

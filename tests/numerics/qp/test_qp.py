@@ -8,13 +8,12 @@ from functools import partial
 
 import numpy as np
 import pytest
-import qpsolvers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
 from trundle.errors import InputError
-from trundle.numerics.qp.backends import ProgramBounds, _proxqp, _qpsolvers, backend, solvers
+from trundle.numerics.qp.backends import _proxqp, _qpsolvers, backend, solvers
 from trundle.numerics.qp.judging import residuals, violations
 from trundle.numerics.qp.qp import QpError, QpSolver, QuadraticProgram, WarmStart, solve_qp
 from trundle.status import Status
@@ -238,17 +237,6 @@ def test_what_qpsolvers_has_installed_answers_alike(form, monkeypatch):
         found = solver.solve(H, g, A, low, high)
         assert found.status is Status.SUCCESS, found
         np.testing.assert_allclose(found.x, direct.x, atol=1e-5)
-
-
-def test_an_answer_without_multipliers_has_zeros_for_them(monkeypatch):
-    def bare(problem, name, initvals):
-        return qpsolvers.Solution(problem, found=True, x=np.array([0.5, 0.5]))
-
-    monkeypatch.setattr(qpsolvers, "solve_problem", bare)
-    limits = ProgramBounds(np.array([-INF, -INF, 1.0]), np.array([INF, INF, 1.0]), np.array([True]))
-    found = _qpsolvers("bare", np.eye(2), np.zeros(2), np.ones((1, 2)), limits, None)
-    np.testing.assert_array_equal(found.x, [0.5, 0.5])
-    np.testing.assert_array_equal(found.multipliers, 0.0)
 
 
 def test_a_free_program_has_no_rows():

@@ -310,16 +310,3 @@ def test_a_tall_can_that_falls_back_onto_its_end_stands() -> None:
     np.testing.assert_allclose(run["object_quaternion"][-1], [1.0, 0.0, 0.0, 0.0], atol=1e-9)
     np.testing.assert_allclose(run["object_angular_velocity"][-1], 0.0, atol=1e-12)
     assert run["energy"][-1] == pytest.approx(9.81 * 0.2, rel=1e-9)
-
-
-@pytest.mark.parametrize("rule", ["ignore", "slide"])
-def test_a_landing_that_would_slip_is_told_where_slips_are_ignored(rule: str) -> None:
-    robot = tr.Robot(gravity=(0.0, -9.81), on_slip=rule, on_separation="fly")
-    robot.free(1.0, "solid", shape=tr.Circle(0.1), name="disc")
-    robot.terrain(tr.Line(), friction=0.1)
-    tree = robot.finish()
-    start = tree.place(contacts=[], disc=(0.0, 0.11, 0.0), rates={"disc": (0.0, 3.0, -1.0)})
-    margins = tr.simulate(tree, start, 0.02).metadata["statistics"]["smallest_margins"]
-    # To stop the slip the ground takes a third of the speed: friction is a tenth of the fall's.
-    expected = 0.1 * np.sqrt(1.0 + 2 * 9.81 * 0.01) - 1.0
-    assert margins.get("friction") == (pytest.approx(expected) if rule == "ignore" else None)

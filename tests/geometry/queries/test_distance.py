@@ -70,7 +70,7 @@ def test_the_nearest_point_of_a_chart_is_known_to_round_off() -> None:
 @pytest.mark.parametrize("unit", [1e-4, 1.0])
 def test_the_unit_of_a_level_does_not_matter(unit: float) -> None:
     ring = tg.ExpressionLevelSurface(lambda x, y, z: unit * ((ca.sqrt(x * x + y * y) - 0.3) ** 2 + z * z - 0.01), 0.5)
-    points = np.random.default_rng(4).uniform(-0.5, 0.5, size=(10, 3))
+    points = np.random.default_rng(4).uniform(-0.5, 0.5, size=(20, 3))
     expected = np.hypot(np.hypot(points[:, 0], points[:, 1]) - 0.3, points[:, 2]) - 0.1
     np.testing.assert_allclose(ring.distance(points)[0], expected, atol=1e-9)
 

@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from tests.contact import pairs
 from tests.oracles import spatial
-from trundle.contact.contact import kinematics
+from trundle.contact.contact import kinematics, nearest_coordinates
 from trundle.contact.laws import LAWS
 from trundle.numerics.space import lever
 
@@ -144,6 +144,21 @@ def test_the_documented_equations_as_written(a, b, form, atlas, slipping, align)
         assert value.item() == pytest.approx(np.linalg.eigvalsh((matrix + matrix.T) / 2)[0], abs=1e-11)
 
 
+@pytest.mark.parametrize(("a", "b", "form", "atlas"), FORMS[:6])
+def test_unless_asked_for_nearest_points_are_those_of_a_touch_at_any_gap(a, b, form, atlas):
+    # Both points move over their bodies by the same velocity but for the slip of the material.
+    model, _, states = setting(a, b, form, atlas, "sliding", 4)
+    j = model.constraints[0]
+    k = kinematics(j.contact, j.A, j.B, j.s, slipping=True)
+    T = k.frame[:, :2]
+    f = ca.Function("f", [model.x, model.u], [k.sB - k.sA - T @ (T.T @ k.vrel), k.distance]).map(len(states))
+    x, u = states.columns(model)
+    x[model.layout["object.position"]] += 0.1
+    difference, distance = (np.array(v) for v in f(x, u))
+    assert np.abs(difference).max() < 1e-12
+    assert np.abs(distance).max() > 0.01
+
+
 def test_with_radii_the_curvature_is_that_of_one_plus_radii_times_operator():
     model, _, states = setting("rounded", "dish", "level", (0, 0), "rolling")
     j = model.constraints[0]
@@ -154,6 +169,20 @@ def test_with_radii_the_curvature_is_that_of_one_plus_radii_times_operator():
     value, matrix = evaluated(model, states, k.curvature, near)
     for v, m in zip(value, matrix, strict=True):
         assert v.item() == pytest.approx(min(np.linalg.eigvals(m).real), abs=1e-12)
+
+
+@pytest.mark.parametrize(("a", "b", "form", "atlas"), FORMS[:3])
+def test_nearest_coordinates_are_those_of_the_nearest_points(a, b, form, atlas):
+    model, _, states = setting(a, b, form, atlas, "sliding", 4)
+    j = model.constraints[0]
+    s = nearest_coordinates(j.contact, j.A, j.B)
+    assert s.shape == j.s.shape
+    k = kinematics(j.contact, j.A, j.B, s, slipping=True, distant=True)
+    f = ca.Function("f", [model.x, model.u], [k.misalignment, k.frame[:, :2].T @ k.gap, k.distance])
+    misalignment, aside, distance = (np.array(v) for v in f.map(len(states))(*states.columns(model)))
+    assert np.abs(misalignment).max() < 1e-6
+    assert np.abs(aside).max() < 1e-6
+    np.testing.assert_allclose(distance, 0.0, atol=1e-6)  # the states touch
 
 
 def test_a_flat_needs_no_curvature():

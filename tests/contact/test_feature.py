@@ -93,6 +93,28 @@ def test_the_point_of_a_rim_is_the_lowest_of_its_circle() -> None:
         assert abs((x / [0.25, 0.49, 0.36]) @ along) < 1e-12  # the level does not change along the circle
 
 
+@pytest.mark.parametrize("hollow", [False, True])
+def test_the_margin_of_a_rim_is_the_least_of_what_makes_it_the_nearest_point(hollow: bool) -> None:
+    """The face is within the rim, above the ground, and along the circle the ground bends away."""
+    axes, (rim,) = np.array([0.5, 0.7, 0.6]), (f for f in tr.Disc(0.2).representations.features if f.rim)
+    level = (tr.Dish if hollow else tr.Ellipsoid)(axes).representations.level
+    assert level is not None
+    contact, random = FeatureContact(rim, level), np.random.default_rng(3)
+    bends = 0
+    for _ in range(20):
+        R, p = Rotation.random(random_state=random).as_matrix(), random.normal(size=3)
+        p *= (0.25 if hollow else 1.2) / np.linalg.norm(p)
+        y, *_, margin = (np.asarray(v).ravel() for v in contact._nearest(R, p + R @ rim.at))
+        u, second = R @ y / 0.2, (-1 if hollow else 1) / axes**2
+        slope, t = second * (p + R @ y), R @ np.cross(np.cross(*np.array(rim.axes)), y) / 0.2
+        size = float(np.linalg.norm(slope))
+        bend = (t @ (second * t) - slope @ u / 0.2) / size * rim.size - 1e-6
+        within = min([-slope @ u / size, *(slope @ R @ np.array(c) / size for c in rim.cone)])
+        assert margin.item() == pytest.approx(min(bend, within), abs=1e-9)
+        bends += int(bend < within)
+    assert (bends > 5) == hollow
+
+
 def touched(shape: tr.Shape, feature: int, R: np.ndarray, p: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Return point, normal, curvature (3, 3) of both sides, of a shape at a pose over a ball of 0.5 m at the origin."""
     ground = tr.Sphere(0.5).representations

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -26,6 +28,7 @@ from trundle.contact.laws import (
     Friction,
     Sliding,
     law_named,
+    laws_of,
 )
 from trundle.errors import InputError
 from trundle.models.tree.tree import Tree
@@ -294,3 +297,15 @@ def test_the_compliant_force_as_documented(depth):
     moment = np.append(-0.01 * f_n * rolling - 0.03 * w[:2], -0.02 * f_n - 0.05 * w[2])
     np.testing.assert_allclose(applied[:3], moment, rtol=1e-5)
     assert stored[0] == pytest.approx(0.4 * 1e5 * depth**2.5)
+
+
+def test_further_points_of_a_pair_need_no_law_of_their_own():
+    def contacts(*named):
+        return [SimpleNamespace(name=name, carrier=carrier) for name, carrier in named]
+
+    foot = contacts(("foot", "leg"), ("foot-2", "leg"), ("toe", "leg"))
+    assert laws_of(foot, ["rolling", "sliding"]) == [ROLLING, SEPARATED, SLIDING]
+    assert laws_of(foot, ["rolling"] * 3) == [ROLLING] * 3
+    for others in (contacts(("foot", "leg"), ("foot-2", "arm")), contacts(("foot", "leg"), ("foot-b", "leg"))):
+        with pytest.raises(InputError, match="2 laws, one a contact"):
+            laws_of(others, ["rolling"])

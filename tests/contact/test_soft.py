@@ -86,6 +86,11 @@ def test_the_force_is_in_the_cone_of_its_direction():
     assert np.linalg.norm(force - n * (force @ n)) == pytest.approx(0.5 * press[0])
 
 
+def test_a_slip_counts_by_the_load():
+    touch = SoftTouch.at([0.1, 0, 0.8], [0.3, -0.1, 0.2], 0.03, Wall([0, 0, 0], [1, 0, 0]))
+    assert np.array(ca.DM(touch.no_slip(ca.SX(15.0), 60.0))).ravel() == pytest.approx([0.05, 0.025])
+
+
 def test_leaving_costs_nothing_and_landing_does():
     touch = touch_function(Wall([0.5, 0, 0], [-1, 0, 0]))
     assert float(touch([0.47, 0, 0.8], [-1.0, 0, 0], [0, 0])[3]) == 0.0

@@ -34,6 +34,11 @@ def truth(wall, p):
 SURFACES = [(ROUND, BALL), (ROUND, HOLLOW), (ROUND, PILLAR), (ROUND, PLANE), (FLAT, PLANE)]
 
 
+@pytest.mark.parametrize(("surface", "wall"), [*SURFACES, (Formula(lambda p: p[2]), PLANE)])
+def test_a_surface_has_as_many_numbers_as_it_says(surface, wall):
+    assert surface.numbers(wall).shape == (surface.size,)
+
+
 @pytest.mark.parametrize(("surface", "wall"), SURFACES)
 def test_distances_are_those_of_centre_and_radius(surface, wall):
     f, rng = frame(surface, wall), np.random.default_rng(0)

@@ -213,3 +213,9 @@ def test_guesses_of_cone_programs_push_as_much_as_is_given_at_least() -> None:
     pushes = np.array([guess.reshape(-1, 3)[:, 0] for guess in guesses])
     assert np.all(pushes >= 0.7 - 1e-8)
     assert pushes.min() == pytest.approx(0.7, abs=1e-8)
+
+
+def test_contacts_that_balance_each_other_share_the_push_evenly() -> None:
+    """Two contacts of one mass of 1 kg under each other: the first guess is the smallest push that stops both."""
+    found = contact_impulses(np.kron(np.ones((2, 2)), np.eye(2)), np.array([[-1.0, 0.2]] * 2), np.full(2, 0.5))
+    np.testing.assert_allclose(found.impulses, [[0.5, -0.1]] * 2, atol=1e-12)

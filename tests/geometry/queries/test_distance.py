@@ -67,6 +67,14 @@ def test_the_nearest_point_of_a_chart_is_known_to_round_off() -> None:
     np.testing.assert_allclose(dish.distance(points + away * normals)[1], -normals, atol=1e-10)
 
 
+@pytest.mark.parametrize("unit", [1e-4, 1.0])
+def test_the_unit_of_a_level_does_not_matter(unit: float) -> None:
+    ring = tg.ExpressionLevelSurface(lambda x, y, z: unit * ((ca.sqrt(x * x + y * y) - 0.3) ** 2 + z * z - 0.01), 0.5)
+    points = np.random.default_rng(4).uniform(-0.5, 0.5, size=(20, 3))
+    expected = np.hypot(np.hypot(points[:, 0], points[:, 1]) - 0.3, points[:, 2]) - 0.1
+    np.testing.assert_allclose(ring.distance(points)[0], expected, atol=1e-9)
+
+
 def test_one_lipschitz() -> None:
     shape = make("rock")
     rng = np.random.default_rng(0)
@@ -101,3 +109,17 @@ def test_a_formula_without_derivatives_at_a_point_has_its_distance_from_there() 
 def test_points_beyond_what_squares_hold_are_refused(name: str) -> None:
     with pytest.raises(InputError, match="points"):
         make(name).distance(np.full((1, make(name).d), 1e200))
+
+
+class Nowhere(tg.LevelShape):
+    """A level that is nowhere zero."""
+
+    size = 0.5
+
+    def level(self, x: ca.SX) -> ca.SX:
+        return ca.sumsqr(x) + 0.01
+
+
+def test_a_level_without_zeros_has_no_closest_point() -> None:
+    with pytest.raises(InputError, match="no closest point"):
+        Nowhere().distance([[0.3, 0.2, 0.1]])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import casadi as ca
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -60,6 +61,33 @@ def test_sinusoid_gives_every_crest_in_the_window() -> None:
     found = shape.points_with_normal([0, 1], around=[0, 0], radius=2)
     crests = 0.2 + 0.4 * np.arange(-5, 5)
     np.testing.assert_allclose(np.sort(found[:, 0]), crests[np.abs(crests) <= 2], atol=1e-12)
+
+
+def test_sharp_crests_are_found_beside_blunt_ones() -> None:
+    """The crests and troughs of cos(2 pi e^x) are where e^x is half a whole number, sharper the further along."""
+    shape = tg.ExpressionCurve(lambda x: (x, 0.1 * ca.cos(2 * np.pi * ca.exp(x))), range=[-2, 2])
+    found = shape.points_with_normal([0, 1], around=[0, 0], radius=2)
+    np.testing.assert_allclose(np.sort(found[:, 0]), np.log(np.arange(1, 15) / 2), atol=1e-12)
+
+
+def test_far_along_waves_the_nearest_points_are_those_of_the_first_wave() -> None:
+    shape, random = tg.Sinusoid(1.0, 0.5), np.random.default_rng(0)
+    points = np.stack([random.uniform(-0.25, 0.25, 100), random.uniform(-2, 2, 100)], axis=1)
+    far = [1000 * 0.5, 0.0]
+    np.testing.assert_allclose(shape.distance(points + far)[0], shape.distance(points)[0], atol=1e-9)
+
+
+def test_the_point_of_a_face_is_its_middle() -> None:
+    for shape in (tg.Disc(0.2, 0.05), tg.Cylinder(0.1, 0.3)):
+        (x,) = shape.points_with_normal([0, 0, 1])
+        np.testing.assert_allclose(x, [0.0, 0.0, x[2]], atol=1e-9)
+
+
+def test_a_grid_is_as_fine_along_a_thin_ring_as_around_it() -> None:
+    u = numeric_charts(tg.Torus(1.0, 0.05))[0].grid(2000)
+    along, around = (len(np.unique(u[:, j])) for j in (0, 1))
+    assert along / around == pytest.approx(1.0 / 0.05, rel=0.1)
+    assert along * around == pytest.approx(2000, rel=0.1)
 
 
 def test_peanut_has_two_points_at_the_bottom() -> None:

@@ -61,6 +61,12 @@ def test_fourier_radius_as_written() -> None:
     np.testing.assert_allclose(at(rock.representations.charts[0], phi)[0], [r * np.cos(phi), r * np.sin(phi)])
 
 
+def test_a_fourier_radius_is_positive_all_round_or_says_where_not() -> None:
+    assert tg.FourierRadius(1.0, cos=[0.55, 0.55]).radius == 1.0  # at least 1 - 9/8 0.55
+    with pytest.raises(InputError, match=r"r = -0\.1 m at phi = 0 rad"):
+        tg.FourierRadius(1.0, cos=[-0.55, -0.55])
+
+
 def test_sum_adds_heights() -> None:
     terms = [tg.Parabola(0.1), tg.Sinusoid(0.06, 2.7, 0.7), tg.Line(0.1, 2)]
     x = 0.37

@@ -63,6 +63,7 @@ def test_body_from_a_support_function() -> None:
         (lambda: tg.ExpressionSurface(ball, 3), "ranges"),
         (lambda: tg.ExpressionSurface(ball, BALL_RANGES, side=0), "side"),
         (lambda: tg.ExpressionCurve(lambda u: (u, u), (0, float("inf"))), "range"),
+        (lambda: tg.ExpressionCurve(lambda u: (u, u), (1, 1)), "range"),
         (lambda: tg.ExpressionLevelSurface(lambda x, y, z: x, -1), "size"),
     ],
 )
@@ -87,3 +88,29 @@ def test_bad_formulas_are_named(build: Any, key: str) -> None:
 def test_irregular_shapes_say_where(build: Any, match: str) -> None:
     with pytest.raises(ShapeError, match=match):
         build()
+
+
+@pytest.mark.parametrize(
+    ("build", "said"),
+    [
+        (lambda: tg.ExpressionCurve(lambda u: u, (0, 1)), "a function of 1 number that returns 2"),
+        (lambda: tg.ExpressionSurface(lambda u, v: u, BALL_RANGES), "a function of 2 numbers that returns 3"),
+    ],
+)
+def test_what_a_formula_takes_and_gives_is_said(build: Any, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        build()
+
+
+class Saddle(tg.ChartShape):
+    d = 3
+    ranges = (tg.Range(coordinate=0), tg.Range(coordinate=1))
+
+    def point(self, u: ca.SX) -> ca.SX:
+        return ca.vertcat(u, 0.3 * u[0] * u[1])
+
+
+def test_the_level_of_a_graph_of_ones_own_is_how_far_a_point_is_above_it() -> None:
+    level = Saddle().representations.level
+    assert level is not None
+    assert float(level.level(ca.DM([2.0, 0.5, 1.0]))) == pytest.approx(1.0 - 0.3)

@@ -29,6 +29,25 @@ def test_revolution_of_an_ellipse_is_the_spheroid() -> None:
         np.testing.assert_allclose(a, b, atol=1e-10)
 
 
+@pytest.mark.parametrize("begin", [0.0, np.pi, -2.0])
+def test_where_an_outline_begins_does_not_matter(begin: float) -> None:
+    outline = tg.ExpressionCurve(
+        lambda u: (0.2 * ca.cos(u + begin), 0.3 * ca.sin(u + begin)), (0, 2 * np.pi, "periodic"), -1
+    )
+    points = np.random.default_rng(0).uniform(-0.5, 0.5, (10, 3))
+    expected = tg.Ellipsoid([0.2, 0.2, 0.3]).distance(points)[0]
+    np.testing.assert_allclose(tg.Revolution(outline).distance(points)[0], expected, atol=1e-11)
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1e3])
+def test_small_and_large_rings_are_rings(unit: float) -> None:
+    circle = tg.ExpressionCurve(
+        lambda u: (unit * (0.3 + 0.1 * ca.cos(u)), unit * 0.1 * ca.sin(u)), (0, 2 * np.pi, "periodic"), -1
+    )
+    s, _ = tg.Revolution(circle).distance([[0.5 * unit, 0.0, 0.0], [0.0, 0.3 * unit, 0.3 * unit]])
+    np.testing.assert_allclose(s, [0.1 * unit, 0.2 * unit], rtol=1e-9)
+
+
 @pytest.mark.parametrize("radius", [0.0, 1e-9, 1e-6, 1e-4, 1e-2])
 def test_poles_are_regular(radius: float) -> None:
     """Near a pole of a ball the shape operator is I / r, from both charts' coordinates."""

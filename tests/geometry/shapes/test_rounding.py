@@ -35,6 +35,7 @@ def test_rounded_distance_is_smaller_by_the_radius() -> None:
     base = tg.Polytope([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
     points = 2 * UNIT
     np.testing.assert_allclose(tg.Rounded(base, 0.1).distance(points)[0], base.distance(points)[0] - 0.1)
+    assert tg.Rounded(base, 0.1).reference_length == pytest.approx(0.5 + 0.1)
 
 
 def test_polytope_distances_to_face_edge_and_corner() -> None:

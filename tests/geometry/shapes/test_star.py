@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -8,9 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.polynomial import legendre
 
 import trundle.geometry as tg
 from trundle.geometry.queries.sampling import numeric_charts
+from trundle.geometry.shapes.star import harmonics
 
 Formula = Callable[..., Any]
 QUARTIC: Formula = lambda x, y, z: x**4 + y**4 + z**4 - 1 + 0.2 * x * y  # noqa: E731
@@ -72,3 +75,26 @@ def test_the_inside_of_a_ball_has_its_normal_to_the_hollow() -> None:
 )
 def test_surfaces_that_no_origin_sees_whole_have_no_charts(formula: Formula) -> None:
     assert tg.ExpressionLevelSurface(formula, 1.0).representations.charts == ()
+
+
+def test_a_surface_that_newtons_steps_do_not_reach_has_no_charts() -> None:
+    """So steep a formula is not solved in a few steps from the fit, which misses waves of the ninth degree."""
+
+    def steep(x: Any, y: Any, z: Any) -> Any:
+        r = ca.sqrt(x * x + y * y + z * z + 1e-300)
+        wave = sum(math.comb(9, k) * (-1) ** (k // 2) * (x / r) ** (9 - k) * (y / r) ** k for k in range(0, 10, 2))
+        return (r / (1 + 0.1 * wave)) ** 20 - 1
+
+    assert tg.ExpressionLevelSurface(steep, 1.0).representations.charts == ()
+
+
+def test_harmonics_obey_the_addition_theorem() -> None:
+    """P_l(e.e') is the sum over all harmonics of degree l of their products at e and e', those of m > 0 twice."""
+    degree = 6
+    a, b = (v / np.linalg.norm(v, axis=0) for v in np.random.default_rng(5).normal(size=(2, 3, 40)))
+    orders = [(m, n) for m in range(degree + 1) for n in range(m, degree + 1) for _ in range(1 + (m > 0))]
+    sums = np.zeros((degree + 1, 40))
+    for (m, n), at_a, at_b in zip(orders, harmonics([*a], degree), harmonics([*b], degree), strict=True):
+        sums[n] += (1 + (m > 0)) * at_a * at_b
+    cosine = np.sum(a * b, axis=0)
+    np.testing.assert_allclose(sums, [legendre.Legendre.basis(n)(cosine) for n in range(degree + 1)], atol=1e-13)

@@ -115,3 +115,21 @@ def test_belts_of_a_dish_lie_on_it_and_face_its_hollow(axis: int) -> None:
     distance, gradient = dish.distance(value.x)
     np.testing.assert_allclose(distance, 0.0, atol=1e-9)
     np.testing.assert_allclose(value.n, gradient, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "shape", [tg.Ellipsoid([3.0, 2.0, 1.0]), tg.Sphere(0.3), tg.Circle(0.2), tg.Ellipse([2.0, 0.5]), tg.Arc(0.5)]
+)
+def test_the_level_is_zero_on_the_boundary_and_the_distance_near_the_end_of_the_shortest_axis(shape: tg.Shape) -> None:
+    level, x = shape.representations.level, ca.SX.sym("x", shape.d)
+    assert level is not None
+    slope = ca.Function("slope", [x], [level.value_and_gradient(x)[1]])
+    up = np.eye(shape.d)[-1]
+    end = shape.points_with_normal(up)[0]
+    np.testing.assert_allclose(np.array(slope(end)).ravel(), up, atol=1e-12)
+    value = ca.Function("value", [x], [level.level(x)])
+    np.testing.assert_allclose([float(value(point)) for point in shape.sample(10)[0]], 0.0, atol=1e-12)
+
+
+def test_what_has_no_end_has_the_size_of_a_metre() -> None:
+    assert tg.Plane().reference_length == tg.Line().reference_length == 1.0

@@ -11,7 +11,7 @@ import trundle.geometry as tg
 from tests.contact import pairs
 from tests.models.tree.test_rolling_joint import columns
 from trundle.contact.choice import make_contact
-from trundle.contact.laws import LAWS, PURE_ROLLING, ROLLING, SLIDING
+from trundle.contact.laws import HUNT_CROSSLEY, LAWS, PURE_ROLLING, ROLLING, SLIDING, Friction
 from trundle.errors import InputError
 from trundle.models.tree.constrained import corrections, solve
 from trundle.models.tree.tree import Tree
@@ -93,6 +93,21 @@ def test_energy_changes_by_the_power_of_motors_and_friction(d, law):
         h = 1e-6
         difference = (float(f(x + h * xdot, u)[3]) - float(f(x - h * xdot, u)[3])) / (2 * h)
         assert difference == pytest.approx(expected.item(), abs=1e-6 * size**2)
+
+
+def test_what_a_contact_stores_is_part_of_the_energy_which_stays():
+    tree = Tree(2, [0.0, -9.81])
+    ground, ball = tree.ground(), tree.free(1.2, 0.03)
+    contact = make_contact(tg.Circle(0.2), tg.Line(), "support")
+    tree.contact(contact, ball, ground, friction=Friction(0.0, stiffness=1e4, dissipation=0.0))
+    model = tree.finish()
+    dynamics = model.dynamics([HUNT_CROSSLEY])
+    f = numbers(model, dynamics.energy - model.energy(), ca.jtimes(dynamics.energy, model.x, dynamics.xdot))
+    x = np.zeros(model.x.shape[0])
+    x[model.layout["object.position"]], x[model.layout["object.velocity"]] = [0.0, 0.19], [0.3, -0.4]
+    stored, rate = (float(v) for v in f(x, []))
+    assert stored == pytest.approx(0.4 * 1e4 * 0.01**2.5, rel=1e-6)
+    assert rate == pytest.approx(0.0, abs=1e-12 * 1e4)
 
 
 @pytest.mark.parametrize("d", [2, 3])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -21,6 +23,15 @@ def test_models_of_all_charts_share_one_layout_and_are_made_once():
     assert system.model() is one
     assert system.model(((1, 0), (0, 1))) is two
     assert system.kept("key", lambda: [1]) is system.kept("key", lambda: [2])
+
+
+def test_what_is_kept_does_not_tell_systems_apart():
+    system = pair(tr.Sphere(0.1), tr.Hand(tr.Plane())).system
+    other = replace(system)
+    assert other == system
+    other.kept("key", lambda: [1])
+    other.model()
+    assert other == system
 
 
 @pytest.mark.parametrize(

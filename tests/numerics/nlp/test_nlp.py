@@ -313,6 +313,7 @@ def test_progress_sees_every_iterate_and_can_stop():
     assert [i.number for i in seen] == list(range(solution.iterations + 1))
     assert seen[-1].objective == pytest.approx(solution.objective, rel=1e-9)
     assert seen[-1].violation < 1e-8 < seen[0].violation
+    assert [i.share for i in seen[:2]] == pytest.approx([0.0, 0.02])
     stopped = solve(program, guess, progress=lambda i: i.number < 4)
     assert stopped.status is Status.INTERRUPTED
     assert stopped.iterations == 4

@@ -104,6 +104,15 @@ def test_a_dip_inside_a_long_step_is_found(backend):
     assert touching.t_end == 10.0
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_a_dip_that_is_none_hides_no_event_of_its_step(method, backend):
+    margins = ca.vertcat((T - 0.4) ** 2 + 0.001, 0.9 - T)
+    options = {"step": 1.0} if method == "rk4" else {"first_step": 1.0}
+    run = integrator(ca.vertcat(0.1, 0.2), margins, method).integrate(0.0, [0.0, 0.0], 1.0, **options)
+    assert run.event == 1
+    assert run.t_end == pytest.approx(0.9, rel=1e-12)
+
+
 def test_a_dip_of_what_is_projected_is_where_the_projection_is_at_its_time(backend):
     clock = {"rate": ca.vertcat(0.1, 0.2), "margins": (X[0] - 5.6) ** 2 - 0.04, "projection": ca.vertcat(T, X[1])}
     run = Integrator(OdeSystem(**{n: ca.Function(n, [T, X, P], [e]) for n, e in clock.items()})).integrate(

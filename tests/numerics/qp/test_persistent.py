@@ -88,6 +88,14 @@ def test_nan_is_not_solved(where: str) -> None:
     assert np.all(np.isnan(found.x))
 
 
+@pytest.mark.parametrize("where", ["low", "x_lower"])
+def test_a_bound_that_nothing_is_above_is_not_solved(where: str) -> None:
+    qp = program()
+    write(qp, numbers(0) | {"x": np.full(N, -9.0)})
+    getattr(qp, where)[0] = np.inf
+    assert qp.solve().status is Status.NOT_FINITE
+
+
 def test_a_contradiction_and_too_few_iterations_are_no_success() -> None:
     qp, data = program(), numbers(0)
     data["C"][1], data["low"][0], data["low"][1] = -data["C"][0], 1.0, 1.0

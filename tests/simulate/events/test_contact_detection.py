@@ -53,3 +53,24 @@ def test_the_nearest_approach_is_that_of_no_contact_which_is_followed() -> None:
         assert near.speed == pytest.approx(-0.1)
         assert any(near.coordinates[0] == pytest.approx(end, abs=1e-9) for end in ends)
     assert detector(PEANUT, tr.Line(), (ROLLS,)).nearest(x + 0.5 * np.eye(len(x))[1]) is None  # far from touching
+
+
+@pytest.mark.parametrize(
+    ("depth", "speed", "new", "seen"),
+    [
+        (1e-8, -0.1, False, True),
+        (1e-8, 0.1, False, False),  # it goes apart
+        (1e-8, -0.1, True, False),  # it has come apart at this instant and was not away yet
+        (1e-6, -0.1, True, True),  # too deep for that
+    ],
+)
+def test_what_overlaps_touches_if_it_comes_closer_and_was_away_or_is_deep(
+    depth: float, speed: float, new: bool, seen: bool
+) -> None:
+    pair = tr.RollingPair(tr.RigidBody(PEANUT, 1.0, 0.05), tr.Ground(tr.Line()))
+    e, x = np.eye(len(pair.place(angle=0.0).x)), pair.place(angle=0.0).x
+    mode = Mode((ROLLS, APART), pair.system.first_atlas)
+    watch = PairDetector(pair.system, mode, pair.system.pairs[0], frozenset({"second.gap"} if new else ()))
+    after = x - depth * e[1] + speed * e[-1]
+    found = watch.touched(np.array([0.0, 1e-3]), np.stack([x, after]), lambda t: after)
+    assert (found is not None) is seen

@@ -85,3 +85,5 @@ def test_a_recontact_that_another_integration_misses_by_round_off_is_none_the_le
     found = recontact(pair.system, phase, 0.0, ended, p, armed, lambda t: sunk(DEPTH * (t - 1e-7)))
     assert found is not None
     assert found[0] == 1.0
+    # A gap that was open ends the mode by itself.
+    assert recontact(pair.system, phase, 0.0, ended, p, ~armed, sunk) is None

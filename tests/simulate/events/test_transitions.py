@@ -297,3 +297,16 @@ def test_an_excused_entry_still_resolves(law: str, margin: str, d: int) -> None:
     status = resolve(None, None, None, None)  # type: ignore[arg-type]
     assert isinstance(status, Status)
     assert reason
+
+
+def test_a_tall_can_that_falls_back_onto_its_end_stands() -> None:
+    """A block rocks on over its other edge (test_faces); what comes down from a rim ends there."""
+    body = tr.RigidBody(tr.Cylinder(0.05, 0.4, flat=0.01), 1.0, "solid")
+    start = {"object_quaternion": [np.cos(0.01), 0.0, np.sin(0.01), 0.0]}
+    run = go(body, tr.Hand(tr.Plane()), 0.06, start, "rolling", friction=2.0, on_slip="slide", on_separation="fly")
+    (landing,) = run.transitions
+    assert landing["to"] == " + ".join(["rolling"] * 8)
+    assert 0.3 < np.abs(run["object_angular_velocity"]).max() < 0.6
+    np.testing.assert_allclose(run["object_quaternion"][-1], [1.0, 0.0, 0.0, 0.0], atol=1e-9)
+    np.testing.assert_allclose(run["object_angular_velocity"][-1], 0.0, atol=1e-12)
+    assert run["energy"][-1] == pytest.approx(9.81 * 0.2, rel=1e-9)

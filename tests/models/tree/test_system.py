@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import casadi as ca
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 import trundle as tr
 from trundle.contact.laws import PURE_ROLLING, ROLLING, SEPARATED
+from trundle.models.tree.system import Free
 
 
 def pair(shape, base, **options) -> tr.RollingPair:
@@ -32,6 +34,14 @@ def test_what_is_kept_does_not_tell_systems_apart():
     other.kept("key", lambda: [1])
     other.model()
     assert other == system
+
+
+def test_free_numbers_show_their_names_and_values_but_nothing_that_is_built():
+    system = pair(tr.Sphere(0.1), tr.Hand(tr.Plane())).system
+    free = Free(("mass",), ca.SX.sym("m"), np.array([1.0]), system.build)
+    free.models[system.first_atlas] = system.model()
+    free.phases["key"] = 1
+    assert repr(free) == "Free(names=('mass',), symbols=SX(m), values=array([1.]))"
 
 
 @pytest.mark.parametrize(

@@ -58,14 +58,15 @@ def test_the_nearest_approach_is_that_of_no_contact_which_is_followed() -> None:
 @pytest.mark.parametrize(
     ("depth", "speed", "new", "seen"),
     [
-        (1e-8, -0.1, False, True),
-        (1e-8, 0.1, False, False),  # it goes apart
-        (1e-8, -0.1, True, False),  # it has come apart at this instant and was not away yet
-        (1e-6, -0.1, True, True),  # too deep for that
+        (1e-8, -0.1, False, "touch"),
+        (1e-8, 0.1, False, None),  # it goes apart
+        (1e-8, -0.1, True, None),  # it has come apart at this instant and was not away yet
+        (1e-6, -0.1, True, "touch"),  # too deep for that
+        (0.01, -0.1, False, "overlap"),  # too deep to go on from
     ],
 )
 def test_what_overlaps_touches_if_it_comes_closer_and_was_away_or_is_deep(
-    depth: float, speed: float, new: bool, seen: bool
+    depth: float, speed: float, new: bool, seen: str | None
 ) -> None:
     pair = tr.RollingPair(tr.RigidBody(PEANUT, 1.0, 0.05), tr.Ground(tr.Line()))
     e, x = np.eye(len(pair.place(angle=0.0).x)), pair.place(angle=0.0).x
@@ -73,4 +74,4 @@ def test_what_overlaps_touches_if_it_comes_closer_and_was_away_or_is_deep(
     watch = PairDetector(pair.system, mode, pair.system.pairs[0], frozenset({"second.gap"} if new else ()))
     after = x - depth * e[1] + speed * e[-1]
     found = watch.touched(np.array([0.0, 1e-3]), np.stack([x, after]), lambda t: after)
-    assert (found is not None) is seen
+    assert (None if found is None else found[1].margin) == seen

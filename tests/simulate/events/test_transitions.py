@@ -11,7 +11,10 @@ import pytest
 import trundle as tr
 from trundle.contact.law import COMMON_ENDINGS
 from trundle.contact.laws import LAWS, SLIP_END
+from trundle.simulate.events import Event, HybridState
 from trundle.simulate.events.transitions import TRANSITIONS
+from trundle.simulate.mode import Method, Mode
+from trundle.simulate.runner import Runner
 from trundle.status import Status
 
 Case = Callable[[str], tuple[tr.Trajectory, str]]
@@ -310,3 +313,48 @@ def test_a_tall_can_that_falls_back_onto_its_end_stands() -> None:
     np.testing.assert_allclose(run["object_quaternion"][-1], [1.0, 0.0, 0.0, 0.0], atol=1e-9)
     np.testing.assert_allclose(run["object_angular_velocity"][-1], 0.0, atol=1e-12)
     assert run["energy"][-1] == pytest.approx(9.81 * 0.2, rel=1e-9)
+
+
+def at_hand(law: str, **rules: Any) -> tuple[Runner, HybridState]:
+    """A disc of 1 kg on a line, in the mode of a law."""
+    pair = tr.RollingPair(tr.RigidBody(tr.Circle(0.1), 1.0, "solid"), tr.Ground(tr.Line()), friction=0.1, **rules)
+    runner = Runner(pair.system, Method(), None, np.array([0.0, 1.0]), None)
+    start = pair.place()
+    return runner, HybridState(0.0, np.array(start.x), Mode((law,), start.atlas), np.zeros((1, 2)))
+
+
+@pytest.mark.parametrize(("rule", "law", "speed"), [("slide", "sliding", 0.9), ("ignore", "rolling", 2 / 3)])
+def test_a_disc_thrown_at_a_slant_lands_sliding_or_is_told_by_how_much_friction_was_exceeded(
+    rule: str, law: str, speed: float
+) -> None:
+    """At 1 m/s along and down L_n is 1 N s; what stops the slip is 1/3 N s."""
+    runner, now = at_hand("separated", on_slip=rule, on_separation="fly")
+    velocity = runner.system.model().layout["body.velocity"]
+    now.x[velocity] = [1.0, -1.0]
+    told: list[tuple[str, float]] = []
+    runner.board.ignored = lambda name, value: told.append((name, value))
+    after, reason = runner.board.next(now, Event(0, "gap"), runner.phase(now.mode))
+    assert isinstance(after, HybridState)
+    assert (after.mode.laws, reason) == ((law,), "the gap closed")
+    np.testing.assert_allclose(after.x[velocity], [speed, 0.0], atol=1e-9)
+    assert told == ([] if rule == "slide" else [("contact.friction", pytest.approx(0.1 - 1 / 3))])
+    assert after.unarmed == (frozenset({"contact.slip_speed"}) if rule == "slide" else frozenset())
+
+
+@pytest.mark.parametrize(
+    ("rules", "steps"),
+    [
+        ({"on_slip": "slide", "on_separation": "fly"}, True),
+        ({"on_slip": "ignore", "on_separation": "stop"}, True),
+        ({"on_slip": "stop", "on_separation": "fly"}, False),
+        ({"on_slip": "slide", "on_separation": "ignore"}, False),
+        ({"on_slip": "slide", "rolling_friction": 0.01}, False),
+        ({"on_slip": "ignore", "coordinates": "rolling"}, False),
+    ],
+    ids=str,
+)
+def test_time_steps_go_on_where_contacts_may_slip_and_part_by_coulombs_law_alone(
+    rules: dict[str, Any], steps: bool
+) -> None:
+    runner, now = at_hand("rolling", **rules)
+    assert runner.board.steps(now) is steps

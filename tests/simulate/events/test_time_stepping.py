@@ -1,0 +1,31 @@
+"""Single steps of Moreau's scheme against the equations of motion of a mode."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import trundle as tr
+from trundle.simulate.events import HybridState
+from trundle.simulate.events.time_stepping import TimeStepping
+from trundle.simulate.mode import Method, Mode
+from trundle.simulate.runner import Runner
+
+
+@pytest.mark.parametrize("law", ["rolling", "pure-rolling"])
+def test_a_short_step_is_the_motion_of_its_mode(law: str) -> None:
+    body = tr.RigidBody(tr.Ellipsoid([0.3, 0.2, 0.25]), 1.0, "solid")
+    pair = tr.RollingPair(body, tr.Hand(tr.Plane()), law=law, friction=5.0, on_slip="slide", on_separation="fly")
+    turn = np.array([0.8, 0.3, -0.2, 0.4]) / np.linalg.norm([0.8, 0.3, -0.2, 0.4])
+    start = pair.place(object_quaternion=turn, object_angular_velocity=[0.5, -0.7, 0.0])
+    runner = Runner(pair.system, Method(), None, np.array([0.0, 1.0]), None)
+    now = HybridState(0.0, start.x, Mode((law,), start.atlas), np.zeros((1, 3)))
+    phase = runner.phase(now.mode)
+    stepping = TimeStepping(runner.board, now, [0])
+    after = stepping.step(1e-6)
+    assert after is not None
+    assert after.mode.laws == (law,)
+    rate = np.asarray(phase.integrator.system.rate(0.0, now.x, phase.parameters(np.zeros(0)))).ravel()
+    np.testing.assert_allclose((after.x - now.x) / after.t, rate, atol=1e-4)
+    force = phase.outputs(np.zeros(1), now.x[None], phase.parameters(np.zeros(0))[None])["contact.force"]
+    np.testing.assert_allclose(stepping.forces(), force, atol=1e-4)

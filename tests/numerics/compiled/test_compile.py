@@ -216,6 +216,7 @@ def test_source_has_only_prefixed_names():
     assert f"int {name}(" in source
     assert f"int jac_{name}(" in source
     assert "int polar(" not in source
+    assert "jac_" not in function_source(polar())[1]
 
 
 @needs_compiler

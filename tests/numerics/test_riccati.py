@@ -69,6 +69,11 @@ def test_discretized_as_written(period):
     np.testing.assert_allclose(np.block([[Qd, Nd], [Nd.T, Rd]]), total, rtol=1e-10, atol=1e-12 * scale)
 
 
+def test_the_longest_period_is_told():
+    with pytest.raises(InputError, match=r"period = 8\.0.*at most 7\.5 s"):
+        discretized(4 * np.eye(2), np.eye(2), np.eye(2), np.eye(2), 8.0)
+
+
 @pytest.mark.parametrize("period", [1e-12, 16.0, 1e30])
 def test_a_period_in_which_what_runs_away_is_lost_to_rounding_is_refused_by_its_name(period):
     A = np.array([[0.0, 1.0], [4.0, 0.0]])  # grows by e^2 in a second

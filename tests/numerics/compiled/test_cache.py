@@ -275,3 +275,18 @@ def test_threads_that_need_a_temporary_folder_share_one(own_cache, monkeypatch):
         found = list(pool.map(lambda _: cache.cache_directory(), range(8)))
     assert set(found) == set(made)
     assert len(made) == 1
+
+
+@pytest.mark.usefixtures("fresh")
+def test_the_temporary_folder_goes_with_the_process_that_made_it(own_cache, monkeypatch):
+    at_exit = []
+    monkeypatch.setattr(cache.atexit, "register", at_exit.append)
+    own_cache.write_text("no folder")
+    used = cache.cache_directory()
+    (leave,) = at_exit
+    with monkeypatch.context() as forked:
+        forked.setattr(cache.os, "getpid", lambda: -1)
+        leave()
+    assert used.is_dir()
+    leave()
+    assert not used.exists()

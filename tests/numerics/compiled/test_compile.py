@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import logging
+import os
 
 import casadi as ca
 import numpy as np
@@ -163,6 +165,26 @@ def test_broken_compiler_is_no_compiler(monkeypatch, caplog, tmp_path):
 
 
 @needs_compiler
+def test_where_code_has_no_place_nobody_is_told_to_install_a_compiler(monkeypatch, caplog):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    assert find_compiler() is not None
+    monkeypatch.setattr(cache, "fetch", full)
+    with caplog.at_level(logging.WARNING, logger="trundle"):
+        assert compile_library("homeless", "int x;") is None
+    (said,) = (record.getMessage() for record in caplog.records)
+    assert os.strerror(errno.ENOSPC) in said
+    assert said.endswith("times longer")
+
+
+def test_without_a_list_of_processors_the_platform_names_the_machine(monkeypatch, tmp_path):
+    monkeypatch.setattr(compile_module, "Path", lambda _: tmp_path / "no cpuinfo")
+    monkeypatch.setattr(compile_module.platform, "processor", lambda: "an abacus")
+    assert compile_module._processor.__wrapped__() == "an abacus"
+
+
+@needs_compiler
 def test_cc_with_arguments(monkeypatch):
     real = find_compiler()
     monkeypatch.setenv("CC", f"{real.path} -DTRUNDLE_TEST=3")
@@ -194,6 +216,7 @@ def test_source_has_only_prefixed_names():
     assert f"int {name}(" in source
     assert f"int jac_{name}(" in source
     assert "int polar(" not in source
+    assert "jac_" not in function_source(polar())[1]
 
 
 @needs_compiler

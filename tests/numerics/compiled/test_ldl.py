@@ -41,6 +41,15 @@ def test_random_systems(nv, m, pushed, proximal):
         np.testing.assert_allclose(lam, right[1], atol=1e-11 * size)
 
 
+@pytest.mark.parametrize(("held", "pushed"), [([1.0, 1.0], [1.0, 0.0]), ([1.0, 0.0], [1.0, 1.0])])
+def test_what_is_constrained_and_what_is_pushed_may_have_zeros_of_their_own(held, pushed):
+    values = np.eye(2), np.array([held]), np.array([0.0, 1.0]), np.array([2.0]), np.array([pushed])
+    a, lam = solve_kkt(*(ca.sparsify(ca.SX(ca.DM(value))) for value in values))
+    right = dense(*values, 0.0)
+    np.testing.assert_allclose(np.array(ca.DM(a)).ravel(), right[0], atol=1e-15)
+    np.testing.assert_allclose(np.array(ca.DM(lam)).ravel(), right[1], atol=1e-15)
+
+
 def test_constants_are_pivots_first_and_zeros_are_skipped():
     # A body with its origin at the centre of mass: M = diag(J, m I).
     inertia, lever = ca.SX.sym("I", 3, 3), ca.SX.sym("r", 3)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
+from types import SimpleNamespace
 
 import casadi as ca
 import numpy as np
@@ -176,6 +178,9 @@ def test_a_linear_quadratic_problem_takes_one_step(backend):
     cost, inputs = ipopt(problem, x0, [], np.zeros((12, 2)))
     assert solution.cost == pytest.approx(cost, rel=1e-9)
     assert solution.inputs == pytest.approx(inputs, abs=1e-6)
+    # what the step promises is all there is to gain
+    begun = optimiser.solve(x0, [], Guess(np.zeros((12, 2))), Limits(iterations=0))
+    assert begun.decrease == pytest.approx(begun.cost - cost, rel=1e-8)
     # the gains hold for another start, without an iteration
     other = optimiser.solve(x0 + 0.1, [], solution.guess(), Limits(iterations=0))
     assert other.decrease == pytest.approx(0.0, abs=1e-9 * other.cost)
@@ -296,6 +301,39 @@ def test_limits_are_kept_and_named(backend):
     assert (late.status, late.iterations) == (Status.TIME_LIMIT, 0)
     assert late.cost > short.cost
     assert math.isnan(late.decrease)
+
+
+def test_no_iteration_begins_that_would_end_late(monkeypatch):
+    """The clock ticks at each look: an iteration takes a second, and another passes before the next one."""
+    clock = itertools.count(1000.0)
+    monkeypatch.setattr("trundle.numerics.ilqr.ilqr.time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    late = Optimiser(pendulum()).solve([0, 0], PENDULUM, Guess(np.zeros((40, 1))), Limits(seconds=4.0))
+    assert (late.status, late.iterations) == (Status.TIME_LIMIT, 2)
+    assert late.seconds == 6.0
+
+
+def jump():
+    """One input, of which the cost (u - 1)^2 / 2 is p_0^2 / 2 higher beyond p_1, and a state that stays."""
+    x, u, p = ca.SX.sym("x"), ca.SX.sym("u"), ca.SX.sym("p", 2)
+    return ControlProblem(x, u, p, x, Cost(ca.vertcat(u - 1, p[0] * ca.ceil(u - p[1]))), Cost(x, 0.0), 1)
+
+
+def test_where_no_step_lowers_the_cost_the_guess_is_left_and_it_is_said(backend):
+    solution = Optimiser(jump()).solve([0.0], [1.2, 0.0], Guess(np.zeros((1, 1))))
+    assert solution.status is Status.NOT_CONVERGED
+    assert solution.inputs.tolist() == [[0.0]]
+
+
+def test_a_short_step_is_taken_for_a_fall_in_proportion(backend):
+    """Of the halves of 1 the first below 1/200 is 1/256."""
+    solution = Optimiser(jump()).solve([0.0], [10.0, 1 / 200], Guess(np.zeros((1, 1))), Limits(iterations=1))
+    assert solution.inputs.tolist() == [[1 / 256]]
+
+
+def test_a_gap_is_closed_where_there_is_nothing_to_gain(backend):
+    solution = Optimiser(jump()).solve([0.0], [0.0, 0.0], Guess(np.ones((1, 1)), np.array([[0.0], [1.0]])))
+    assert (solution.status, solution.gap) == (Status.SUCCESS, 0.0)
+    assert solution.states.tolist() == [[0.0], [0.0]]
 
 
 @pytest.mark.parametrize(("x0", "p"), [([np.nan, 0], PENDULUM), ([0, 0], [np.nan, 1, 1]), ([0, np.inf], PENDULUM)])

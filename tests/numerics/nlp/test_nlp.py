@@ -21,6 +21,7 @@ from trundle.status import Status
 W, P = ca.SX.sym("w", 3), ca.SX.sym("p", 2)
 PHI = ca.Function("phi", [W, P], [ca.vertcat(W[0] * W[1] * P[0], ca.sin(W[2]) * W[0], W[1] ** 2 * P[1], 7, W[2] ** 3)])
 OTHER = ca.Function("other", [W[:2]], [ca.exp(W[0] - W[1])])
+HALF_SQUARE = ca.Function("half_square", [W[0]], [W[0] ** 2 / 2])
 SIZE, ROWS = 6, 4
 
 
@@ -112,6 +113,16 @@ def test_derivatives_leave_out_what_is_not_used():
     kernel = everything()[0].groups[1].kernel
     assert (kernel.rows, kernel.costs) == ((0,), ())
     assert kernel.compiled["gradient"].nnz_out(1) == 0
+
+
+def test_elements_that_enter_nothing_have_empty_derivatives():
+    kernel = ElementGroup(OTHER, np.array([[0, 1]]), sp.csc_matrix((1, 1))).kernel
+    assert [kernel.functions[key].size_out(i) for key, i in (("jacobian", 1), ("gradient", 1), ("hessian", 0))] == [
+        (0, 2),
+        (0, 2),
+        (2, 2),
+    ]
+    assert kernel.functions["hessian"].nnz_out(0) == 0
 
 
 def test_groups_of_one_function_share_its_derivatives():
@@ -253,6 +264,13 @@ def test_the_unit_of_the_cost_does_not_matter(name, power):
     assert solution.z[0] == pytest.approx(at, rel=1e-3)
 
 
+@pytest.mark.parametrize(("size", "over"), [(1e-8, 1e-8), (1e-6, 1e-2), (1e-5, 0.1), (1e-2, 1.0), (1.0, 1.0)])
+def test_residuals_count_over_a_share_of_the_cost_where_it_is_small(size, over):
+    group = ElementGroup(HALF_SQUARE, np.array([[0]]), sp.csc_matrix((0, 1)), np.array([size]))
+    left = solve(Program(1, (group,), sp.csc_matrix((0, 1)), np.zeros(0), np.zeros(0)), [0.5], max_iterations=0)
+    assert left.kkt_residual == pytest.approx(size / 2 / over, rel=1e-12)
+
+
 def test_an_infeasible_program_is_no_success():
     program = integrator(41, free=True, distance=1.0, longest=1.0)  # needs 2 s
     solution = solve(program, np.full(program.size, 0.05))
@@ -282,7 +300,7 @@ def scalar(expression: ca.SX, x: ca.SX, bounds: tuple[float, float] = (-np.inf, 
 X = ca.SX.sym("x")
 
 
-def test_what_is_not_a_number_is_said():
+def test_what_is_not_a_number_is_said(capfd):
     at_start = solve(scalar(ca.log(X), X), [-1.0])
     assert at_start.status is Status.NOT_FINITE
     assert at_start.iterations == 0
@@ -290,6 +308,7 @@ def test_what_is_not_a_number_is_said():
     assert slope.status is Status.NOT_FINITE
     away = scalar(ca.if_else(ca.fabs(X) < 1.5, np.nan, X * X), X)  # every way down leads through it
     assert solve(away, [2.0]).status is not Status.SUCCESS
+    assert capfd.readouterr() == ("", ""), "by the status alone"
 
 
 def test_a_cost_without_end_and_too_many_equations_are_named():

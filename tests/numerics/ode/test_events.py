@@ -191,6 +191,18 @@ def test_dip_narrows_its_bracket():
     assert dip(lambda s: margin(s) + 0.1, shallow, [margin(s) + 0.1 for s in shallow], 1.0) == -1.0
 
 
+@pytest.mark.parametrize("lowest", [0.45, 0.55])
+def test_the_bracket_of_a_dip_begins_before_it(lowest):
+    times = [0.0, 0.5, 1.0]
+
+    def margin(s):
+        return (s - lowest) ** 2 - 1e-4
+
+    tip = dip(margin, times, [margin(s) for s in times], 1.0)
+    assert margin(tip) <= 0.0 < margin(times[0])
+    assert times[0] < tip
+
+
 @pytest.mark.parametrize("size", [0.1, 1.0, 10.0])
 def test_the_bottom_of_a_parabola_is_found_at_once_between_uneven_times(size):
     times, lowest, asked = [size * s for s in (1.69, 2.0, 2.17)], 2.05 * size, []

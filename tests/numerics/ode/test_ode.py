@@ -180,6 +180,16 @@ def test_step_control_takes_as_many_steps_as_scipy():
     assert ours.steps == pytest.approx(len(theirs.t) - 1, abs=2)
 
 
+def test_a_rejected_step_costs_its_stages_alone(backend):
+    """Of the twelve stages of dop853 the first is known; an accepted step has one more, at its end."""
+    integrator, rejected = Integrator(system(PENDULUM)), 0
+    for k in range(8):
+        run = integrator.integrate(0.0, [3.0, 0.0], 10.0, [9.81 + k], relative_tolerance=1e-6, absolute_tolerance=1e-6)
+        assert run.evaluations == 2 + 11 * (run.steps + run.rejected) + run.steps
+        rejected += run.rejected
+    assert rejected > 8
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_samples_are_those_asked_for(method, backend):
     times = [0.0, 0.0, 0.3, 0.30000001, 2.0, 2.5]

@@ -15,6 +15,10 @@ def test_quadrature_conditions_up_to_the_order(method):
         assert t.b @ t.c ** (k - 1) == pytest.approx(1.0 / k, abs=1e-13)
 
 
+def test_the_orders_are_those_of_their_authors():
+    assert {method: tableau.__wrapped__(method).order for method in METHODS} == {"dop853": 8, "dopri5": 5, "rk4": 4}
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_shapes(method):
     t = tableau(method)

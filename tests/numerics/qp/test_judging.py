@@ -42,3 +42,11 @@ def test_the_error_is_what_its_definition_says():
         assert residuals(H, g, A, low, high, x, push)[3] == pytest.approx(max(expected.values()), rel=1e-12)
         largest.add(max(expected, key=lambda name: expected[name]))
     assert largest >= {"stationary", "gap", "idle"}
+
+
+def test_an_unknown_that_enters_nothing_hides_no_idle_multiplier():
+    # x_0 = 1 is pushed by its bound 3, x_1 has no cost, and beside that of x_2 the gap is small.
+    H, g, x = np.diag([1.0, 0.0, 1e6]), np.array([-2.0, 0.0, -1e6]), np.array([1.0, 0.0, 1.0])
+    low, high = np.full(3, -np.inf), np.array([3.0, np.inf, np.inf])
+    error = residuals(H, g, np.zeros((0, 3)), low, high, x, np.array([1.0, 0.0, 0.0]))[3]
+    assert error == pytest.approx(1 / 4)  # the multiplier 1 over |H||x| + |g| + |z|

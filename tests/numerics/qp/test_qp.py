@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from trundle.errors import InputError
-from trundle.numerics.qp.backends import _proxqp, _qpsolvers, backend, solvers
+from trundle.numerics.qp.backends import RawSolution, _proxqp, _qpsolvers, backend, solvers
 from trundle.numerics.qp.judging import residuals, violations
 from trundle.numerics.qp.qp import QpError, QpSolver, QuadraticProgram, WarmStart, solve_qp
 from trundle.status import Status
@@ -194,6 +194,18 @@ def test_wrong_answers_are_not_believed(monkeypatch):
     assert mended.solver_status.startswith("solved, I swear, then")
     monkeypatch.setattr("trundle.numerics.qp.qp.second_tries", lambda *_: [])
     assert solver.solve(*program.arrays).status is Status.NOT_CONVERGED
+
+
+def test_crumbs_at_infinite_bounds_are_dropped_and_the_answer_is_taken(monkeypatch):
+    program = feasible(np.random.default_rng(9), n=5)
+    s, (_, _, _, low, high) = solve_qp(program), program.arrays
+    crumbs = np.where(high == INF, 1e-10, np.where(low == -INF, -1e-10, 0.0)) * (s.multipliers == 0.0)
+    assert crumbs.any()
+    solver = QpSolver()
+    monkeypatch.setattr(solver, "_run", lambda *_: RawSolution(s.x, s.multipliers + crumbs, 3, "solved"))
+    found = solver.solve(*program.arrays)
+    assert (found.status, found.solver_status, found.iterations) == (Status.SUCCESS, "solved", 3)
+    np.testing.assert_array_equal(found.multipliers, s.multipliers)
 
 
 @pytest.mark.parametrize("solver", ["daqp", "piqp", "proxqp"])

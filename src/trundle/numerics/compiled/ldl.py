@@ -96,7 +96,7 @@ def _eliminated(K: ca.SX, nv: int, symmetric: bool, leaves_first: bool) -> list[
     rest, left = ca.sparsify(K), list(range(K.shape[0]))
     steps: list[_Step] = []
     while left:
-        p = max(i for i in left if i < nv) if leaves_first and left[0] < nv else _next_pivot(rest, left, nv)
+        p = max(i for i in left if i < nv) if leaves_first and left[0] < nv else _next_pivot(rest, left)
         left.remove(p)
         right = [j for j in left if rest.has_nz(p, j)]
         below = right if symmetric else [i for i in left if rest.has_nz(i, p)]
@@ -128,15 +128,12 @@ def _substitution(steps: list[_Step], factors: ca.SX, count: int) -> ca.Function
     return ca.Function("substitution", [given, right], [ca.densify(solution)])
 
 
-def _next_pivot(rest: ca.SX, left: list[int], nv: int) -> int:
+def _next_pivot(rest: ca.SX, left: list[int]) -> int:
     candidates = [i for i in left if rest.has_nz(i, i)]
     for i in candidates:
         pivot = rest[i, i]
         if pivot.is_constant() and abs(float(pivot)) > _ROUND_OFF:
             return i
-    for i in candidates:
-        if i < nv:
-            return i
     if candidates:
-        return candidates[0]
+        return candidates[0]  # ascending: of inertia, if any is left
     raise InputError("constraints", len(left), "independent rows: the system of motion is structurally singular")

@@ -165,7 +165,7 @@ class Kernel:
         o = ca.densify(ca.cse(function(*(w, p)[: function.n_in()])))
         nu = kind.sym("nu", len(self.used))
         o_rows, o_costs, o_used = (_pick(o, which) for which in (self.rows, self.costs, self.used))
-        H = ca.triu(ca.hessian(ca.dot(nu, o_used), w)[0]) if self.used else kind(w.shape[0], w.shape[0])
+        H = ca.triu(ca.hessian(ca.dot(nu, o_used), w)[0])
         outputs = [o_rows], [o_rows, ca.jacobian(o_rows, w)], [o_costs], [o_costs, ca.jacobian(o_costs, w)], [H]
         return {
             key: ca.Function(key, [w, p, nu] if key == "hessian" else [w, p], out)

@@ -277,7 +277,6 @@ def _options(tolerance: float, limit: int, warm: bool, given: Mapping[str, str |
         "error_on_fail": False,
         "show_eval_warnings": False,
         "no_nlp_grad": True,
-        "calc_lam_p": False,
     }
 
 

@@ -123,3 +123,19 @@ class Nowhere(tg.LevelShape):
 def test_a_level_without_zeros_has_no_closest_point() -> None:
     with pytest.raises(InputError, match="no closest point"):
         Nowhere().distance([[0.3, 0.2, 0.1]])
+
+
+def test_the_hole_of_an_oval_ring_is_as_far_from_its_centre_as_it_is_narrow() -> None:
+    """The centre has no direction of the gradient to start in: Newton's iteration comes from samples beside the answer."""
+    ring = tg.ExpressionLevelSurface(
+        lambda x, y, z: 9 * (ca.sqrt((x / 3) ** 2 + (y / 4) ** 2) - 1) ** 2 + z * z - 1, size=4.0
+    )
+    assert not ring.representations.charts
+    np.testing.assert_allclose(ring.distance([[0.0, 0.0, 0.0]])[0], 2.0, rtol=1e-12)
+
+
+def test_no_wave_is_nearer_than_the_closest_point_far_above() -> None:
+    points = np.stack([np.linspace(0.0, 0.3, 10), np.full(10, 3.0)], axis=1)
+    x = np.linspace(-3.0, 3.0, 20_001)
+    others = np.hypot(points[:, :1] - x, points[:, 1:] - 0.1 * np.sin(2 * np.pi * x / 0.3))
+    assert np.all(tg.Sinusoid(amplitude=0.1, wavelength=0.3).distance(points)[0] <= np.min(others, axis=1) + 1e-12)

@@ -126,7 +126,7 @@ def test_a_level_without_zeros_has_no_closest_point() -> None:
 
 
 def test_the_hole_of_an_oval_ring_is_as_far_from_its_centre_as_it_is_narrow() -> None:
-    """The centre has no direction of the gradient to start in: Newton's iteration comes from samples beside the answer."""
+    """At the centre no gradient leads to a start: those that there are lie beside the answer."""
     ring = tg.ExpressionLevelSurface(
         lambda x, y, z: 9 * (ca.sqrt((x / 3) ** 2 + (y / 4) ** 2) - 1) ** 2 + z * z - 1, size=4.0
     )

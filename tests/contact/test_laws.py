@@ -273,7 +273,7 @@ def test_a_spin_that_starts_is_resisted_against_its_onset(side):
     assert load_moment(k, Friction(rolling=0.02), RESTING, 1e-7) is None
 
 
-@pytest.mark.parametrize("depth", [0.01, -0.01])
+@pytest.mark.parametrize("depth", [0.01, 0.0, -0.01])
 def test_the_compliant_force_as_documented(depth):
     friction = Friction(
         0.4, rolling=0.01, drilling=0.02, rolling_viscous=0.03, drilling_viscous=0.05, stiffness=1e5, dissipation=0.2
@@ -286,7 +286,7 @@ def test_the_compliant_force_as_documented(depth):
     w, v = np.array([0.5, -2.0, 3.0]), np.array([0.7, 0.3, -0.5])
     x = np.concatenate([[0.1, 0.2, 0.2 - depth, 1.0, 0.0, 0.0, 0.0], w, v])
     applied, stored = (np.asarray(e).ravel() for e in ca.Function("f", [model.x], [rows.applied, rows.stored])(x))
-    if depth < 0:
+    if depth <= 0:
         np.testing.assert_allclose([*applied, *stored], 0.0, atol=1e-12)
         return
     slip = (v + np.cross(w, [0.0, 0.0, -0.2]))[:2]  # of the lowest point, and little less of that on the ground

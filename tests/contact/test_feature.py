@@ -9,6 +9,7 @@ import trundle as tr
 from trundle.contact.choice import bumpy, contact_form, make_contact, pieces_of
 from trundle.contact.feature import FeatureContact
 from trundle.contact.motion import prescribed
+from trundle.numerics.symbol import Symbol
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -113,6 +114,22 @@ def test_the_margin_of_a_rim_is_the_least_of_what_makes_it_the_nearest_point(hol
         assert margin.item() == pytest.approx(min(bend, within), abs=1e-9)
         bends += int(bend < within)
     assert (bends > 5) == hollow
+
+
+@pytest.mark.parametrize("feature", [0, 1])
+def test_a_disc_whose_radius_is_a_symbol_touches_as_one_of_its_number(feature: int) -> None:
+    R, zeros = Rotation.from_rotvec([0.3, 0.4, 0.0]).as_matrix(), ca.SX(6, 1)
+    A = prescribed(ca.SX(ca.DM(R)), ca.SX([0.05, -0.02, 0.7]), zeros, zeros, 0)
+    B = prescribed(ca.SX.eye(3), ca.SX(3, 1), zeros, zeros, 0)
+
+    def sides(radius: float | Symbol) -> ca.SX:
+        contact = make_contact(tr.Disc(radius), tr.Sphere(0.5), "features", piece=feature)
+        return ca.vertcat(*(side.r for side in contact.touch(A, B, ca.SX(0, 1))))
+
+    radius = Symbol("radius", 0.2)
+    of_symbol = ca.Function("sides", [radius], [sides(radius)])
+    for number in (0.2, 0.25):
+        np.testing.assert_allclose(of_symbol(number), ca.evalf(sides(number)), atol=1e-14)
 
 
 def touched(shape: tr.Shape, feature: int, R: np.ndarray, p: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:

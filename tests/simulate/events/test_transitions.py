@@ -357,3 +357,18 @@ def test_time_steps_go_on_where_contacts_may_slip_and_part_by_coulombs_law_alone
 ) -> None:
     runner, now = at_hand("rolling", **rules)
     assert runner.board.steps(now) is steps
+
+
+@pytest.mark.parametrize("spin", [0.0, 0.5])
+def test_a_slip_that_ends_while_the_body_spins_goes_on_rolling_and_spinning(spin: float) -> None:
+    """The moment about the normal is bounded: no spin stops at once."""
+    ball, how = tr.RigidBody(tr.Sphere(0.1), 0.5, "solid"), {"law": "pure-rolling", "torsional_friction": 0.005}
+    pair = tr.RollingPair(ball, tr.Hand(tr.Plane()), on_slip="slide", on_separation="fly", **how)
+    runner = Runner(pair.system, Method(), None, np.array([0.0, 1.0]), None)
+    x, turning = np.array(pair.place().x), pair.system.model().layout["object.angular_velocity"]
+    x[turning] = [0.0, 0.0, spin]
+    now = HybridState(0.0, x, Mode(("sliding",), pair.system.first_atlas), np.zeros((1, 3)))
+    after, reason = runner.board.next(now, Event(0, "slip_speed"), runner.phase(now.mode))
+    assert isinstance(after, HybridState)
+    assert (after.mode.laws, reason) == (("rolling" if spin else "pure-rolling",), "the slip came to rest")
+    np.testing.assert_allclose(after.x[turning], [0.0, 0.0, spin], atol=1e-12)

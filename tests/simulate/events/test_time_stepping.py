@@ -7,7 +7,7 @@ import pytest
 
 import trundle as tr
 from trundle.simulate.events import HybridState
-from trundle.simulate.events.time_stepping import TimeStepping
+from trundle.simulate.events.time_stepping import _SAME, TimeStepping
 from trundle.simulate.mode import Method, Mode
 from trundle.simulate.runner import Runner
 
@@ -41,3 +41,9 @@ def test_each_step_is_a_fourth_longer_than_the_one_before_even_after_one_that_a_
         assert after is not None
         times.append(after.t)
     np.testing.assert_allclose(np.diff(times), [1e-7, 1.25e-6, 1.25**2 * 1e-6], rtol=1e-9)
+    for _ in range(len(times), _SAME + 1):  # as events are tried again after so many in one mode
+        assert stepping.settled(0.0) is None
+        stepping.step(1.0)
+    settled = stepping.settled(0.0)
+    assert settled is not None
+    assert settled.mode == now.mode

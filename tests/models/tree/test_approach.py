@@ -49,8 +49,12 @@ def test_nearest_points_are_found_closer_than_they_were_known():
     R, p = system.relative_pose(x)
     found = approach_at(system, system.first_atlas, x, 0, near := system.proximity(0).local_minima(R, p)[0])
     assert found is not None
+    # A place that is farther apart, or elsewhere, than the points it was looked for from is another one.
+    assert approach_at(system, system.first_atlas, x, 0, replace(near, gap=near.gap - 1e-3)) is None
     outline = numeric_charts(pair.body.shape)[0]
     u = found.coordinates[:1]
+    elsewhere = replace(near, x_A=outline.points((u + 0.5)[None])[0])
+    assert approach_at(system, system.first_atlas, x, 0, elsewhere) is None
     for away in (-0.02, 0.015):
         seed = replace(near, x_A=outline.points((u + away)[None])[0])
         x_A, x_B = _closer(system.contact_pairs[0], R, p, seed)

@@ -116,7 +116,7 @@ def test_places_must_be_right() -> None:
         Entries([EQUATIONS], [0], (EQUATIONS, N)),
         Entries([0], [0], (EQUATIONS, N + 1)),
     ):
-        with pytest.raises(InputError, match="places"):
+        with pytest.raises(InputError, match=r"^E = .*places"):
             PersistentQp(N, bad, good)
     with pytest.raises(InputError, match="layout"):
         program("dense")

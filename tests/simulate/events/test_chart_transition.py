@@ -8,7 +8,7 @@ import pytest
 
 import trundle as tr
 from trundle.models.tree.touching import contact_points
-from trundle.simulate.events.chart_transition import has_neighbour, neighbouring_chart
+from trundle.simulate.events.chart_transition import has_neighbour, neighbouring_chart, neighbouring_feature
 
 X = np.linspace(-1.0, 1.0, 24)
 TERRAIN = tr.HeightMap(X, X, np.add.outer(0.1 * X**2, 0.2 * X**2))
@@ -64,3 +64,26 @@ def test_points_and_pose_stay_where_a_chart_is_left(
     others = np.ones(len(x), dtype=bool)
     others[where] = False
     np.testing.assert_array_equal(after[others], x[others])
+
+
+def test_a_face_that_is_left_at_its_corner_hands_over_to_the_edge_ahead_and_one_in_the_air_to_none() -> None:
+    """A box stands with a corner of its level face on top of a ball; it is told which way it moves."""
+    half = np.array([0.1, 0.2, 0.05])
+    box = tr.RigidBody(tr.Box(half.tolist()), 1.0, "solid")
+    system = tr.RollingPair(box, tr.Hand(tr.Sphere(0.5))).system
+    features, layout = system.contact_pairs[0].shape_A.representations.features, system.model().layout
+
+    def number(*signs: int) -> int:
+        """Return the corner, edge or face whose middle is there, in half sizes."""
+        return next(i for i, one in enumerate(features) if np.allclose(one.at, signs * half))
+
+    x = np.zeros(system.model().x.shape[0])
+    for name, value in (("hand.orientation", [1, 0, 0, 0]), ("object.orientation", [1, 0, 0, 0])):
+        x[layout[name]] = value
+    x[layout["object.position"]] = [-0.1, -0.2, 0.55]
+    for moves, edge in (([-1.0, 1.0, 0.0], (1, 0, -1)), ([1.0, -1.0, 0.0], (0, 1, -1))):
+        rate = np.zeros(len(x))
+        rate[layout["object.position"]] = moves
+        assert neighbouring_feature(system, x, rate, number(0, 0, -1)) == number(*edge)
+    x[layout["object.position"]] = [-0.02, 0.03, 0.56]
+    assert neighbouring_feature(system, x, np.zeros(len(x)), number(1, 0, -1)) is None

@@ -52,6 +52,10 @@ def test_the_nearest_approach_is_that_of_no_contact_which_is_followed() -> None:
         assert near.gap == pytest.approx(lift, abs=1e-12)
         assert near.speed == pytest.approx(-0.1)
         assert any(near.coordinates[0] == pytest.approx(end, abs=1e-9) for end in ends)
+        higher = found.followed(moved + 1e-3 * np.eye(len(x))[1], near)
+        assert higher is not None
+        assert higher.gap == pytest.approx(lift + 1e-3, abs=1e-12)
+        assert higher.coordinates[0] == pytest.approx(near.coordinates[0], abs=1e-9)
     assert detector(PEANUT, tr.Line(), (ROLLS,)).nearest(x + 0.5 * np.eye(len(x))[1]) is None  # far from touching
 
 

@@ -96,3 +96,13 @@ def test_what_slides_along_a_corner_goes_on() -> None:
     assert found.decided
     assert found.laws == {0: "sliding", 1: "sliding"}
     np.testing.assert_allclose(found.jump, 0.0, atol=1e-12)
+
+
+def test_what_a_slow_blow_parts_leaves_and_a_foot_that_it_does_not_reach_stays() -> None:
+    """Its rows are (1, 0, 0); one foot, at rest, is lifted at half its speed; the other one is on its own."""
+    before, rows = 1e-3 * np.array([-5.0, 2.5, 0.0]), ([1.0, 0.0, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 1.0])
+    J = [np.array([[0.0] * 3, row]) for row in rows]
+    found = plastic_impact(np.eye(3), {i: Candidate(one, one @ before, UP, 0.0) for i, one in enumerate(J)}, 0)
+    assert found.decided
+    assert (found.laws, found.rests) == ({0: "rolling", 2: "rolling"}, False)
+    np.testing.assert_allclose(found.jump, [5e-3, 0.0, 0.0], atol=1e-15)

@@ -7,7 +7,7 @@ import pytest
 
 import trundle as tr
 from trundle.simulate.events import HybridState
-from trundle.simulate.events.time_stepping import TimeStepping
+from trundle.simulate.events.time_stepping import _SAME, TimeStepping
 from trundle.simulate.mode import Method, Mode
 from trundle.simulate.runner import Runner
 
@@ -29,3 +29,21 @@ def test_a_short_step_is_the_motion_of_its_mode(law: str) -> None:
     np.testing.assert_allclose((after.x - now.x) / after.t, rate, atol=1e-4)
     force = phase.outputs(np.zeros(1), now.x[None], phase.parameters(np.zeros(0))[None])["contact.force"]
     np.testing.assert_allclose(stepping.forces(), force, atol=1e-4)
+
+
+def test_each_step_is_a_fourth_longer_than_the_one_before_even_after_one_that_a_sample_cut_short() -> None:
+    pair = tr.RollingPair(tr.RigidBody(tr.Sphere(0.1), 1.0, "solid"), tr.Hand(tr.Plane()), on_slip="slide")
+    runner = Runner(pair.system, Method(), None, np.array([0.0, 1.0]), None)
+    now = HybridState(0.0, pair.place().x, Mode(("rolling",), pair.system.first_atlas), np.zeros((1, 3)))
+    stepping, times = TimeStepping(runner.board, now, [0]), [0.0]
+    for longest in (1e-7, 1.0, 1.0):
+        after = stepping.step(longest)
+        assert after is not None
+        times.append(after.t)
+    np.testing.assert_allclose(np.diff(times), [1e-7, 1.25e-6, 1.25**2 * 1e-6], rtol=1e-9)
+    for _ in range(len(times), _SAME + 1):  # as events are tried again after so many in one mode
+        assert stepping.settled(0.0) is None
+        stepping.step(1.0)
+    settled = stepping.settled(0.0)
+    assert settled is not None
+    assert settled.mode == now.mode

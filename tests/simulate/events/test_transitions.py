@@ -358,3 +358,35 @@ def test_time_steps_go_on_where_contacts_may_slip_and_part_by_coulombs_law_alone
 ) -> None:
     runner, now = at_hand("rolling", **rules)
     assert runner.board.steps(now) is steps
+
+
+@pytest.mark.parametrize("spin", [0.0, 0.5])
+def test_a_slip_that_ends_while_the_body_spins_goes_on_rolling_and_spinning(spin: float) -> None:
+    """The moment about the normal is bounded: no spin stops at once."""
+    ball, how = tr.RigidBody(tr.Sphere(0.1), 0.5, "solid"), {"law": "pure-rolling", "torsional_friction": 0.005}
+    pair = tr.RollingPair(ball, tr.Hand(tr.Plane()), on_slip="slide", on_separation="fly", **how)
+    runner = Runner(pair.system, Method(), None, np.array([0.0, 1.0]), None)
+    x, turning = np.array(pair.place().x), pair.system.model().layout["object.angular_velocity"]
+    x[turning] = [0.0, 0.0, spin]
+    now = HybridState(0.0, x, Mode(("sliding",), pair.system.first_atlas), np.zeros((1, 3)))
+    after, reason = runner.board.next(now, Event(0, "slip_speed"), runner.phase(now.mode))
+    assert isinstance(after, HybridState)
+    assert (after.mode.laws, reason) == (("rolling" if spin else "pure-rolling",), "the slip came to rest")
+    np.testing.assert_allclose(after.x[turning], [0.0, 0.0, spin], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("force", "reason"),
+    [(5e-10, "the contact force reached zero"), (5e-9, "the contact force left the friction cone")],
+)
+def test_a_cone_is_left_at_its_tip_where_hardly_any_of_the_weight_is_left_however_heavy_the_disc(
+    force: float, reason: str
+) -> None:
+    """Over the top of a hill m (g - v^2 / rho) holds it, with rho from the hill's centre to its own."""
+    disc, hill = tr.RigidBody(tr.Circle(0.1), 1e6, "solid"), tr.Ground(tr.Arc(0.5, [0.0, 0.0], "outside"))
+    pair = tr.RollingPair(disc, hill, friction=0.5, on_slip="slide", on_separation="fly")
+    runner = Runner(pair.system, Method(), None, np.array([0.0, 1.0]), None)
+    start = pair.place(contact_x=0.0, angular_velocity=-np.sqrt(9.81 * 0.6 * (1.0 - force)) / 0.1)
+    laws = tuple(law.name for law in pair.system.start_laws)
+    now = HybridState(0.0, start.x, Mode(laws, start.atlas), np.zeros((len(laws), 2)))
+    assert runner.board.next(now, Event(0, "friction"), runner.phase(now.mode))[1] == reason

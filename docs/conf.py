@@ -43,6 +43,7 @@ nb_execution_mode = "auto"
 nb_execution_raise_on_error = True
 nb_execution_in_temp = True
 nb_execution_timeout = 600  # runs that are not kept yet
+nb_output_stderr = "remove"  # which runs were made, and bars
 nb_render_markdown_format = "myst"  # what cells print as Markdown may hold tables
 # Pages run in folders of their own.
 HERE = Path(__file__).resolve().parent

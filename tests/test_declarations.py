@@ -108,3 +108,10 @@ def test_what_is_not_given_is_as_documented(path: str) -> None:
         found = getattr(found, name)
     given = inspect.signature(found).parameters
     assert {name: given[name].default for name in DEFAULTS[path]} == DEFAULTS[path]
+
+
+@pytest.mark.parametrize("shape", [trundle.Disc, trundle.Cylinder])
+def test_a_face_lies_flat_within_a_tenth_of_a_radian(shape: type) -> None:
+    assert shape(1.0, flat=0.1).flat == 0.1
+    with pytest.raises(trundle.InputError, match=r"flat.* 0\.1 \(rad\)"):
+        shape(1.0, flat=0.11)

@@ -111,7 +111,6 @@ def test_box_distance_inside_and_outside() -> None:
         (lambda: tg.Superellipsoid([1, 1, 1], 2, -1), "rounding"),
         (lambda: tg.Disc(0), "radius"),
         (lambda: tg.Disc(1, -0.1), "rounding"),
-        (lambda: tg.Disc(1, flat=0.11), "flat"),
         (lambda: tg.Capsule(1, -1), "length"),
         (lambda: tg.Capsule(0, 1), "radius"),
         (lambda: tg.Box([1, 0, 1]), "half_extents"),

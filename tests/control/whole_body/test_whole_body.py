@@ -174,7 +174,7 @@ START = {name: PlacedPatch(name, SOLE, (0, y, 0)) for name, y in zip(FEET, (0.1,
 
 class TestFootsteps:
     def test_a_straight_walk_alternates_and_ends_with_feet_together(self) -> None:
-        steps = straight_walk(START, 4, 0.1)
+        steps = straight_walk(START, 4, 0.1, first=1.0, single=0.6, double=0.2)
         assert [t.name for t in steps.travels] == ["right_foot", "left_foot"] * 2
         assert steps.duration == pytest.approx(1.0 + 3 * 0.8 + 0.6)
         assert list(steps.standing(1.3)) == ["left_foot"]

@@ -336,6 +336,15 @@ def turn_in_place(
     return moves
 
 
-def straight_walk(start: Mapping[str, PlacedPatch], steps: int, length: float) -> Footsteps:
-    """Return `steps_ahead` on level ground `in_turn`, with the times and the lift that those have by default."""
-    return in_turn(start, steps_ahead(start, steps, length))
+def straight_walk(
+    start: Mapping[str, PlacedPatch],
+    steps: int,
+    length: float,
+    *,
+    first: float = 1.0,
+    single: float = 0.6,
+    double: float = 0.2,
+    lift: float = 0.06,
+) -> Footsteps:
+    """Return `steps_ahead` on level ground, the first from the time `first` (s) on."""
+    return in_turn(start, steps_ahead(start, steps, length, single=single, double=double, lift=lift), first)

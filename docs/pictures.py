@@ -66,11 +66,7 @@ def main(names: list[str]) -> None:
             drawing = runpy.run_path(str(card.file))["main"]
             if "plot" not in inspect.signature(drawing).parameters:
                 continue
-            try:
-                drawing(file)
-            except ModuleNotFoundError as error:
-                print(f"as it was: {card.name}: {error}", file=sys.stderr, flush=True)
-                continue
+            drawing(file)
         image = Image.open(file).convert("RGB")
         image.thumbnail(STILL, Image.Resampling.LANCZOS)
         card.picture.parent.mkdir(exist_ok=True)

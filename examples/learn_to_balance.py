@@ -6,8 +6,6 @@ The law begins with gains of zero; all that is told of an episode is its reward.
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
 
 import trundle as tr
@@ -56,39 +54,23 @@ def returns(envs: tr.environments.RollingVectorEnv, gains: np.ndarray, seed: int
     return total
 
 
-def main(plot: str | None = None) -> float:
+def main() -> float:
     """Learn, and return the share of new starts from which it falls."""
     import cma
 
     envs = tr.environments.RollingVectorEnv(problem(), POPULATION * STARTS)
     search = cma.CMAEvolutionStrategy(np.zeros(4), 20.0, {"popsize": POPULATION, "seed": 1, "verbose": -9})
-    rewards = []
     for generation in range(GENERATIONS):
         asked = np.array(search.ask())
         found = returns(envs, np.repeat(asked, STARTS, axis=0), seed=generation).reshape(POPULATION, STARTS)
-        rewards.append(found.mean(axis=1))
         search.tell(list(asked), (-found.mean(axis=1)).tolist())
     gains = np.asarray(search.result.xfavorite)
     last = returns(envs, np.tile(gains, (envs.num_envs, 1)), seed=10_000)
     falls = float(np.mean(last < 0.9 * ALIVE * DURATION / PERIOD))
     print(f"gains of lean, place and their rates: {np.round(gains, 1).tolist()} N m")
     print(f"falls from {falls:.1e} of {envs.num_envs} new starts")
-    if plot:
-        from matplotlib import pyplot as plt
-
-        _, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
-        number = np.arange(1, GENERATIONS + 1)
-        ax.plot(np.repeat(number, POPULATION), np.ravel(rewards), ".", color="#8c8c8c", label="gains that were tried")
-        ax.plot(number, np.mean(rewards, axis=1), color="#2166ac", label="their mean")
-        ax.set_title("A wheel with a pole learns to stand", loc="left")
-        ax.set_xlabel("generation")
-        ax.set_ylabel("reward of an episode (1)")
-        ax.legend(frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2)
-        ax.figure.savefig(plot)
     return falls
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--plot", metavar="FILE", help="write a picture")
-    main(parser.parse_args().plot)
+    main()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from importlib import import_module
 from pathlib import Path
 
@@ -52,7 +51,7 @@ def node(feet: tr.interop.pinocchio.RollingFeet, x: np.ndarray, last: bool):
     return cd.IntegratedActionModelEuler(dynamics, 0.0 if last else STEP)
 
 
-def main(plot: str | None = None) -> float:
+def main() -> float:
     """Print the step and return the largest difference of accelerations, against trundle's own dynamics."""
     crocoddyl = import_module("crocoddyl")
     urdf = tr.load_urdf(URDF)
@@ -73,30 +72,8 @@ def main(plot: str | None = None) -> float:
     torque = np.array(feet.functions().inverse_dynamics(X[:nq], X[nq:], a, force.T))
     error = float(np.abs(torque - np.vstack([np.zeros((6, NODES)), U])).max())
     print(f"largest error of the torques by trundle's own inverse dynamics {error:.1e} N m")
-    if plot:
-        from matplotlib import pyplot as plt
-
-        pin, model, data = import_module("pinocchio"), feet.model, feet.model.createData()
-        _, ax = plt.subplots(figsize=(7, 5.2), layout="constrained")
-        for x, alpha in zip(solver.xs[:: NODES // 4], np.linspace(0.2, 1.0, 5), strict=True):
-            pin.framesForwardKinematics(model, data, x[:nq])
-            for side, colour in (("right", "#e08214"), ("left", "#2166ac")):
-                shank = data.oMf[model.getFrameId(f"{side}_shank")]
-                hip = data.oMf[model.getFrameId(f"{side}_thigh")]
-                leg = np.array([x[:3], hip.translation, shank.translation, shank.act(np.array(SOLE.position))])
-                label = f"{side} leg" if alpha == 1.0 else None
-                ax.plot(leg[:, 0], leg[:, 2], "o-", markersize=3, color=colour, alpha=alpha, label=label)
-        ax.axhline(0.0, color="black", linewidth=1.0)
-        ax.set_aspect("equal")
-        ax.set_title("A step over a foot that rolls", loc="left")
-        ax.set_xlabel("x (m)")
-        ax.set_ylabel("z (m)")
-        ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        ax.figure.savefig(plot)
     return error
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--plot", metavar="FILE", help="write a picture")
-    main(parser.parse_args().plot)
+    main()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import FrozenInstanceError
 from types import SimpleNamespace
 
 import casadi as ca
@@ -55,6 +57,16 @@ def test_the_table_of_laws():
     assert law_named("pure-rolling") is PURE_ROLLING
     with pytest.raises(InputError, match=r"law = 'roling': must be one of 'rolling', 'pure-rolling', 'sliding'"):
         law_named("roling")
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_a_law_is_a_value_that_does_not_change(name):
+    law = LAWS[name]
+    copy = pickle.loads(pickle.dumps(law))
+    assert copy == law
+    assert (hash(copy), repr(copy)) == (hash(law), repr(law))
+    with pytest.raises(FrozenInstanceError):
+        law.name = "other"
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,19 @@ def test_two_fifths_of_the_points_may_lie_anywhere(kind, share):
         assert fit_circle(points, robust=True).radius == pytest.approx(0.3, abs=0.012)
 
 
+@pytest.mark.parametrize("kind", ["cluster", "far cluster"])
+def test_how_the_points_are_turned_does_not_matter(kind):
+    points = arc(noise=1e-3, count=200)
+    random = np.random.default_rng(0)
+    at = random.permutation(200)[:80]
+    points[at] = OUTLIERS[kind](random, len(at))
+    for turn in np.pi * np.array([0.5, 0.8, 1.3]):
+        R = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+        fit = fit_circle(points @ R.T, robust=True)
+        assert fit.radius == pytest.approx(0.3, abs=0.012)
+        np.testing.assert_allclose(fit.center, R @ [0.02, 0.2], atol=0.012)
+
+
 @pytest.mark.parametrize("robust", [False, True])
 def test_degenerate_points_are_refused(robust):
     line = np.column_stack([np.arange(20.0), 2 * np.arange(20.0)])

@@ -126,6 +126,7 @@ def test_bad_sizes_are_named(build: Any, key: str) -> None:
 SMOOTH = {
     "superellipsoid": tg.Superellipsoid([0.1, 0.08, 0.06], [2.5, 4], rounding=0.01),
     "exponent two": tg.Superellipsoid([0.1, 0.08, 0.06], 2, rounding=0.01),
+    "sphere": tg.Sphere(0.1),
     "ellipsoid": tg.Ellipsoid([0.1, 0.08, 0.06]),
     "rounded ellipsoid": tg.Rounded(tg.Ellipsoid([0.1, 0.08, 0.06]), 0.01),
     "rounded superellipsoid": tg.Rounded(tg.Superellipsoid([0.1, 0.08, 0.06], 1.6), 0.01),
@@ -148,6 +149,11 @@ def test_belts_go_round_smooth_convex_bodies(shape: tg.Shape, axis: int) -> None
         x, n = patch(belt, u)
         np.testing.assert_allclose(numeric_support(shape).at(n[None])[1][0], x, atol=1e-9)
         np.testing.assert_allclose(patch(belt, [u[0] + 2 * np.pi, u[1]])[0], x, atol=1e-12)
+
+
+@pytest.mark.parametrize(("length", "size"), [(None, 0.1), (0.15, 0.1), (0.3, 0.15)])
+def test_the_size_of_a_cylinder_is_its_radius_or_half_its_length(length: float | None, size: float) -> None:
+    assert tg.Cylinder(0.1, length).reference_length == pytest.approx(size)
 
 
 UP, ACROSS, TURN = np.sin(0.5), np.cos(0.5), np.array([np.cos(0.7), np.sin(0.7)])

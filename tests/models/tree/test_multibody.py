@@ -110,28 +110,57 @@ def test_what_a_contact_stores_is_part_of_the_energy_which_stays():
     assert rate == pytest.approx(0.0, abs=1e-12 * 1e4)
 
 
+def momenta(model, about):
+    """The momentum of all bodies, and their angular momentum about a point."""
+    p, L = ca.SX(model.d, 1), 0
+    for body in model.bodies:
+        at = body.motion.at(ca.SX(ca.DM(body.com)))
+        inertia = body.inertia if np.ndim(body.inertia) == 0 else at.R @ ca.SX(ca.DM(body.inertia)) @ at.R.T
+        r = at.p - about
+        L += inertia @ at.w if np.ndim(body.inertia) else inertia * at.w
+        L += body.mass * (ca.cross(r, at.v) if model.d == 3 else r[0] * at.v[1] - r[1] * at.v[0])
+        p += body.mass * at.v
+    return p, L
+
+
 @pytest.mark.parametrize("d", [2, 3])
 def test_momentum_changes_by_gravity_only(d):
     # Motors are internal: p' = m g, and the angular momentum about the centre of mass is kept.
     model = robot(d, touching=False)
     dynamics = model.dynamics([])
-    total, p, L = 0.0, 0, 0
-    for body in model.bodies:
-        at = body.motion.at(ca.SX(ca.DM(body.com)))
-        total, p = total + body.mass, p + body.mass * at.v
+    total = sum(body.mass for body in model.bodies)
     center = sum((b.mass * b.motion.at(ca.SX(ca.DM(b.com))).p for b in model.bodies), ca.SX(d, 1)) / total
-    for body in model.bodies:
-        at = body.motion.at(ca.SX(ca.DM(body.com)))
-        inertia = body.inertia if d == 2 else at.R @ ca.SX(ca.DM(body.inertia)) @ at.R.T
-        r = at.p - center
-        L += inertia @ at.w if d == 3 else inertia * at.w
-        L += body.mass * (ca.cross(r, at.v) if d == 3 else r[0] * at.v[1] - r[1] * at.v[0])
+    p, L = momenta(model, center)
     f = numbers(
         model, ca.jtimes(p, model.x, dynamics.xdot) - total * model.gravity, ca.jtimes(L, model.x, dynamics.xdot)
     )
     for x, u in states(model):
         for value in f(x, 5 * u):
             assert np.abs(np.array(value)).max() < 1e-11
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_a_compliant_contact_keeps_the_momentum_of_the_two_bodies_it_joins(d):
+    # No force acts from outside: friction at a depth acts on both bodies at the same point.
+    tree = Tree(d, [0.0] * d)
+    base, ball = tree.free(1.2, 0.03, name="base"), tree.free(0.7, 0.02, name="ball")
+    contact = make_contact(*((tg.Circle(0.2), tg.Line()) if d == 2 else (tg.Sphere(0.2), tg.Plane())), "support")
+    rubs = Friction(0.5, stiffness=1e4, dissipation=0.1, rolling=0.01, drilling=0.0 if d == 2 else 0.02)
+    tree.contact(contact, ball, base, friction=rubs)
+    model = tree.finish()
+    dynamics = model.dynamics([HUNT_CROSSLEY])
+    p, L = momenta(model, ca.SX(d, 1))
+    k, xdot = dynamics.kin[0], dynamics.xdot
+    f = numbers(model, k.distance, dynamics.forces[0], ca.jtimes(p, model.x, xdot), ca.jtimes(L, model.x, xdot))
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        x = rng.normal(size=model.x.shape[0])
+        along = np.array(ca.Function("n", [model.x], [k.n])(x)).ravel()
+        x[model.layout["ball.position"]] += (-0.03 - float(f(x, [])[0])) * along  # 3 cm deep
+        distance, force, pushed, turned = (np.array(value).ravel() for value in f(x, []))
+        assert distance.item() == pytest.approx(-0.03, abs=1e-12)
+        assert np.linalg.norm(force - (force @ along) * along) > 5.0
+        assert np.abs([*pushed, *turned]).max() < 1e-11 * np.abs(force).max()
 
 
 def test_a_double_pendulum_is_the_textbooks():

@@ -136,8 +136,8 @@ def test_without_compiler_the_function_itself_and_one_line_of_advice(monkeypatch
         assert compile_function(f) is f
         assert compile_function(f) is f
         assert compile_library("x", "int x;") is None
-    assert len(caplog.records) == 1
-    assert "\n" not in caplog.records[0].getMessage()
+    (record,) = caplog.records
+    assert record.getMessage().endswith("(TRUNDLE_NO_COMPILER is set): runs take 10 to 100 times longer")
     assert compiler_info().path is None
     with pytest.raises(CompileError):
         time_function(f, [[1, 2]], 10)

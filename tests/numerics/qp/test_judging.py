@@ -44,6 +44,15 @@ def test_the_error_is_what_its_definition_says():
     assert largest >= {"stationary", "gap", "idle"}
 
 
+def test_terms_that_are_small_beside_the_rest_are_a_thousandth_of_the_largest():
+    # At x = (1, 0), the minimum: of a bound 1e-5 above x_1, and of a slope 1e-5 that is left there.
+    H, x, free, none = np.eye(2), np.array([1.0, 0.0]), np.full(2, np.inf), np.zeros((0, 2))
+    broken = residuals(H, -x, none, np.array([-np.inf, 1e-5]), free, x, np.zeros(2))[3]
+    assert broken == pytest.approx(1e-5 / (1e-3 + 1e-5))  # |x_1| is taken for 1e-3 of x_0
+    sloping = residuals(H, np.array([-1.0, 1e-5]), none, -free, free, x, np.zeros(2))[3]
+    assert sloping == pytest.approx(1e-5 / 2e-3)  # and |H||x| + |g| = 1e-5 for 1e-3 of 2
+
+
 def test_an_unknown_that_enters_nothing_hides_no_idle_multiplier():
     # x_0 = 1 is pushed by its bound 3, x_1 has no cost, and beside that of x_2 the gap is small.
     H, g, x = np.diag([1.0, 0.0, 1e6]), np.array([-2.0, 0.0, -1e6]), np.array([1.0, 0.0, 1.0])

@@ -159,6 +159,22 @@ def test_contradictory_rows_are_proved(solver):
             solve_qp(program, solver)
 
 
+@pytest.mark.parametrize("name", ["daqp", "piqp"])
+def test_a_proven_conflict_is_not_tried_again(name, monkeypatch):
+    program = QuadraticProgram(np.eye(2), [1, -1], [[1, 1], [1, 1]], [1, -INF], [INF, 0])
+    solver, calls = QpSolver(name), []
+    run = solver._run
+    monkeypatch.setattr(solver, "_run", lambda *given: calls.append(given) or run(*given))
+    assert solver.solve(*program.arrays).status is Status.CONFLICTING_LIMITS
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_no_solver_prints(solver, capfd):
+    solve_qp(feasible(np.random.default_rng(9), n=5), solver)
+    assert capfd.readouterr() == ("", "")
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_bounds_that_cross_and_costs_that_fall(solver):
     crossing = QuadraticProgram(np.eye(2), [0, 0], x_lower=[1, 0], x_upper=[-1, 1])

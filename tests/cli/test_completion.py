@@ -147,6 +147,7 @@ def after_tab(command: list[str], folder: Path, lines: list[str]) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 @without["zsh"]
 def test_zsh_offers_them_from_the_first_tab_key_on(tmp_path: Path) -> None:
     (tmp_path / "plates").mkdir()
@@ -162,6 +163,7 @@ def test_zsh_offers_them_from_the_first_tab_key_on(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 @without["fish"]
 def test_fish_offers_them(tmp_path: Path) -> None:
     (tmp_path / "plates").mkdir()

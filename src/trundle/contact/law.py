@@ -131,6 +131,11 @@ class Friction(Checked):
     dissipation: NonNegative = parameter(0.1, "s/m, of the law hunt-crossley: restitution is about 1 - dissipation v")
 
     @property
+    def frictionless(self) -> bool:
+        """Whether nothing resists a slip: a coefficient of zero, and none that stands for a number yet to come."""
+        return isinstance(self.mu, int | float) and self.mu == 0.0
+
+    @property
     def spin_bound(self) -> float:
         """Bound (m) of the moment that holds a spin at zero; 0: unbounded."""
         return self.torsional or self.drilling

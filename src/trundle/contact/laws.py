@@ -196,6 +196,8 @@ class Sliding(Law):
 
     def direction(self, k: Kinematics, friction: Friction) -> ca.SX:
         """Return n - mu e, (d,)."""
+        if friction.frictionless:
+            return k.n
         # The slip's direction turns as fast as the force over the slip: at round-off no explicit step can follow.
         smallest = max(self.stick_speed, self.end_speed / 10)
         slip = k.slip if self.onset is None else k.slip + smallest * self.onset
@@ -213,9 +215,11 @@ class Sliding(Law):
         return force, (about - friction.drilling_viscous * spin if friction.drilling_viscous else about)
 
     def margins(self, k: Kinematics, lam: ca.SX, friction: Friction) -> dict[str, ca.SX]:
-        """Return f_n and |v_t| - stick_speed."""
-        speed = ca.norm_2(k.slip)
+        """Return f_n and |v_t| - stick_speed; a slip without friction passes zero and goes on."""
         load = lam + friction.adhesion if friction.adhesion else lam
+        if friction.frictionless:
+            return {"normal_force": load}
+        speed = ca.norm_2(k.slip)
         margins = {"normal_force": load, "slip_speed": speed - self.stick_speed}
         if self.end_speed > 0.0:
             # Scaled so that it waits until the slip is fast (`ARMED` is the value at which a waiting margin counts).

@@ -33,13 +33,17 @@ def begun_mode(runner: Runner, now: HybridState) -> HybridState | Status:
     if any(name.endswith(".relative_velocity") for name in runner.system.model(now.mode.atlas).layout):
         return now  # minimal coordinates cannot slip
     touching = [i for i in touching if not LAWS[now.mode.laws[i]].distant]  # those may slip
+    rule, reason = runner.system.rules.on_slip, "the start slips"
+    frictions = [constraint.friction for constraint in runner.system.model(now.mode.atlas).constraints]
     slips = [slip_and_spin(runner.system, now.mode.atlas, now.x, i)[1] for i in touching]
     slipping = [i for i, slip in zip(touching, slips, strict=True) if float(np.linalg.norm(slip)) > _SLIPS]
+    if rule == "slide":  # without friction nothing keeps a slip at zero
+        for i in (i for i in touching if frictions[i].frictionless):
+            now = replace(now, mode=runner.board.with_law(now, i, SLIDING.name))
     if not slipping:
         # A start is placed to within the accuracy of a search; the run begins on its constraints.
         stabilized = runner.method.stabilization == "projection"
         return _onto_constraints(runner, now) if stabilized else now
-    rule, reason = runner.system.rules.on_slip, "the start slips"
     if rule == "stop":
         runner.note(now, Status.SLIPPED.label, reason)
         return Status.SLIPPED

@@ -330,6 +330,12 @@ class CompiledMode:
         values = np.asarray(self._margin_function(t, x, p)).ravel()
         return dict(zip(self.margins, map(float, values), strict=True))
 
+    def gap_values(self, t: float, x: FloatArray, p: FloatArray) -> dict[int, float]:
+        """Return the gaps (m) of the contacts in flight, by number, where a margin knows them."""
+        values = self.margin_values(t, x, p)
+        names = {f"{pair.contact}.gap": i for i, pair in enumerate(self.system.contact_pairs)}
+        return {names[name]: value for name, value in values.items() if name in names}
+
     def held_moment(self, contact: int, t: float, x: FloatArray, p: FloatArray, rolling: bool) -> FloatArray:
         """Return the moment (k,) on A, N m, world, with which a contact holds a rolling, or a spin."""
         k, d = self.dynamics.kin[contact], self.model.d

@@ -210,7 +210,7 @@ class Runner:
         armed = self._armed(phase, now)
         self._most = self.stepping.most(now, MAX_STEPS)
         first_step: float | None = None
-        gaps = {f"{self.board.name(i)}.gap" for corners in self.system.patches for i in corners}
+        gaps = {f"{self.board.name(i)}.gap" for i in range(len(now.mode.laws))}
         brief = _BRIEF
         while now.t < duration:
             interrupts.check()
@@ -233,7 +233,7 @@ class Runner:
                 if found is not None:
                     instant, end = found
                     done, _ = self._integrate(phase, now.t, now.x, instant, p, armed, first_step)
-            if end is None and done.status is Status.SUCCESS:
+            if done.status is Status.SUCCESS:
                 back = recontact(self.system, phase, now.t, done, p, armed, self._state_at(phase, now, p))
                 if back is not None:
                     instant, end = back

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.contact.laws import ROLLING, SLIDING
-from trundle.contact.restitution import Hypothesis, Restitution
+from trundle.contact.restitution import Hypothesis
 from trundle.simulate.events.coulomb import ContactImpulses, contact_impulses
-from trundle.simulate.events.impact import Candidate, Impact
 
 _AGREES = 1e-9
 _HALVINGS = 40
@@ -62,31 +58,3 @@ def bouncing_impulses(
         else:
             high = middle
     return best
-
-
-def bouncing_impact(
-    M: FloatArray, contacts: Mapping[int, Candidate], restitutions: Mapping[int, Restitution]
-) -> Impact | None:
-    """Return the impact of `contacts` that give back, or None where none approaches fast enough to bounce.
-
-    All contacts take part at once; a spin about the normal goes on.
-    """
-    numbers, cs = list(contacts), list(contacts.values())
-    axes = [c.axes for c in cs]
-    before = np.array([R @ c.velocity for R, c in zip(axes, cs, strict=True)])
-    e = np.array([restitutions[i].after(-v) for i, v in zip(numbers, before[:, 0], strict=True)])
-    if not np.any(e > 0.0):
-        return None
-    J = np.vstack([R @ c.J for R, c in zip(axes, cs, strict=True)])
-    spread = np.linalg.solve(M, J.T)
-    hypothesis = restitutions[numbers[int(np.argmax(e))]].hypothesis
-    found = bouncing_impulses(J @ spread, before, np.array([c.mu for c in cs]), e, hypothesis)
-    close = _AGREES * float(np.abs(before).max())
-    laws = {
-        i: ROLLING.name if float(np.linalg.norm(v[1:])) <= close else SLIDING.name
-        for i, v in zip(numbers, found.velocities, strict=True)
-        if v[0] <= close
-    }
-    laws |= {i: "spinning" for i, law in laws.items() if law == ROLLING.name and contacts[i].spin_rate != 0.0}
-    pushes = {i: R.T @ L for i, R, L in zip(numbers, axes, found.impulses, strict=True)}
-    return Impact(spread @ found.impulses.ravel(), laws, pushes, found.residual <= _AGREES)

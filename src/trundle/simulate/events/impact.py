@@ -1,24 +1,25 @@
-"""Plastic impacts with friction: velocities jump, positions do not."""
+"""Impacts: velocities jump, positions do not. One law for every blow, however many contacts it reaches."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import ROLLING, SLIDING
+from trundle.contact.restitution import PLASTIC, Restitution
+from trundle.simulate.events.bouncing import bouncing_impulses
 from trundle.simulate.events.coulomb import contact_impulses
 from trundle.simulate.force_distribution import distributed_impulses
 
-REST_SPEED = 1e-3
-"""Separation speed (m/s) below which an impact leaves both contacts closed: rocking impacts are Zeno."""
-_SLOW_BLOW = 10.0 * REST_SPEED
-"""Speed (m/s) of a blow so slow that it stops slips, too, where contacts are left that slowly."""
 _NO_BLOW = 1e-12
-"""Speed (m/s) that is round-off: such a touch closes the contact and changes nothing."""
+"""Speed (m/s, or of the fastest where that is more) that is round-off: such a touch changes nothing."""
 _AGREES = 1e-9
+"""Of the largest speed, impulse or coupling: what counts as zero after an impact, and as solved."""
+_COUPLED = 1e-12
+"""Of the mobility of two contacts: how much of one's push moves the other where bodies couple them."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,9 @@ class Candidate:
     spin : (nv,), or None
         Row of the relative spin about n, for pure rolling.
     spin_rate : float, rad/s
+    restitution : Restitution
+    rest_speed : float, m/s
+        A contact that an impact opens more slowly hops too low to be followed: it stays closed.
     """
 
     J: FloatArray
@@ -45,6 +49,8 @@ class Candidate:
     mu: float
     spin: FloatArray | None = None
     spin_rate: float = 0.0
+    restitution: Restitution = PLASTIC
+    rest_speed: float = 0.0
 
     @property
     def axes(self) -> FloatArray:
@@ -54,6 +60,16 @@ class Candidate:
         t = np.cross(self.n, np.eye(3)[int(np.argmin(np.abs(self.n)))])
         t = t / float(np.linalg.norm(t))
         return np.array([self.n, t, np.cross(self.n, t)], dtype=np.float64)
+
+    @property
+    def opening(self) -> float:
+        """Return the speed (m/s) at which the contact opens; negative: it closes."""
+        return float(self.n @ self.velocity)
+
+    def after(self, jump: FloatArray) -> Candidate:
+        """Return the contact after a `jump` (nv,) of the velocities."""
+        rate = self.spin_rate if self.spin is None else self.spin_rate + float(self.spin @ jump)
+        return replace(self, velocity=self.velocity + self.J @ jump, spin_rate=rate)
 
 
 @dataclass(frozen=True)
@@ -70,7 +86,9 @@ class Impact:
     decided : bool
         False where no impulses were found that agree with Coulomb's law.
     rests : bool
-        Whether the speeds were too small to go on rocking, and all contacts stay closed.
+        Whether some contacts stay closed that would hop too low to be followed.
+    untouched : frozenset of int
+        Closed contacts of other islands: what they do goes on.
     """
 
     jump: FloatArray
@@ -78,60 +96,117 @@ class Impact:
     impulses: dict[int, FloatArray]
     decided: bool = True
     rests: bool = False
+    untouched: frozenset[int] = frozenset()
 
 
-def plastic_impact(M: FloatArray, contacts: dict[int, Candidate], new: int) -> Impact:
-    """Return the outcome of an impact at the contact `new` while the others were closed.
+def islands_of(M: FloatArray, contacts: Mapping[int, Candidate]) -> list[dict[int, Candidate]]:
+    """Return the contacts in islands: a push at one moves the points of the others of its island alone.
 
-    nu+ = nu + M^-1 J'L with impulses and velocities after it that obey Coulomb's law (`contact_impulses`; theory,
-    "Collisions and sliding"). First only the new contact takes part: it is accepted if the others come apart. Otherwise
-    all stay closed and roll, if their impulses fit the cones. Otherwise some come apart or slide.
+    Two contacts are coupled where J_i M^-1 J_j' is not zero: bodies that move join them.
+    """
+    numbers = list(contacts)
+    pushes = [np.linalg.solve(M, c.J.T) for c in contacts.values()]
+    mobility = [float(np.abs(c.J @ push).max(initial=0.0)) for c, push in zip(contacts.values(), pushes, strict=True)]
+    island = list(range(len(numbers)))
+    for i, c in enumerate(contacts.values()):
+        for j in range(i):
+            coupling = float(np.abs(c.J @ pushes[j]).max(initial=0.0))
+            if coupling > _COUPLED * np.sqrt(mobility[i] * mobility[j]):
+                island = [island[i] if k == island[j] else k for k in island]
+    groups = dict.fromkeys(island)
+    return [{numbers[k]: contacts[numbers[k]] for k in range(len(numbers)) if island[k] == group} for group in groups]
+
+
+def resolve_impact(M: FloatArray, contacts: Mapping[int, Candidate], held: bool = False) -> Impact:
+    """Return the outcome of the blows of one instant at the contacts of one island.
+
+    All contacts that approach take part in one problem: nu+ = nu + M^-1 J'L with impulses and velocities after it that
+    obey Coulomb's law (`contact_impulses`) and what each gives back (`bouncing_impulses`); theory, "Collisions and
+    sliding". A contact that touches and does not approach takes part as soon as the outcome would make it approach: in
+    the same problem where nothing is given back, else in a further one that begins with the velocities after the first.
+    So a row of balls at rest passes a blow on, and nothing depends on the order of the contacts. Kinetic energy never
+    grows.
+
+    Contacts that open more slowly than their ``rest_speed`` stay closed at last (`_settle`).
 
     Parameters
     ----------
     M : (nv, nv)
-    contacts : dict of contact number -> Candidate
-        The new contact and those that were closed.
+    contacts : mapping of contact number -> Candidate
+        All that touch.
+    held : bool
+        Whether all stay closed, and none gives back, where some would hop for an instant.
     """
-    if all(float(np.linalg.norm(c.velocity)) < _NO_BLOW for c in contacts.values()):
-        return held_impact(M, contacts)
+    jump = np.zeros(len(M))
+    impulses = {i: np.zeros(len(c.n)) for i, c in contacts.items()}
     fastest = max(float(np.linalg.norm(c.velocity)) for c in contacts.values())
-    if all(abs(float(c.n @ c.velocity)) < _NO_BLOW * max(1.0, fastest) for c in contacts.values()):
-        return _by_coulomb(M, contacts)  # no blow, but a slip, which goes on
-    alone = _by_coulomb(M, {new: contacts[new]})
-    others = [i for i in contacts if i != new]
-    after = [contacts[i].velocity + contacts[i].J @ alone.jump for i in others]
-    leaving = [float(contacts[i].n @ velocity) for i, velocity in zip(others, after, strict=True)]
-    if not others or (alone.decided and all(speed > REST_SPEED for speed in leaving)):
-        return alone
-    together = _together(M, contacts)
-    fast = [i for i, speed in zip(others, leaving, strict=True) if speed > REST_SPEED]
-    if alone.decided and fast and not together.decided:  # those that the blow parts take no part
-        found = _by_coulomb(M, {i: c for i, c in contacts.items() if i not in fast})
-        parted = (float(contacts[i].n @ (contacts[i].velocity + contacts[i].J @ found.jump)) for i in fast)
-        if found.decided and all(speed > REST_SPEED for speed in parted):
-            return found
-    # Slower than the threshold, rocking from one contact to the other has no end in time: it rests on both.
-    slow = -float(contacts[new].n @ contacts[new].velocity) < _SLOW_BLOW
-    speeds = leaving if slow else [-float(np.linalg.norm(velocity)) for velocity in after]
-    if alone.decided and all(speed > -REST_SPEED for speed in speeds):
-        return replace(together, decided=True, rests=True)
-    return together if together.decided else _by_coulomb(M, contacts)
+    taking_part = {i for i, c in contacts.items() if c.opening < -_NO_BLOW * max(1.0, fastest)}
+    spinning: set[int] = set()
+    decided, more = True, bool(taking_part)
+    while more:
+        now = {i: c.after(jump) for i, c in contacts.items()}
+        found, gives_back = _resolve_together(M, {i: now[i] for i in sorted(taking_part)}, held)
+        struck = {i for i, c in now.items() if i not in taking_part and c.after(found.jump).opening < -_AGREES * fastest}
+        more = bool(struck)
+        taking_part |= struck
+        if more and not gives_back:
+            continue  # a plastic blow does not end before those that it reaches are part of it
+        decided = decided and found.decided
+        jump = jump + found.jump
+        for i, push in found.impulses.items():
+            impulses[i] = impulses[i] + push
+        spinning = {i for i, law in found.laws.items() if law == "spinning"}
+    outcome = Impact(jump, _laws_after(contacts, jump, fastest, spinning), impulses, decided)
+    return _settle(M, contacts, outcome, fastest, held)
 
 
-def held_impact(M: FloatArray, contacts: dict[int, Candidate]) -> Impact:
-    """Return the impact after which all contacts stay closed, where some would hop for an instant.
+def _laws_after(
+    contacts: Mapping[int, Candidate], jump: FloatArray, fastest: float, spinning: set[int]
+) -> dict[int, str]:
+    """Return the laws of the contacts that an impact leaves closed, by their velocities after it."""
+    laws = {}
+    for i, c in contacts.items():
+        after = c.after(jump)
+        if after.opening > _AGREES * fastest:
+            continue
+        slips = float(np.linalg.norm(after.velocity - after.opening * c.n)) > _AGREES * fastest
+        held = "spinning" if i in spinning else ROLLING.name
+        laws[i] = SLIDING.name if slips or c.mu == 0.0 else held
+    return laws
 
-    The impulses it takes to hold them are those of their next landings, which follow at once.
-    """
-    return replace(_together(M, contacts), decided=True, rests=True)
+
+def _resolve_together(M: FloatArray, contacts: Mapping[int, Candidate], held: bool) -> tuple[Impact, bool]:
+    """Return the impact in which all `contacts` take part at once, and whether any of them gives back."""
+    e = {i: 0.0 if held else c.restitution.after(-c.opening) for i, c in contacts.items()}
+    if any(e.values()):
+        return _bounce(M, contacts, e), True
+    return _stop_spins(M, contacts), False
 
 
-def _by_coulomb(M: FloatArray, contacts: dict[int, Candidate]) -> Impact:
-    """Return the impact that Coulomb's law gives; a spin that should stop does so at the contacts that roll."""
+def _bounce(M: FloatArray, contacts: Mapping[int, Candidate], restitution: Mapping[int, float]) -> Impact:
+    """Return the impact of contacts that give back; spins about the normals go on."""
+    cs = list(contacts.values())
+    J = np.vstack([c.axes @ c.J for c in cs])
+    before = np.array([c.axes @ c.velocity for c in cs])
+    spread = np.linalg.solve(M, J.T)
+    most = max(restitution, key=lambda i: restitution[i])
+    found = bouncing_impulses(
+        J @ spread,
+        before,
+        np.array([c.mu for c in cs]),
+        np.array(list(restitution.values())),
+        contacts[most].restitution.hypothesis,
+    )
+    pushes = {i: c.axes.T @ push for (i, c), push in zip(contacts.items(), found.impulses, strict=True)}
+    spins = {i: "spinning" for i, c in contacts.items() if c.spin_rate != 0.0}
+    return Impact(spread @ found.impulses.ravel(), spins, pushes, found.residual <= _AGREES)
+
+
+def _stop_spins(M: FloatArray, contacts: Mapping[int, Candidate]) -> Impact:
+    """Return the plastic impact; a spin that should stop does so at the contacts that then roll."""
     held = [i for i, c in contacts.items() if c.spin is not None]
     while True:
-        found = _with_spins(M, contacts, held)
+        found = _by_coulomb(M, contacts, held)
         slid = [i for i in held if found.laws.get(i) != ROLLING.name]
         if not slid and found.decided:
             break
@@ -144,8 +219,8 @@ def _by_coulomb(M: FloatArray, contacts: dict[int, Candidate]) -> Impact:
     )
 
 
-def _with_spins(M: FloatArray, contacts: dict[int, Candidate], held: Sequence[int]) -> Impact:
-    """Return the impact with the spins of some contacts stopped."""
+def _by_coulomb(M: FloatArray, contacts: Mapping[int, Candidate], held: Sequence[int]) -> Impact:
+    """Return the plastic impact that Coulomb's law gives, with the spins of the contacts `held` stopped."""
     numbers, cs = list(contacts), list(contacts.values())
     inverse = np.linalg.inv(M)
     first = np.zeros(len(M))
@@ -165,25 +240,65 @@ def _with_spins(M: FloatArray, contacts: dict[int, Candidate], held: Sequence[in
         if push[0] > 0.0 or after[0] <= _AGREES * scale:
             laws[i] = SLIDING.name if float(np.linalg.norm(after[1:])) > _AGREES * scale else ROLLING.name
     pushes = {i: c.axes.T @ push for i, c, push in zip(numbers, cs, found.impulses, strict=True)}
-    return Impact(jump, laws, {i: pushes[i] for i in laws}, found.residual <= _AGREES)
+    return Impact(jump, laws, pushes, found.residual <= _AGREES)
 
 
-def _together(M: FloatArray, contacts: dict[int, Candidate]) -> Impact:
-    """Return the impact with all contacts closed and rolling: the smallest impulses that do it, shared by the cones."""
-    numbers = list(contacts)
-    rows = np.vstack([c.J for c in contacts.values()])
-    before = np.concatenate([c.velocity for c in contacts.values()])
+def _settle(M: FloatArray, contacts: Mapping[int, Candidate], found: Impact, fastest: float, held: bool) -> Impact:
+    """Close the contacts that open more slowly than their ``rest_speed``: rocking and rattling have no end in time.
+
+    What really stops them is their next landings, which follow at once: gravity brings back what each took off. Their
+    opening speeds u go to zero along the normals, by pushes of the size of u / (n'D n); what slips goes on. Contacts
+    that stick keep sticking where the friction of all these pushes bears it.
+
+    ``held``: all of them close.
+    """
+    after = {i: c.after(found.jump) for i, c in contacts.items()}
+    low = {i for i, c in after.items() if held or c.opening <= max(c.rest_speed, _AGREES * fastest)}
+    if not any(i not in found.laws for i in low):
+        return found
+    sticking = {i for i in low if found.laws.get(i, ROLLING.name) != SLIDING.name and contacts[i].mu > 0.0}
+    for stuck in (sticking, set[int]()):
+        jump, pushes = _hold(M, {i: after[i] for i in sorted(low)}, stuck)
+        total = {i: found.impulses[i] + pushes.get(i, 0.0) for i in contacts}
+        if not stuck or all(_bears(M, after[i], total[i]) for i in low):
+            break
+    landed = {i for i, c in after.items() if i not in low and c.after(jump).opening < 0.0}
+    if landed:  # what leaves faster does not come back for what hops beside it
+        more = {i: replace(c, rest_speed=max(c.rest_speed, after[i].opening)) for i, c in contacts.items() if i in landed}
+        return _settle(M, {**contacts, **more}, found, fastest, held)
+    spinning = {i for i, law in found.laws.items() if law == "spinning"}
+    laws = _laws_after(contacts, found.jump + jump, max(fastest, _NO_BLOW), spinning)
+    laws |= {i: laws.get(i, SLIDING.name) for i in low}
+    return Impact(found.jump + jump, laws, total, found.decided, rests=True)
+
+
+def _hold(M: FloatArray, contacts: Mapping[int, Candidate], stuck: set[int]) -> tuple[FloatArray, dict[int, FloatArray]]:
+    """Return the jump that stops the contacts along their normals, those that are `stuck` altogether; and the pushes."""
+    blocks = {i: c.axes if i in stuck else c.axes[:1] for i, c in contacts.items()}
+    rows = np.vstack([blocks[i] @ c.J for i, c in contacts.items()])
+    before = np.concatenate([blocks[i] @ c.velocity for i, c in contacts.items()])
     spread = np.linalg.solve(M, rows.T)
     impulse = -np.linalg.pinv(rows @ spread, rcond=1e-10, hermitian=True) @ before
-    normals, frictions = [c.n for c in contacts.values()], [c.mu for c in contacts.values()]
-    pushes = dict(zip(numbers, distributed_impulses(rows, normals, impulse, frictions), strict=True))
-    round_off = _AGREES * max(float(np.linalg.norm(impulse)), 1e-12)
-    decided = all(_inside(contacts[i], push, round_off) for i, push in pushes.items())
-    return Impact(spread @ impulse, dict.fromkeys(numbers, ROLLING.name), pushes, decided)
+    if stuck == set(contacts):
+        normals, frictions = [c.n for c in contacts.values()], [c.mu for c in contacts.values()]
+        at_once = np.concatenate([c.axes.T @ part for c, part in zip(contacts.values(), _split(impulse, blocks), strict=True)])
+        world = np.vstack([c.J for c in contacts.values()])
+        shared = distributed_impulses(world, normals, at_once, frictions)
+        return spread @ impulse, dict(zip(contacts, shared, strict=True))
+    parts = _split(impulse, blocks)
+    return spread @ impulse, {i: blocks[i].T @ part for i, part in zip(contacts, parts, strict=True)}
 
 
-def _inside(c: Candidate, push: FloatArray, round_off: float) -> bool:
-    """Whether an impulse (d,), N s, lies inside the friction cone of a contact, but for a `round_off`."""
+def _split(values: FloatArray, blocks: Mapping[int, FloatArray]) -> list[FloatArray]:
+    """Return the parts of `values` that belong to the blocks of rows."""
+    ends = np.cumsum([len(block) for block in blocks.values()])
+    return np.split(values, ends[:-1])
+
+
+def _bears(M: FloatArray, c: Candidate, push: FloatArray) -> bool:
+    """Whether friction bears an impulse (d,), N s, but for that of a hop too low to be followed."""
+    mobility = float(c.n @ c.J @ np.linalg.solve(M, c.J.T @ c.n))
+    unseen = max(c.rest_speed, abs(c.opening)) / max(mobility, 1e-300)
     normal = float(c.n @ push)
     tangential = float(np.linalg.norm(push - normal * c.n))
-    return normal >= -round_off and (np.isinf(c.mu) or tangential <= c.mu * normal + round_off)
+    return normal >= -unseen and (np.isinf(c.mu) or tangential <= c.mu * (max(normal, 0.0) + unseen))

@@ -1,4 +1,4 @@
-"""Flat patches: corners that reach the ground at one instant land together, and so do the points of a round face."""
+"""Touches of one instant: what reaches the ground together lands together."""
 
 from __future__ import annotations
 
@@ -8,30 +8,48 @@ from trundle.checks import FloatArray
 from trundle.contact.laws import SEPARATED
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import face_below, gap_of, lies_flat, may_touch, touch_function
+from trundle.simulate.compiled_mode import CompiledMode
 from trundle.simulate.mode import Mode
 
-_AT_ONCE, _APPROACHES = 1e-9, 1e-9
-"""Gap (m) and speed (m/s) at which a corner lands together with another one."""
+_AT_ONCE = 1e-9
+"""Gap, in sizes of the shape, at which a contact lands together with another one: round-off of poses."""
+_APPROACHES = 1e-9
+"""Speed (m/s) from which a contact approaches: slower ones touch without a blow."""
 
 
-def landing_with(system: ContactSystem, mode: Mode, x: FloatArray, contact: int) -> list[int]:
-    """Return the other corners of patches that reach the ground together with the `contact`, itself a corner."""
+def landing_with(
+    system: ContactSystem, phase: CompiledMode, t: float, x: FloatArray, p: FloatArray, contact: int
+) -> list[int]:
+    """Return the other contacts that touch down at the very instant at which `contact` does.
+
+    Corners of a patch, feet of a robot, bodies that have nothing to do with each other. Of a rim that lies flat it is
+    its face; of corners, edges and faces that are parts of each other one touches in place of the others.
+    """
+    mode = phase.mode
     if contact in system.rims and lies_flat(system, x, contact):
         face = face_below(system, x, system.rims[contact])
         return [i for i in face if i != contact and mode.laws[i] == SEPARATED.name]
-    if not any(contact in corners for corners in system.patches):
-        return []
-    others = [i for corners in system.patches for i in corners if i != contact and mode.laws[i] == SEPARATED.name]
     found = [contact]
-    for i in others:
+    for i in _near(system, phase, t, x, p):
         beside = any(k in system.beside.get(i, ()) for k in found)
-        if i not in system.rims and not beside and may_touch(system, x, i) and _lands(system, mode, x, i):
+        if i not in found and i not in system.rims and not beside and may_touch(system, x, i) and _lands(system, mode, x, i):
             found.append(i)
     return found[1:]
+
+
+def _near(system: ContactSystem, phase: CompiledMode, t: float, x: FloatArray, p: FloatArray) -> list[int]:
+    """Return the contacts in flight whose gap may be zero: those a margin says it of, and features, which share one."""
+    gaps = phase.gap_values(t, x, p)
+    apart = [i for i, law in enumerate(phase.mode.laws) if law == SEPARATED.name]
+    return [i for i in apart if i in system.beside or gaps.get(i, np.inf) < _reach(system, i)]
+
+
+def _reach(system: ContactSystem, contact: int) -> float:
+    return _AT_ONCE * system.contact_pairs[contact].shape_A.reference_length
 
 
 def _lands(system: ContactSystem, mode: Mode, x: FloatArray, contact: int) -> bool:
     _, v, n, *_ = (np.asarray(value) for value in touch_function(system, mode.atlas, contact)(x))
     if float(n.ravel() @ v.ravel()) > -_APPROACHES:
         return False
-    return gap_of(system, x, contact) < _AT_ONCE
+    return gap_of(system, x, contact) < _reach(system, contact)

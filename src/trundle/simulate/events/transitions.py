@@ -319,7 +319,8 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
     if (law := system.touching_law(contact)).distant:  # its force begins at zero
         return HybridState(now.t, x, Mode(board.with_law(now, contact, law.name).laws, atlas), now.onsets)
     closed = [i for i, law in enumerate(now.mode.laws) if LAWS[law].touching and not LAWS[law].distant]
-    closed += landing_with(board.system, now.mode, now.x, contact)
+    flight = board.phase_of(now.mode)
+    closed += landing_with(system, flight, now.t, now.x, flight.parameters(board.inputs(now.t), now.onsets), contact)
     impact = impact_at(system, atlas, x, contact, closed, sticky=rule == "ignore", held=held)
     if not impact.decided:
         return Undecided(Status.SECOND_CONTACT if closed else Status.JAMMED)
@@ -328,16 +329,25 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
     if rule == "ignore" and not impact.rests:
         board.ignored(f"{board.name(contact)}.friction", cone_margin(impact.impulses, system, atlas, x))
     x = velocities_changed(system, atlas, x, impact.jump)
-    laws = tuple(
-        impact.laws.get(i, law if LAWS[law].distant else SEPARATED.name) for i, law in enumerate(now.mode.laws)
-    )
-    named = (system.touching_law(i).name if law == ROLLING.name else law for i, law in enumerate(laws))
-    mode = Mode(system.with_stops(tuple(ROLLING.name if law == "spinning" else law for law in named)), atlas)
+    taking_part = {contact, *closed} - impact.untouched
+
+    def law_after(i: int, law: str) -> str:
+        """Return the law of a contact after the impact: of other islands, and of those that act at a distance, as before."""
+        if i not in taking_part or LAWS[law].distant:
+            return law
+        after = impact.laws.get(i, SEPARATED.name)
+        if after == ROLLING.name:
+            return system.touching_law(i).name
+        return ROLLING.name if after == "spinning" else after
+
+    laws = tuple(law_after(i, law) for i, law in enumerate(now.mode.laws))
+    mode = Mode(system.with_stops(laws), atlas)
     names = [joined.name for joined in system.model(atlas).constraints]
     # What reaches the ground in flight at this very instant lands next: its gap stays armed.
-    moved = [law in _BORN_ZERO and (law != SEPARATED.name or i in (contact, *closed)) for i, law in enumerate(laws)]
-    unarmed = {f"{name}.{_BORN_ZERO[law]}" for name, law, new in zip(names, laws, moved, strict=True) if new}
-    return HybridState(now.t, x, mode, slip_directions(impact, system, atlas, x), frozenset(unarmed))
+    unarmed = {f"{names[i]}.{_BORN_ZERO[laws[i]]}" for i in taking_part if laws[i] in _BORN_ZERO}
+    onsets = np.array(now.onsets)
+    onsets[list(taking_part)] = slip_directions(impact, system, atlas, x)[list(taking_part)]
+    return HybridState(now.t, x, mode, onsets, frozenset(unarmed))
 
 
 def _rechart(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:

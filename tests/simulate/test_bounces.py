@@ -94,6 +94,6 @@ def test_bounces_too_low_to_follow_end_in_rest() -> None:
     run = tr.simulate(pair, dropped(pair), duration=5.0)
     assert run.status is tr.Status.SUCCESS
     last = run.transitions[-1]
-    assert last["reason"] == "it bounces too low to follow"
+    assert (last["reason"], last["to"]) == ("the gap closed", "rolling")
     assert last["time"] == pytest.approx(np.sqrt(2 * H / G) * 1.8 / 0.2, rel=1e-4)
     assert np.abs(run["object_velocity"][-1]).max() < 1e-9

@@ -10,7 +10,7 @@ import pytest
 import trundle as tr
 from trundle.models.rigid_body import HandMotion
 from trundle.simulate.events import states
-from trundle.simulate.events.impact import Candidate, plastic_impact
+from trundle.simulate.events.impact import Candidate, resolve_impact
 from trundle.status import Status
 
 Z = np.array([0.0, 0.0, 1.0])
@@ -149,7 +149,7 @@ def test_impacts_lose_energy_and_obey_coulomb(mu: float) -> None:
         n /= np.linalg.norm(n)
         if n @ J @ nu > 0:
             nu = -nu
-        impact = plastic_impact(M, {0: Candidate(J, J @ nu, n, mu)}, 0)
+        impact = resolve_impact(M, {0: Candidate(J, J @ nu, n, mu)})
         decided += impact.decided
         if not impact.decided:
             continue
@@ -190,7 +190,7 @@ def test_an_impact_without_a_solution_ends_the_run_and_keeps_it(monkeypatch: pyt
     def singular(*_: Any) -> None:
         np.linalg.inv(np.zeros((2, 2)))
 
-    monkeypatch.setattr(states, "plastic_impact", singular)
+    monkeypatch.setattr(states, "resolve_impact", singular)
     run = tr.simulate(shaken(on_separation="fly"), shaken().place(), 0.5)
     assert run.status is Status.NOT_FINITE
     assert run.transitions[-1]["reason"] == "Singular matrix"

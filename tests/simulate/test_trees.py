@@ -8,7 +8,7 @@ import pytest
 import trundle as tr
 from tests.models.planar_robots import leg, rover
 from trundle.simulate import Delayed, Noisy
-from trundle.simulate.events.impact import Candidate, plastic_impact
+from trundle.simulate.events.impact import Candidate, resolve_impact
 from trundle.status import Status
 
 POSE = {"thigh_rear": 0.5, "shin_rear": -1.0, "thigh_front": 0.5, "shin_front": -1.0}
@@ -157,7 +157,7 @@ def test_two_contacts_of_an_impact_of_which_one_slides() -> None:
     n, nu = np.array([0.0, 1.0]), np.array([0.7, -0.5, 1.0, 2.0])
     J_ice, J_new = np.array([[1, 0, 0.3, 0.1], [0, 1, 0.5, 0]]), np.array([[1, 0, 0.3, 0], [0, 1, -0.5, 0]])
     contacts = {0: Candidate(J_ice, J_ice @ nu, n, 0.01), 1: Candidate(J_new, J_new @ nu, n, 5.0)}
-    found = plastic_impact(np.diag([1.0, 1.0, 0.1, 0.01]), contacts, 1)
+    found = resolve_impact(np.diag([1.0, 1.0, 0.1, 0.01]), contacts)
     assert found.decided
     assert found.laws[1] == "rolling"
     after = {i: c.J @ (nu + found.jump) for i, c in contacts.items()}

@@ -19,8 +19,9 @@ from trundle.records.policy import TimedPolicy
 from trundle.simulate.begin import begun_mode
 from trundle.simulate.compiled_mode import CompiledMode
 from trundle.simulate.divergence import DivergenceCheck
-from trundle.simulate.events import ContactDetector, Event, EventHandler, HybridState, recontact
+from trundle.simulate.events import ContactDetector, Event, EventHandler, HybridState
 from trundle.simulate.events.chart_transition import has_neighbour
+from trundle.simulate.events.recontact import landing_depths, recontact
 from trundle.simulate.events.states import round_on_both_sides
 from trundle.simulate.events.transitions import INDETERMINATE, Following, Undecided
 from trundle.simulate.mode import Method, Mode
@@ -48,7 +49,6 @@ MAX_STEPS = 1_000_000
 
 ACCURATE = 1e-7
 _AT_SEAM, _NO_LOAD, _SOON = 1e-7, 1e-9, 1e-9
-_SUNK = 1e-9  # how deep (m) a corner of a patch that should rise may sink before it lands again
 _LOADS, _BRIEF = (".normal_force", ".friction"), 1e-4
 """Longest time (s) for which a contact that begins without a load is not watched for coming apart."""
 
@@ -210,7 +210,7 @@ class Runner:
         armed = self._armed(phase, now)
         self._most = self.stepping.most(now, MAX_STEPS)
         first_step: float | None = None
-        gaps = {f"{self.board.name(i)}.gap" for i in range(len(now.mode.laws))}
+        depths = landing_depths(self.system, phase, now.t, now.x, self.parameters(now))
         brief = _BRIEF
         while now.t < duration:
             interrupts.check()
@@ -219,9 +219,11 @@ class Runner:
             p = phase.parameters(inputs, now.onsets, signs)
             looked = needed or watch.full
             light = any(not a and name.endswith(_LOADS) for a, name in zip(armed, phase.margins, strict=True))
-            corner = np.array([not a and name in gaps for a, name in zip(armed, phase.margins, strict=True)], bool)
+            waiting = ~armed
             longest = _BRIEF if light else min(WATCH_SPAN, watch.span) if looked else np.inf
-            stop = min(duration, until, now.t + (min(longest, brief) if corner.any() else longest))
+            if np.any(waiting & np.isfinite(depths)):
+                longest = min(longest, brief)
+            stop = min(duration, until, now.t + longest)
             brief *= 2.0
             looks = np.arange(now.t, stop, WATCH_STEP if needed else GUARD_STEP)[1:] if looked else None
             done, seen = self._integrate(phase, now.t, now.x, stop, p, armed, first_step, looks)
@@ -234,7 +236,7 @@ class Runner:
                     instant, end = found
                     done, _ = self._integrate(phase, now.t, now.x, instant, p, armed, first_step)
             if done.status is Status.SUCCESS:
-                back = recontact(self.system, phase, now.t, done, p, armed, self._state_at(phase, now, p))
+                back = recontact(self.system, phase, now.t, done, p, waiting, depths, self._state_at(phase, now, p))
                 if back is not None:
                     instant, end = back
                     done, _ = self._integrate(phase, now.t, now.x, instant, p, armed, first_step)
@@ -253,9 +255,6 @@ class Runner:
             if not armed.all():
                 values = np.array(list(phase.margin_values(now.t, now.x, p).values()))
                 armed |= values > 1e-9
-                if np.any(corner & (values < -_SUNK)):
-                    name = phase.margins[int(np.argmin(np.where(corner, values, np.inf)))]
-                    return now, Event(self.system.number(name), "gap"), phase
             first_step = done.last_step if done.last_step > 0 else None
         return Status.SUCCESS
 

@@ -7,7 +7,7 @@ import pytest
 
 import trundle as tr
 from trundle.simulate.events.contact_detection import ContactDetector
-from trundle.simulate.events.recontact import DEPTH, crossing, recontact
+from trundle.simulate.events.recontact import DEPTH, crossing, landing_depths, recontact
 from trundle.simulate.mode import Method, Mode
 from trundle.simulate.runner import Runner
 from trundle.status import Status
@@ -35,7 +35,7 @@ def test_a_hop_that_is_cut_off_lands_again() -> None:
     start = tree.place(base=(0.0, 0.0, 0.1, 1.0, 0.0, 0.0, 0.0), mass=0.0)
     run = tr.simulate(tree, start, 0.1, policy=Hop())
     assert run.status is Status.SUCCESS
-    assert run["gap"].min() > -2e-7
+    assert run["gap"].min() > -2e-10
     assert [t["reason"] for t in run.transitions] == ["the contact force reached zero", "the gap closed"]
     assert run["mode"][-1, 0] == "rolling"
     assert abs(run["contact_force"][-1, 0, 2] - 2 * 9.81) < 1e-6
@@ -80,10 +80,11 @@ def test_a_recontact_that_another_integration_misses_by_round_off_is_none_the_le
         x[layout["body.position"].start + 1] -= depth
         return x
 
-    ended = type(done)(**vars(done) | {"t_end": 1.0, "x_end": sunk(DEPTH * (1 + 1e-7))})
-    armed = np.zeros(len(phase.margins), dtype=bool)
-    found = recontact(pair.system, phase, 0.0, ended, p, armed, lambda t: sunk(DEPTH * (t - 1e-7)))
+    depth = DEPTH * 0.2  # m, of the radius
+    ended = type(done)(**vars(done) | {"t_end": 1.0, "x_end": sunk(depth * (1 + 1e-5))})
+    waiting, depths = np.ones(len(phase.margins), dtype=bool), landing_depths(pair.system, phase, 0.0, start.x, p)
+    found = recontact(pair.system, phase, 0.0, ended, p, waiting, depths, lambda t: sunk(depth * (t - 1e-5)))
     assert found is not None
     assert found[0] == 1.0
     # A gap that was open ends the mode by itself.
-    assert recontact(pair.system, phase, 0.0, ended, p, ~armed, sunk) is None
+    assert recontact(pair.system, phase, 0.0, ended, p, ~waiting, depths, sunk) is None

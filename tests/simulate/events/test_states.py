@@ -15,7 +15,7 @@ from trundle.simulate.events.states import cone_margin, impact_at, slip_and_spin
     [
         ({}, "sliding", 0.9, 0.0),
         ({"sticky": True}, "rolling", 5 / 7, 0.1 - 2 / 7),
-        ({"held": True}, "rolling", 5 / 7, 0.1 - 2 / 7),
+        ({"held": True}, "sliding", 0.9, 0.0),
     ],
     ids=["friction", "sticky", "held"],
 )

@@ -9,7 +9,6 @@ transition and its `EventHandler`, `turning` what rolling resistance and drillin
 from __future__ import annotations
 
 from trundle.simulate.events.contact_detection import ContactDetector, PairDetector
-from trundle.simulate.events.recontact import recontact
 from trundle.simulate.events.transitions import Event, EventHandler, HybridState
 
 __all__ = [
@@ -18,5 +17,4 @@ __all__ = [
     "EventHandler",
     "HybridState",
     "PairDetector",
-    "recontact",
 ]

@@ -140,47 +140,46 @@ def resolve_impact(M: FloatArray, contacts: Mapping[int, Candidate], held: bool 
     jump = np.zeros(len(M))
     impulses = {i: np.zeros(len(c.n)) for i, c in contacts.items()}
     fastest = max(float(np.linalg.norm(c.velocity)) for c in contacts.values())
+    negligible = max(_AGREES * fastest, _NO_BLOW)
     taking_part = {i for i, c in contacts.items() if c.opening < -_NO_BLOW * max(1.0, fastest)}
     spinning: set[int] = set()
     decided, more = True, bool(taking_part)
     while more:
         now = {i: c.after(jump) for i, c in contacts.items()}
-        found, gives_back = _resolve_together(M, {i: now[i] for i in sorted(taking_part)}, held)
-        struck = {i for i, c in now.items() if i not in taking_part and c.after(found.jump).opening < -_AGREES * fastest}
+        restitution = {i: 0.0 if held else now[i].restitution.after(-now[i].opening) for i in sorted(taking_part)}
+        found = _resolve_together(M, {i: now[i] for i in restitution}, restitution)
+        struck = {i for i, c in now.items() if i not in taking_part and c.after(found.jump).opening < -negligible}
         more = bool(struck)
         taking_part |= struck
-        if more and not gives_back:
+        if more and not any(restitution.values()):
             continue  # a plastic blow does not end before those that it reaches are part of it
         decided = decided and found.decided
         jump = jump + found.jump
         for i, push in found.impulses.items():
             impulses[i] = impulses[i] + push
         spinning = {i for i, law in found.laws.items() if law == "spinning"}
-    outcome = Impact(jump, _laws_after(contacts, jump, fastest, spinning), impulses, decided)
-    return _settle(M, contacts, outcome, fastest, held)
+    outcome = Impact(jump, _laws_after(contacts, jump, negligible, spinning), impulses, decided)
+    return _settle(M, contacts, outcome, negligible, held)
 
 
 def _laws_after(
-    contacts: Mapping[int, Candidate], jump: FloatArray, fastest: float, spinning: set[int]
+    contacts: Mapping[int, Candidate], jump: FloatArray, negligible: float, spinning: set[int]
 ) -> dict[int, str]:
     """Return the laws of the contacts that an impact leaves closed, by their velocities after it."""
     laws = {}
     for i, c in contacts.items():
         after = c.after(jump)
-        if after.opening > _AGREES * fastest:
+        if after.opening > negligible:
             continue
-        slips = float(np.linalg.norm(after.velocity - after.opening * c.n)) > _AGREES * fastest
+        slips = float(np.linalg.norm(after.velocity - after.opening * c.n)) > negligible
         held = "spinning" if i in spinning else ROLLING.name
         laws[i] = SLIDING.name if slips or c.mu == 0.0 else held
     return laws
 
 
-def _resolve_together(M: FloatArray, contacts: Mapping[int, Candidate], held: bool) -> tuple[Impact, bool]:
-    """Return the impact in which all `contacts` take part at once, and whether any of them gives back."""
-    e = {i: 0.0 if held else c.restitution.after(-c.opening) for i, c in contacts.items()}
-    if any(e.values()):
-        return _bounce(M, contacts, e), True
-    return _stop_spins(M, contacts), False
+def _resolve_together(M: FloatArray, contacts: Mapping[int, Candidate], restitution: Mapping[int, float]) -> Impact:
+    """Return the impact in which all `contacts` take part at once, each with its coefficient of `restitution`."""
+    return _bounce(M, contacts, restitution) if any(restitution.values()) else _stop_spins(M, contacts)
 
 
 def _bounce(M: FloatArray, contacts: Mapping[int, Candidate], restitution: Mapping[int, float]) -> Impact:
@@ -243,7 +242,7 @@ def _by_coulomb(M: FloatArray, contacts: Mapping[int, Candidate], held: Sequence
     return Impact(jump, laws, pushes, found.residual <= _AGREES)
 
 
-def _settle(M: FloatArray, contacts: Mapping[int, Candidate], found: Impact, fastest: float, held: bool) -> Impact:
+def _settle(M: FloatArray, contacts: Mapping[int, Candidate], found: Impact, negligible: float, held: bool) -> Impact:
     """Close the contacts that open more slowly than their ``rest_speed``: rocking and rattling have no end in time.
 
     What really stops them is their next landings, which follow at once: gravity brings back what each took off. Their
@@ -253,7 +252,7 @@ def _settle(M: FloatArray, contacts: Mapping[int, Candidate], found: Impact, fas
     ``held``: all of them close.
     """
     after = {i: c.after(found.jump) for i, c in contacts.items()}
-    low = {i for i, c in after.items() if held or c.opening <= max(c.rest_speed, _AGREES * fastest)}
+    low = {i for i, c in after.items() if held or c.opening <= max(c.rest_speed, negligible)}
     if not any(i not in found.laws for i in low):
         return found
     sticking = {i for i in low if found.laws.get(i, ROLLING.name) != SLIDING.name and contacts[i].mu > 0.0}
@@ -264,16 +263,20 @@ def _settle(M: FloatArray, contacts: Mapping[int, Candidate], found: Impact, fas
             break
     landed = {i for i, c in after.items() if i not in low and c.after(jump).opening < 0.0}
     if landed:  # what leaves faster does not come back for what hops beside it
-        more = {i: replace(c, rest_speed=max(c.rest_speed, after[i].opening)) for i, c in contacts.items() if i in landed}
-        return _settle(M, {**contacts, **more}, found, fastest, held)
+        more = {
+            i: replace(c, rest_speed=max(c.rest_speed, after[i].opening)) for i, c in contacts.items() if i in landed
+        }
+        return _settle(M, {**contacts, **more}, found, negligible, held)
     spinning = {i for i, law in found.laws.items() if law == "spinning"}
-    laws = _laws_after(contacts, found.jump + jump, max(fastest, _NO_BLOW), spinning)
+    laws = _laws_after(contacts, found.jump + jump, negligible, spinning)
     laws |= {i: laws.get(i, SLIDING.name) for i in low}
     return Impact(found.jump + jump, laws, total, found.decided, rests=True)
 
 
-def _hold(M: FloatArray, contacts: Mapping[int, Candidate], stuck: set[int]) -> tuple[FloatArray, dict[int, FloatArray]]:
-    """Return the jump that stops the contacts along their normals, those that are `stuck` altogether; and the pushes."""
+def _hold(
+    M: FloatArray, contacts: Mapping[int, Candidate], stuck: set[int]
+) -> tuple[FloatArray, dict[int, FloatArray]]:
+    """Return the jump that stops contacts along their normals, those `stuck` altogether, and the pushes that do it."""
     blocks = {i: c.axes if i in stuck else c.axes[:1] for i, c in contacts.items()}
     rows = np.vstack([blocks[i] @ c.J for i, c in contacts.items()])
     before = np.concatenate([blocks[i] @ c.velocity for i, c in contacts.items()])
@@ -281,7 +284,9 @@ def _hold(M: FloatArray, contacts: Mapping[int, Candidate], stuck: set[int]) -> 
     impulse = -np.linalg.pinv(rows @ spread, rcond=1e-10, hermitian=True) @ before
     if stuck == set(contacts):
         normals, frictions = [c.n for c in contacts.values()], [c.mu for c in contacts.values()]
-        at_once = np.concatenate([c.axes.T @ part for c, part in zip(contacts.values(), _split(impulse, blocks), strict=True)])
+        at_once = np.concatenate(
+            [c.axes.T @ part for c, part in zip(contacts.values(), _split(impulse, blocks), strict=True)]
+        )
         world = np.vstack([c.J for c in contacts.values()])
         shared = distributed_impulses(world, normals, at_once, frictions)
         return spread @ impulse, dict(zip(contacts, shared, strict=True))

@@ -32,7 +32,13 @@ def landing_with(
     found = [contact]
     for i in _near(system, phase, t, x, p):
         beside = any(k in system.beside.get(i, ()) for k in found)
-        if i not in found and i not in system.rims and not beside and may_touch(system, x, i) and _lands(system, mode, x, i):
+        if (
+            i not in found
+            and i not in system.rims
+            and not beside
+            and may_touch(system, x, i)
+            and _lands(system, mode, x, i)
+        ):
             found.append(i)
     return found[1:]
 

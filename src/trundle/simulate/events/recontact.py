@@ -14,8 +14,8 @@ from trundle.numerics.ode.ode import Integration
 from trundle.simulate.compiled_mode import CompiledMode
 from trundle.simulate.events.transitions import Event
 
-DEPTH = 1e-7
-"""m, at which such a contact lands."""
+DEPTH = 1e-11
+"""Of the size of the shape: how far below where it came apart such a contact lands, more than its pose is uncertain."""
 _TIME_ROUND_OFF = 1e-13
 
 
@@ -30,16 +30,32 @@ def crossing(value: Callable[[float], float], t0: float, t1: float) -> float:
     return float(brentq(at, t0, t1, xtol=_TIME_ROUND_OFF, rtol=1e-15)) if at(t1) < 0 else t1
 
 
+def landing_depths(system: ContactSystem, phase: CompiledMode, t: float, x: FloatArray, p: FloatArray) -> FloatArray:
+    """Return the values (m,) of the margins at which a contact that came apart at the state `x` closes again.
+
+    -inf for margins that are no gaps. One that begins a little below zero has come apart there.
+    """
+    gaps = phase.gap_values(t, x, p)
+    names = {f"{pair.contact}.gap": i for i, pair in enumerate(system.contact_pairs)}
+    depths = np.full(len(phase.margins), -np.inf)
+    for k, name in enumerate(phase.margins):
+        if name in names:
+            i = names[name]
+            depths[k] = min(gaps[i], 0.0) - DEPTH * system.contact_pairs[i].shape_A.reference_length
+    return depths
+
+
 def recontact(
     system: ContactSystem,
     phase: CompiledMode,
     begin: float,
     done: Integration,
     p: FloatArray,
-    armed: np.ndarray,
+    waiting: np.ndarray,
+    depths: FloatArray,
     state_at: Callable[[float], FloatArray],
 ) -> tuple[float, Event] | None:
-    """Return when the first contact closes again that came apart and penetrates without having been open, or None.
+    """Return when the first contact closes again that came apart and sinks in without having been open, or None.
 
     Such a gap ends no mode before it was open: a hop too short for that, cut off by new torques, would go unseen.
 
@@ -49,23 +65,23 @@ def recontact(
     begin : float, s
         Of the interval that `done` has gone through, under the parameters `p`.
     done : Integration
-    armed : (m,) of bool
-        Which margins may end the mode.
+    waiting : (m,) of bool
+        Margins that were not armed when the interval began.
+    depths : (m,)
+        See `landing_depths`.
     state_at : callable
         The state at a time of the interval.
     """
-    waiting = [name for name, ready in zip(phase.margins, armed, strict=True) if not ready and name.endswith(".gap")]
-    if not waiting:
+    if not np.any(waiting & np.isfinite(depths)):
         return None
-    values = phase.margin_values(done.t_end, done.x_end, p)
+    values = np.array(list(phase.margin_values(done.t_end, done.x_end, p).values()))
     found: list[tuple[float, Event]] = []
-    for name in waiting:
-        if not values[name] < -DEPTH:
-            continue
+    for k in np.flatnonzero(waiting & (values < depths)):
+        name, depth = phase.margins[k], float(depths[k])
 
-        def above(t: float, name: str = name) -> float:
+        def above(t: float, name: str = name, depth: float = depth) -> float:
             """Return how far the gap is above the depth at which it lands."""
-            return phase.margin_values(t, state_at(t), p)[name] + DEPTH
+            return phase.margin_values(t, state_at(t), p)[name] - depth
 
         instant = crossing(above, begin, done.t_end)
         found.append((instant, Event(system.number(name), "gap")))

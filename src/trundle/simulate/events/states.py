@@ -17,9 +17,9 @@ from trundle.simulate.events.impact import Candidate, Impact, islands_of, resolv
 _TWO_SIDED = 0.1
 _STRIKES = 1e-9
 """Speed (m/s) from which a closed contact approaches: less is round-off."""
-_REST_FROUDE = 5e-4
-"""Of sqrt(g L): speed of a hop that is too low to be followed, 1.25e-7 of the length L high. Rocking has no end in
-time: a block of the size of a hand gets there after ten to fifty blows."""
+_REST_FROUDE = 1.5e-5
+"""Of sqrt(g L): speed of a hop that is too low to be followed, 1e-10 of the length L high. Rocking and bouncing have no
+end in time, and gaps are certain to 1e-11 of the size (`recontact.DEPTH`)."""
 _STOP_REST_SPEED = 1e-3
 """rad/s or m/s: the same of a joint at its stop, which knows no length."""
 

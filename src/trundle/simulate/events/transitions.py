@@ -278,20 +278,14 @@ def _law_after_slip(system: ContactSystem, now: HybridState, contact: int) -> st
 
 
 def _land(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
-    """A gap closed: plastic impact of the new contact with those that are closed.
+    """A gap closed: an impact of the new contact and those that are closed.
 
-    Of the corners, edges and faces of a shape the one that touches lands. Of a foot that carries a load the impact at
-    another one may open the contact by a hop too short to follow: then it stays closed.
+    Of the corners, edges and faces of a shape the one that touches lands.
     """
     if event.contact in board.system.beside:
         free = phase.free_features(event.contact)
         event = replace(event, contact=min(free, key=lambda i: open_gap(board.system, now.x, i, phase.least_inside(i))))
     after = _landed(board, now, event)
-    if not isinstance(after, HybridState):
-        return after
-    opened = [i for i, law in enumerate(now.mode.laws) if LAWS[law].touching and after.mode.laws[i] == SEPARATED.name]
-    if any(_falls_in(board, after, f"{board.name(i)}.gap") for i in opened):
-        after = _landed(board, now, event, held=True)
     return resting(board, after) if isinstance(after, HybridState) else after
 
 
@@ -303,7 +297,7 @@ def _onto_face(board: EventHandler, now: HybridState, event: Event, phase: Compi
     apart = replace(now, mode=board.with_law(now, event.contact, SEPARATED.name))
     after = _land(board, apart, Event(face[0], "gap"), phase)
     if isinstance(after, HybridState) and any(after.mode.laws[i] == SEPARATED.name for i in face):
-        after = _landed(board, apart, Event(face[0], "gap"), held=True)  # what still runs round its rim ends here
+        return Undecided(Status.NOT_A_POINT_CONTACT)  # it rocks on over its face
     if not isinstance(after, HybridState):
         return after
     flat, x = board.phase_of(after.mode), after.x
@@ -332,7 +326,7 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
     taking_part = {contact, *closed} - impact.untouched
 
     def law_after(i: int, law: str) -> str:
-        """Return the law of a contact after the impact: of other islands, and of those that act at a distance, as before."""
+        """Return the law of a contact after the impact: as before in islands that nothing struck."""
         if i not in taking_part or LAWS[law].distant:
             return law
         after = impact.laws.get(i, SEPARATED.name)

@@ -286,7 +286,7 @@ def test_transitions_that_undo_each_other_are_decided_together() -> None:
     assert run.status is Status.SUCCESS
     assert run.feasible
     reasons = [note["reason"] for note in run.transitions]
-    assert len(reasons) < 30
+    assert len(reasons) < 100
 
 
 def test_a_touch_without_a_blow_closes_the_contact_and_changes_nothing() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
 import casadi as ca
@@ -74,12 +74,18 @@ class TimeStepping:
     board : EventHandler
     now : HybridState
     contacts : sequence of int
-        Those that may touch: the other ones stay apart.
+        Those that may touch: the other ones stay apart. Of those in flight the ones that give back take no part: what
+        they do when they land is an event (`first_landing`).
+    plastic : set of int
+        Contacts in flight that give nothing back when they land.
     """
 
-    def __init__(self, board: EventHandler, now: HybridState, contacts: Sequence[int]) -> None:
+    def __init__(
+        self, board: EventHandler, now: HybridState, contacts: Sequence[int], plastic: Set[int] = frozenset()
+    ) -> None:
         self.board, self.system, self.now = board, board.system, now
         self.contacts = tuple(contacts)
+        self.active = np.array([not self._bounces(i) or i in plastic for i in self.contacts], dtype=bool)
         self.phase = board.phase_of(now.mode)
         sticky = self.system.rules.on_slip == "ignore"
         frictions = [joined.friction for joined in self.phase.model.constraints]
@@ -90,6 +96,42 @@ class TimeStepping:
         self.slowest = np.inf
         self._forces: FloatArray | None = None
         self._asked = 0.0
+
+    def _bounces(self, contact: int) -> bool:
+        """Whether a contact is in flight and gives something back when it lands."""
+        apart = not LAWS[self.now.mode.laws[contact]].touching
+        return apart and self.system.contact_pairs[contact].restitution.restitution > 0.0
+
+    def on(self, contacts: Sequence[int]) -> TimeStepping:
+        """Return the same steps with other contacts that may touch, from here on."""
+        other = TimeStepping(self.board, self.now, contacts)
+        other.h, other.begin, other._asked = self.h, self.begin, self._asked
+        return other
+
+    def first_landing(self, before: HybridState) -> tuple[float, int] | None:
+        """Return when, since `before`, the first of the contacts in flight that give back landed, and which."""
+        if self.active.all():
+            return None
+        p = self.phase.parameters(self.board.inputs(before.t))
+        first, last = (self._terms(at.t, at.x, p).gap for at in (before, self.now))
+        landed = np.flatnonzero(~self.active & (last < 0.0))
+        if not landed.size:
+            return None
+        part = np.maximum(first[landed], 0.0) / (np.maximum(first[landed], 0.0) - last[landed])
+        k = int(np.argmin(part))
+        return before.t + float(part[k]) * (self.now.t - before.t), self.contacts[landed[k]]
+
+    def state_at(self, before: HybridState, t: float) -> FloatArray:
+        """Return the state at a time in the step since `before`: velocities linear, positions with their rates."""
+        h, now = self.now.t - before.t, self.now
+        part = min((t - before.t) / h, 1.0)
+        p, drift = self.phase.parameters(self.board.inputs(before.t)), self._function("drift")
+        ones = np.ones(self.phase.model.nv)
+        velocities = velocities_changed(self.system, before.mode.atlas, before.x, ones) != before.x
+        begin, end = (h * np.asarray(drift(at.t, at.x, p)).ravel() for at in (before, now))
+        straight = before.x + part * (now.x - before.x)
+        bent = part * (1 - part) * ((1 - part) * (begin - now.x + before.x) + part * (now.x - before.x - end))
+        return np.where(velocities, straight, straight + bent)
 
     def step(self, longest: float) -> HybridState | None:
         """Take one step of at most `longest` (s); return the state after it, or None where no forces were found."""
@@ -166,12 +208,19 @@ class TimeStepping:
             b, rate = np.append(terms.spin_b[held], terms.pins_b), np.append(terms.spin_rate[held], terms.pins_rate)
             nudot = nudot - lever @ (C @ (nudot - change / h) + (ahead * b + rate) / h)
             inverse = inverse - lever @ C @ inverse
-        free = terms.velocity + terms.J @ (h * nudot - change) + ahead * terms.b
-        free[::d] += np.maximum(gap, 0.0) / h
-        push = inverse @ terms.J.T
-        guess = None if self._forces is None else h * self._forces
-        found = contact_impulses(terms.J @ push, free.reshape(-1, d), self.friction, guess=guess)
-        self._forces = found.impulses / h
+        if not self.active.any():
+            self._forces = np.zeros((len(self.contacts), d))
+            nothing = ContactImpulses(np.zeros((0, d)), np.zeros((0, d)), 0.0)
+            return h * nudot, h * nudot, nothing, np.zeros(0)
+        rows = np.repeat(self.active, d)
+        J = terms.J[rows]
+        free = terms.velocity[rows] + J @ (h * nudot - change) + ahead * terms.b[rows]
+        free[::d] += np.maximum(gap[self.active], 0.0) / h
+        push = inverse @ J.T
+        guess = None if self._forces is None else h * self._forces[self.active]
+        found = contact_impulses(J @ push, free.reshape(-1, d), self.friction[self.active], guess=guess)
+        self._forces = np.zeros((len(self.contacts), d))
+        self._forces[self.active] = found.impulses / h
         return h * nudot + push @ found.impulses.ravel(), h * nudot, found, found.velocities[:, 0]
 
     def _read(self, found: ContactImpulses, opens: FloatArray) -> tuple[Mode, float]:
@@ -179,14 +228,18 @@ class TimeStepping:
         laws = [SEPARATED.name] * len(self.now.mode.laws)
         largest = float(np.abs(found.impulses).max(initial=0.0))
         slips = np.linalg.norm(found.velocities[:, 1:], axis=1)
-        for k, i in enumerate(self.contacts):
+        active = np.flatnonzero(self.active)
+        for k, i in enumerate(self.contacts[j] for j in active):
             if found.impulses[k, 0] <= _NOTHING * largest and opens[k] > _OPENS:
                 continue
-            sliding = slips[k] > _SLIPS and np.isfinite(self.friction[k])
-            self.spins[k] = self.pure[k] and not sliding
-            laws[i] = SLIDING.name if sliding else PURE_ROLLING.name if self.pure[k] else ROLLING.name
+            friction = self.friction[active[k]]
+            sliding = friction == 0.0 or (slips[k] > _SLIPS and np.isfinite(friction))
+            pure = bool(self.pure[active[k]])
+            self.spins[active[k]] = pure and not sliding
+            laws[i] = SLIDING.name if sliding else PURE_ROLLING.name if pure else ROLLING.name
         mode = replace(self.now.mode, laws=self.system.with_stops(tuple(laws)), rest=False)
-        sliding = (slips[k] for k, i in enumerate(self.contacts) if laws[i] == SLIDING.name)
+        slides = [laws[self.contacts[j]] == SLIDING.name and self.friction[j] > 0.0 for j in active]
+        sliding = slips[np.array(slides, dtype=bool)].tolist()
         return mode, float(min(sliding, default=np.inf))
 
     def settled(self, least: float) -> HybridState | None:

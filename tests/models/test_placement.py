@@ -211,6 +211,15 @@ def test_of_several_points_that_fit_the_one_without_penetration_is_taken():
     assert z == pytest.approx(0.05 + 0.4, abs=1e-9) or z == pytest.approx(0.05 - 0.2, abs=1e-9)
 
 
+def test_of_two_points_that_touch_alike_round_off_does_not_choose():
+    """A body with a waist lies on two lobes."""
+    body = tr.RigidBody(tr.FourierRadius(1.0, cos=(0.0, 0.3)), mass=1.0, inertia=0.3)
+    waist = tr.RollingPair(body, tr.Ground(tr.Line()), friction=1.0)
+    start = waist.place().x
+    for tilt in (1e-15, -1e-15, 1e-14, -1e-14):
+        assert waist.place(angle=tilt).x == pytest.approx(start, abs=1e-10)
+
+
 def test_planar_starts_roll():
     p = rock()
     start = p.place(contact_x=0.3, angle=0.4, angular_velocity=2.0, slip=0.0)

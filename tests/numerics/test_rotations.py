@@ -38,6 +38,17 @@ def test_quaternions_and_matrices_are_the_same_turn(seed: int) -> None:
     assert found[np.argmax(np.abs(found))] > 0
 
 
+def test_of_equal_entries_the_first_is_positive_whatever_the_round_off() -> None:
+    """Quarter turns have two largest entries, third turns about a diagonal four."""
+    turns = [np.pi / 2 * sign * axis for axis in np.eye(3) for sign in (1.0, -1.0)]
+    turns += [2 * np.pi / 3 * np.array(signs) / np.sqrt(3.0) for signs in ((1, 1, 1), (-1, 1, 1), (-1, -1, -1))]
+    rng = np.random.default_rng(0)
+    for turn in turns:
+        for _ in range(10):
+            q = quaternion_of(rotation_by(turn) + 2e-16 * rng.standard_normal((3, 3)))
+            assert q[0] == pytest.approx(np.cos(np.linalg.norm(turn) / 2), abs=1e-15)
+
+
 def test_half_turns_have_quaternions() -> None:
     for axis in np.eye(3):
         R = 2 * np.outer(axis, axis) - np.eye(3)

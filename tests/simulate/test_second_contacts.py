@@ -281,12 +281,16 @@ def test_motions_say_when_they_are_over() -> None:
 
 
 def test_transitions_that_undo_each_other_are_decided_together() -> None:
-    pair = wedged(0.1, twist=(1.0, 0.0, 0.0))
-    run = tr.simulate(pair, pair.place(contact_on_hand=(0.04, 0.048), object_angle=0.4), 0.5)
-    assert run.status is Status.SUCCESS
-    assert run.feasible
-    reasons = [note["reason"] for note in run.transitions]
-    assert len(reasons) < 100
+    """However round-off has it: how many undo each other before they are is no matter, where the body goes is."""
+    pair, ends = wedged(0.1, twist=(1.0, 0.0, 0.0)), []
+    for shift in (0.0, 1e-12):
+        run = tr.simulate(pair, pair.place(contact_on_hand=(0.04 + shift, 0.048), object_angle=0.4), 0.3)
+        assert run.status is Status.SUCCESS
+        assert run.feasible
+        reasons = [note["reason"] for note in run.transitions]
+        assert len(reasons) < 100, "one contact after the other, they have no end"
+        ends.append(run["object_position"][-1])
+    np.testing.assert_allclose(ends, np.broadcast_to(ends[0], (2, 3)), atol=1e-5)
 
 
 def test_a_touch_without_a_blow_closes_the_contact_and_changes_nothing() -> None:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _SPIN = 1e-9
 _OVERLAP = 1e-6
+_ALIKE, _DIGITS = 1e-9, 6
+"""Difference of two overlaps, over the body's size, that is none; digits in which places that touch alike differ."""
 _INSIDE = 1e-9
 _ROUND = 1e-9
 _REACH = 0.5  # of the body's size: a point farther off the surface is no imprecise point of contact, but another one
@@ -244,7 +246,10 @@ def _fit(
     for x_A in candidates:
         in_base = R_base.T @ (P - R @ x_A - p_base)
         overlaps.append(float(np.min(proximity.gaps(R_base.T @ R, in_base))))
-    best = int(np.argmax(overlaps))
+    # Of points that touch alike (a symmetric body has several) the one of least coordinates, whatever the round-off.
+    size = shape.reference_length
+    alike = np.flatnonzero(np.array(overlaps) >= max(overlaps) - _ALIKE * size)
+    best = min(alike.tolist(), key=lambda i: np.round(candidates[i] / size, _DIGITS).tolist())
     if overlaps[best] < -_OVERLAP * shape.reference_length:
         raise InputError(
             "contact",

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, number
 from trundle.errors import InputError
+from trundle.numerics.reach import goes_on, reachable
 from trundle.numerics.singular import finite, refused
 
 _TERMS = 12
@@ -24,6 +25,8 @@ _CYCLES, _SETTLED = 80, 1e-4
 """Most cycles of a periodic recursion, and the relative change below which it has settled."""
 _RESIDUAL = 1e-5
 """Largest residual of an algebraic equation, over the sizes of its terms on the diagonal: the same in all units."""
+_SEEN = 1e-12
+"""Eigenvalues of Q, its diagonal one, below which a direction costs nothing."""
 _SHORTEST, _GROWTH = 1e-9, 30.0
 """Shortest period (s), and the most e-folds by which an unstable mode may grow in one."""
 _EVEN = refused(
@@ -69,6 +72,7 @@ def regulator(A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike) -> tuple[F
     from scipy.linalg import solve_continuous_are
 
     A, B, Q, R = _constant(A, B, Q, R)
+    _check_seen(A, B, Q)
     S = _algebraic(solve_continuous_are, A, B, Q, R)
     K = np.asarray(np.linalg.solve(R, B.T @ S), dtype=np.float64)
     if not np.max(np.linalg.eigvals(A - B @ K).real, initial=-np.inf) < 0:
@@ -89,6 +93,7 @@ def sampled_regulator(
 
     A, B, Q, R = _constant(A, B, Q, R)
     F, G, Qd, Nd, Rd = discretized(A, B, Q, R, period)
+    _check_seen(A, B, Q)
     S = _algebraic(solve_discrete_are, F, G, Qd, Rd, s=Nd)
     cross = G.T @ S @ F + Nd.T
     K = np.asarray(np.linalg.solve(Rd + G.T @ S @ G, cross), dtype=np.float64)
@@ -244,6 +249,17 @@ def _algebraic(
     if not np.all(np.isfinite(S)):
         raise _unstable(A, B)
     return (S + S.T) / 2
+
+
+def _check_seen(A: FloatArray, B: FloatArray, Q: FloatArray) -> None:
+    """Raise an error where some motion goes on for ever without a cost: gains from round-off alone would end it."""
+    units = np.sqrt(np.maximum(np.diagonal(Q), 0.0))
+    weighs = np.where(units > 0.0, units, 1.0)
+    sizes, axes = np.linalg.eigh(Q / np.outer(weighs, weighs))  # of weights of one size: the same in all units
+    V = reachable(A.T, units[:, None] * axes[:, sizes > _SEEN])
+    unseen = np.linalg.qr(V, mode="complete")[0][:, V.shape[1] :]
+    if goes_on(unseen.T @ A @ unseen):
+        raise _unstable(A, B)
 
 
 def _held(*terms: tuple[FloatArray, ...]) -> None:

@@ -13,6 +13,9 @@ from trundle.checks import FloatArray
 if TYPE_CHECKING:
     from scipy.spatial.transform import Rotation
 
+_EQUAL = 1e-9
+"""Difference of squares of a quaternion's entries, times four, that is none."""
+
 
 def cross(a: FloatArray, b: FloatArray) -> FloatArray:
     """Return a x b of two vectors (3,): numpy's own takes twenty times as long for one pair."""
@@ -52,8 +55,9 @@ def rotation_of(quaternion: FloatArray) -> FloatArray:
 
 
 def quaternion_of(R: FloatArray) -> FloatArray:
-    """Return the quaternion (w, x, y, z) of a rotation (3, 3); its largest entry is positive."""
-    # Of the four ways the one without cancellation: 4 q q' from R's entries, its column of the largest square.
+    """Return the quaternion (w, x, y, z) of a rotation (3, 3): its largest entry, the first of some, is positive."""
+    # Of the four ways one without cancellation: 4 q q' from R's entries, its column of the largest square. Of squares
+    # that are equal (a quarter turn has two) the first, so that round-off does not choose between q and -q.
     (a, b, c), (d, e, f), (g, h, i) = R.tolist()
     table = np.array(
         [
@@ -63,7 +67,8 @@ def quaternion_of(R: FloatArray) -> FloatArray:
             [d - b, c + g, f + h, 1 - a - e + i],
         ]
     )
-    found = table[int(np.argmax(np.diag(table)))]
+    squares = np.diag(table)
+    found = table[int(np.argmax(squares >= np.max(squares) - _EQUAL))]
     return found / math.sqrt(float(found @ found))
 
 

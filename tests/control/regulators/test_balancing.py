@@ -9,7 +9,6 @@ import trundle as tr
 from tests.control.cases import Watched
 from trundle.control.regulators.balancing import BalancingLQR
 from trundle.control.regulators.linearization import Linearization
-from trundle.control.regulators.regulation import reachable
 from trundle.errors import InputError
 from trundle.numerics.riccati import discretized
 from trundle.status import Status
@@ -59,9 +58,3 @@ def test_no_equilibrium_no_regulator():
         BalancingLQR(pair, tilted(pair, 0.3), Q, R)
     with pytest.raises(InputError, match="freedoms"):
         BalancingLQR(pair, pair.place(), Q, R, freedoms=("wz",))
-
-
-def test_reachable_directions():
-    A = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
-    V = reachable(A, np.array([[0.0], [1.0], [0.0]]))
-    np.testing.assert_allclose(V @ V.T, np.diag([1.0, 1.0, 0.0]), atol=1e-14)

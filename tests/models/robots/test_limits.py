@@ -33,6 +33,15 @@ def test_it_is_the_largest_part_of_a_limit_at_any_time(robot: Articulated) -> No
     assert str(both) == "joint slides takes 1.5 m/s, its limit is 1 m/s"
 
 
+@pytest.mark.parametrize("error", [0.0, 1e-15, -1e-15, 1e-8, -1e-8])
+def test_of_equal_demands_the_first_joint_is_told_whatever_the_round_off(robot: Articulated, error: float) -> None:
+    torques = np.array([-12.0, 120.0 * (1.0 + error)])
+    assert largest_demand(robot, torques=torques).joint == "turns"
+    assert largest_demand(robot, torques=np.array([torques, torques[:] * [-1.0, 1.0]])).demand == -12.0
+    assert largest_demand(robot, angles=np.array([-1.1, 0.6 * (1.0 + error)])).joint == "turns"
+    assert largest_demand(robot, torques=np.array([-12.0, 120.1])).joint == "slides"
+
+
 def test_angles_count_by_how_far_they_are_beyond(robot: Articulated) -> None:
     inside = largest_demand(robot, angles=np.array([1.9, 0.2]))
     assert (inside.joint, inside.limit) == ("turns", 2.0)

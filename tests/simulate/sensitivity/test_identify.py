@@ -6,6 +6,7 @@ import pytest
 import trundle as tr
 from trundle.errors import SimulationError
 from trundle.models import Start
+from trundle.simulate.sensitivity.identify import _covariance
 
 TRUE = {"contact.friction": 0.15, "body.inertia": 0.002}
 NOISE = {"body.position": 1e-3, "body.orientation": 5e-3}
@@ -136,3 +137,18 @@ def test_the_size_of_a_box_that_bounces_from_corner_to_corner() -> None:
     found = tr.identify(pair, tr.Measured(times, values, start, NOISE), parameters=list(true))
     for name, size in true.items():
         assert found.parameters[name] == pytest.approx(size, rel=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_the_data_do_not_tell_apart_is_said_whatever_the_round_off(seed: int) -> None:
+    """Two columns of the slopes are one, in other units, but for round-off; a third is told well."""
+    rng = np.random.default_rng(seed)
+    J = rng.standard_normal((50, 3)) @ np.diag([1e-3, 1.0, 1e4])
+    J[:, 2] = 1e7 * J[:, 0] * (1.0 + 1e-16 * rng.standard_normal(50))
+    r = rng.standard_normal(50)
+    covariance = _covariance(r, J, np.ones(50, dtype=bool), "linear", 1.0)
+    deviations = np.sqrt(np.diag(covariance))
+    known = np.sqrt(r @ r / 47 / (J[:, 1] @ J[:, 1]))
+    assert deviations[1] == pytest.approx(known, rel=0.2)
+    assert np.all(deviations[[0, 2]] * np.linalg.norm(J[:, [0, 2]], axis=0) > 1e6)
+    assert covariance[0, 2] / deviations[0] / deviations[2] == pytest.approx(-1.0)

@@ -17,6 +17,8 @@ Matrix = FloatArray | ca.SX
 """A matrix or vector: numbers, or a CasADi expression."""
 MatrixT = TypeVar("MatrixT", FloatArray, ca.SX)
 _NONE = np.zeros(0)
+_SINGULAR = 1e-13
+"""Reciprocal condition number at which a matrix is singular: three digits of a solution would be left, or fewer."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +64,15 @@ def _array_placed(A: FloatArray, columns: slice, n: int) -> FloatArray:
 def _array_motion(
     M: FloatArray, J: FloatArray, G: FloatArray, D: FloatArray, top: FloatArray, bottom: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Both are NaN where the matrix is singular."""
-    K = np.block([[M, -G.T], [J, D]])
-    try:
-        solution = np.asarray(np.linalg.solve(K, np.vstack((top, bottom))), dtype=np.float64)
-    except np.linalg.LinAlgError:
-        solution = np.full((len(K), top.shape[1]), np.nan)
+    """Both are NaN where the matrix is singular but for round-off, rows and columns scaled: the same in all units."""
+    from scipy.linalg.lapack import dgesvx
+
+    K, right = np.block([[M, -G.T], [J, D]]), np.vstack((top, bottom))
+    if K.size == 0:
+        return right[: len(M)], right[len(M) :]
+    *_, solution, reciprocal_condition, _, _, _ = dgesvx(K, right, fact="E")
+    if not reciprocal_condition > _SINGULAR:
+        solution = np.full(right.shape, np.nan)
     return solution[: len(M)], solution[len(M) :]
 
 

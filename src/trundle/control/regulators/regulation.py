@@ -11,11 +11,13 @@ from trundle.checks import FloatArray
 from trundle.control.regulators.linearization import Linearization, dynamics_of
 from trundle.control.regulators.local_error import LocalError
 from trundle.errors import InputError
+from trundle.numerics.reach import growth, reachable
 from trundle.numerics.riccati import sampled_regulator
 from trundle.threads import cached_property
 
 _REST = 1e-6
-_RANK = 1e-9
+_DRIFT = 1e-4
+"""Rates (1/s) below which what grows is a drift: e times as large in three hours at the soonest."""
 _NEAR = 1e-2
 """Farthest (m, rad, chart units) that an equilibrium may be from the state it belongs to."""
 _NEWTON = 8
@@ -143,27 +145,8 @@ def reached(A: FloatArray, B: FloatArray, key: str) -> FloatArray:
     """Return what `reachable` does; raise an error of `key` where something else runs away."""
     V = reachable(A, B)
     W = np.linalg.qr(V, mode="complete")[0][:, V.shape[1] :]
-    rate = float(np.max(np.linalg.eigvals(W.T @ A @ W).real, initial=0.0))
-    if rate > 1e-4:
+    rate = growth(W.T @ A @ W)
+    if rate > _DRIFT:
         allowed = f"inputs that stop what runs away at {rate:.3g} 1/s: these cannot move it"
         raise InputError(key, f"{B.shape[1]} inputs", allowed)
-    return V
-
-
-def reachable(A: FloatArray, B: FloatArray) -> FloatArray:
-    """Return an orthonormal basis (n, n_c) of the states that inputs reach in x' = A x + B u: span(B, A B, A A B, ...).
-
-    Built block by block, each orthogonal to the last, of matrices scaled to norm one.
-    """
-    n = len(A)
-    A = A / max(float(np.linalg.norm(A)), 1e-300)
-    V: FloatArray = np.zeros((n, 0))
-    block: FloatArray = B / np.maximum(np.linalg.norm(B, axis=0), 1e-300)
-    while block.shape[1] and V.shape[1] < n:
-        for _ in range(2):
-            block = block - V @ (V.T @ block)
-        left, sizes, _ = np.linalg.svd(block, full_matrices=False)
-        new = left[:, sizes > _RANK]
-        V = np.hstack([V, new])
-        block = np.asarray(A @ new)
     return V

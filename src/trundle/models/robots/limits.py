@@ -10,6 +10,8 @@ from trundle.checks import FloatArray
 from trundle.models.urdf.articulated import Articulated
 
 _RATES = ("rad/s", "m/s")
+_SHARED = 1e-6
+"""Uses that differ by less, over the largest, are the same: linear programs leave so much."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,9 @@ def _largest(
     limits: tuple[FloatArray, FloatArray],
     units: tuple[str, str],
 ) -> Demand:
-    at = np.unravel_index(int(np.argmax(use)), use.shape)
+    # Where a program has made the largest use least, several joints share it: then the first is told.
+    most = float(np.max(use))
+    at = np.unravel_index(int(np.argmax(use >= most - _SHARED * abs(most))), use.shape)
     value, i = float(values[at]), int(at[-1])
     low, high = (float(limit[i]) for limit in limits)
     nearest = high if abs(value - high) < abs(value - low) else low

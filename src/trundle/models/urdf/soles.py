@@ -87,7 +87,9 @@ def _foot(link: str, frame: Place, balls: list[tuple[FloatArray, float]], points
         return Foot(patch, link, (frame.R.T @ middle).tolist(), rpy.tolist())
     width = np.ptp(world, axis=0) / 2
     radius = float(max(min(width.min(), _LARGEST), 1e-3))
-    middle[:2] = under[np.argmin(under[:, 2])][:2] if half.max() > 2 * radius else middle[:2]
+    if half.max() > 2 * radius:
+        lowest = under[:, 2] <= middle[2] + 1e-9  # the first of them: which is lowest by round-off is no matter
+        middle[:2] = under[np.argmax(lowest)][:2]
     return Foot(Sphere(radius), link, (frame.R.T @ (middle + np.array([0.0, 0.0, radius]))).tolist())
 
 

@@ -141,6 +141,10 @@ _JOINED = 1e4
 """Weight of the gap (SI) between the end of a window and the begin of the next: one of 1e-4 counts as a deviation."""
 
 
+_TOLD = 1e-9
+"""Singular value of residuals' slopes, over the largest, that tells nothing."""
+
+
 class _Problem:
     """Residuals and Jacobian by the parameters, then by what is looked for of every start."""
 
@@ -242,7 +246,11 @@ class _Problem:
 
 
 def _covariance(r: FloatArray, J: FloatArray, measured: NDArray[np.bool_], loss: str, scale: float) -> FloatArray:
-    """Return the covariance of all unknowns (Huber 1981, sec. 7.6): of a linear loss s^2 (J'J)^-1."""
+    """Return the covariance of all unknowns (Huber 1981, sec. 7.6): of a linear loss s^2 (J'J)^-1.
+
+    Of unknowns that the residuals do not tell, alone or from one another, it is very large: singular values of J, its
+    columns of one size, below `_TOLD` are round-off and count as that.
+    """
     spare = len(r) - J.shape[1]
     if spare <= 0:
         return np.full((J.shape[1], J.shape[1]), np.inf)
@@ -250,8 +258,11 @@ def _covariance(r: FloatArray, J: FloatArray, measured: NDArray[np.bool_], loss:
     z = (seen / scale) ** 2
     _, weight, slope = _losses(z, loss)
     score, steep = float(np.sum((weight * seen) ** 2)), float(np.mean(weight + 2.0 * z * slope))
-    inverse = np.linalg.pinv(J.T @ J, hermitian=True)
-    return np.asarray(inverse, dtype=np.float64) * (score / spare / steep**2)
+    size = np.linalg.norm(J, axis=0)
+    size[size == 0.0] = 1.0
+    _, told, axes = np.linalg.svd(J / size, full_matrices=False)
+    root = axes / np.maximum(told, _TOLD * told[0])[:, None] / size
+    return np.asarray(root.T @ root * (score / spare / steep**2), dtype=np.float64)
 
 
 def _losses(z: FloatArray, loss: str) -> tuple[FloatArray, FloatArray, FloatArray]:

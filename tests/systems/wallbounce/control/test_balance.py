@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from trundle.systems.wallbounce.control import costs
 from trundle.systems.wallbounce.control.contact_implicit import ContactImplicit
-from trundle.systems.wallbounce.control.costs import BODY, BalancerWeights, balance
+from trundle.systems.wallbounce.control.costs import BODY, BalancerWeights, about_rest, balance, holding
 from trundle.systems.wallbounce.robot import BallBalancer
 
 ROBOT, WEIGHTS, STEP = BallBalancer(), BalancerWeights(), 0.04
@@ -58,3 +59,18 @@ def test_balancing_brings_the_robot_back(error):
         x = x + 0.002 * np.array(f(half, u[:3])).ravel()
         assert np.max(np.abs(x[3:5])) < 0.3
     assert np.max(np.abs(x - ROBOT.rest())[BODY]) < 0.02
+
+
+def test_how_fast_it_falls_and_what_holds_it_are_no_matter_of_round_off(monkeypatch):
+    """Both axes fall at one rate: vectors of a double eigenvalue are any, or a complex pair."""
+    A, B = about_rest(ROBOT)
+    rates, D = holding(ROBOT)
+    np.testing.assert_allclose(D @ A, rates[:, None] * D, atol=1e-9 * np.abs(D).max())
+    np.testing.assert_allclose(D @ B[:, :2], np.eye(2), atol=1e-9)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        noise = 1e-15 * np.abs(A).max() * rng.standard_normal(A.shape)
+        monkeypatch.setattr(costs, "about_rest", lambda _, near=A + noise: (near, B))
+        again, other = holding(ROBOT)
+        np.testing.assert_allclose(again, rates, rtol=1e-9)
+        np.testing.assert_allclose(other, D, atol=1e-8)

@@ -16,7 +16,7 @@ from trundle.numerics.compiled.compile import find_compiler
 from trundle.numerics.ilqr import Limits
 from trundle.status import Status
 from trundle.systems.wallbounce.control.contact_implicit import BalancerWeights, ContactImplicit, KeepOutDisc
-from trundle.systems.wallbounce.control.plans import ImplicitPlanner, falls
+from trundle.systems.wallbounce.control.plans import ImplicitPlanner, falls, settled
 from trundle.systems.wallbounce.robot import BallBalancer
 
 ROBOT = BallBalancer()
@@ -55,9 +55,9 @@ def test_contact_is_found_without_a_hint(control):
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_homotopy_reaches_the_optimum_of_a_guess_with_contact(control, seed):
-    """Within 1 %, with the iterations of an event; one push of 32 N s in 40 has no plan that does not fall."""
+    """Within 1 %, with the iterations of an event."""
     planner, p = ImplicitPlanner(control, SoftLaw()), control.parameters(ROBOT.rest(), [WALL])
-    reference, apart, reached = np.tile(ROBOT.rest(), (control.stages + 1, 1)), [np.nan, np.nan], 0
+    reference, apart = np.tile(ROBOT.rest(), (control.stages + 1, 1)), [np.nan, np.nan]
     for start in random_pushes(ROBOT, 20, seed):
         found, truths = planner.plan(0.0, start, reference, [WALL], (), None, True, apart).solution, []
         for guess in (control.still(start), control.balancing(ROBOT.rest(), BalancerWeights())):
@@ -65,12 +65,24 @@ def test_homotopy_reaches_the_optimum_of_a_guess_with_contact(control, seed):
             hand[:, 5:11] = np.tile([0.2, 1.2, 0.4], 2)
             truths.append(control.solve(start, p, replace(guess, states=hand), Limits(200, tolerance=1e-5)))
         assert found.iterations <= 60
-        if not falls(found):
-            assert found.gap <= 1e-9
-            assert pressed(control, found, p) > 10.0
-            assert found.cost <= 1.01 * min(truth.cost for truth in truths)
-            reached += 1
-    assert reached >= 20 - seed
+        assert not falls(found)
+        assert found.gap <= 1e-9
+        assert pressed(control, found, p) > 10.0
+        assert found.cost <= 1.01 * min(truth.cost for truth in truths)
+
+
+def test_round_off_does_not_decide_what_an_event_finds(control):
+    """A push whose homotopy from balancing ends anywhere, from 1.04 to 700 times the least cost."""
+    planner, start = ImplicitPlanner(control, SoftLaw()), random_pushes(ROBOT, 1, 1)[0]
+    reference, apart = np.tile(ROBOT.rest(), (control.stages + 1, 1)), [np.nan, np.nan]
+    rng = np.random.default_rng(0)
+    costs = []
+    for size in (0.0, *[1e-14] * 5):
+        measured = start * (1.0 + size * rng.standard_normal(16))
+        solution = planner.plan(0.0, measured, reference, [WALL], (), None, True, apart).solution
+        assert settled(solution)
+        costs.append(solution.cost)
+    assert costs == pytest.approx([costs[0]] * 6, rel=1e-3)
 
 
 def test_a_wall_out_of_reach_is_left_alone(control):

@@ -16,7 +16,14 @@ from trundle.status import Status
 from trundle.systems.wallbounce.control.contact_implicit import ContactImplicit
 from trundle.systems.wallbounce.control.costs import BalancerWeights, KeepOut, KeepOutDisc, kept_out, kept_up, unpacked
 from trundle.systems.wallbounce.control.hybrid import HybridControl
-from trundle.systems.wallbounce.control.plans import ImplicitPlanner, StageContacts, TrackingPlanner, falls, upright
+from trundle.systems.wallbounce.control.plans import (
+    ImplicitPlanner,
+    StageContacts,
+    TrackingPlanner,
+    falls,
+    settled,
+    upright,
+)
 from trundle.systems.wallbounce.control.schedule import ScheduleRules
 from trundle.systems.wallbounce.control.two_level import Timing
 from trundle.systems.wallbounce.plant import BalancerPlant
@@ -217,3 +224,17 @@ def test_of_plans_that_all_fall_the_cheapest_is_taken():
     assert upright(list(made.values())) is made[0.9]
     assert upright([made[1.2], made[2.0]]) is made[2.0]
     assert falls(ControlSolution(Status.SUCCESS, states * np.nan, *zeros, 1.0))
+
+
+def test_a_plan_has_settled_where_its_last_step_promised_little_of_its_cost():
+    states, zeros = np.zeros((5, 16)), (np.zeros((4, 9)), np.zeros((4, 9, 16)))
+
+    def ended(cost, decrease, lean=0.0):
+        return ControlSolution(Status.ITERATION_LIMIT, states + np.eye(16)[3] * lean, *zeros, cost, decrease)
+
+    assert settled(ended(2000.0, 1.9))
+    assert not settled(ended(2000.0, 2.1))
+    assert not settled(ended(2000.0, -2000.0))  # gaps are open, the cost is still to rise
+    assert not settled(ended(2000.0, 0.0, lean=1.2))
+    assert not settled(ended(2000.0, np.nan))
+    assert settled(ended(1e-9, 1e-9))  # where the robot stands, nothing is left to find

@@ -175,18 +175,26 @@ def about_rest(robot: BallBalancer) -> tuple[FloatArray, FloatArray]:
 def holding(robot: BallBalancer) -> tuple[FloatArray, FloatArray]:
     """Return lambda (2,), 1/s, of falling along each axis of the drive, and D (2, 10): D' = lambda D + f_d, N s.
 
-    With the left vectors V'A = Lambda V' of what grows and M = V'B_d for the drive, D = M^-1 V'e: the drive can hold no
-    more than |D| = f_d / lambda, what needs more falls. Zeros for a body on its centre of mass: it does not fall.
+    With a basis V of what grows, V'A = T V', and M = V'B_d for the drive, D = M^-1 V'e: D' = M^-1 T M D + f_d, the
+    same for every basis. The drive can hold no more than |D| = f_d / lambda, what needs more falls. Zeros for a body
+    on its centre of mass: it does not fall.
+
+    Notes
+    -----
+    Of a body as heavy to both sides both rates are one double eigenvalue, whose eigenvectors are a matter of round-off
+    and may be a complex pair: Schur vectors span the same plane and are real and orthogonal.
     """
+    from scipy.linalg import schur
+
     A, B = about_rest(robot)
-    values, vectors = np.linalg.eig(A.T)
-    grows = np.argsort(-np.real(values))[:2]
-    rates, V = np.real(values[grows]), np.real(vectors[:, grows])
-    if np.min(rates) <= 1e-6 * np.max(np.abs(values)):
+    least = 1e-6 * float(np.max(np.abs(np.linalg.eigvals(A))))  # places and the spin drift: zero but for round-off
+    T, V, growing = schur(A.T, sort=lambda real, imaginary: real > least)
+    if growing < 2:
         return np.zeros(2), np.zeros((2, len(BODY)))
+    T, V = T[:2, :2].T, V[:, :2]
     M = V.T @ B[:, :2]
-    axes: FloatArray = np.array(np.linalg.solve(M, rates[:, None] * M), dtype=float)
-    return np.diag(axes).copy(), np.array(np.linalg.solve(M, V.T), dtype=float)
+    axes = np.linalg.solve(M, T @ M)
+    return np.array(np.diag(axes), dtype=np.float64), np.array(np.linalg.solve(M, V.T), dtype=np.float64)
 
 
 def balance(robot: BallBalancer, weights: BalancerWeights, step: float) -> Balance:

@@ -1,0 +1,208 @@
+"""Proximal points of Coulomb's law: what comes near an answer from anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.simulate.events.coulomb.contacts import Contacts
+
+_STIFF = 1e3
+"""Friction that stands for one without limit."""
+_RANK = 1e-14
+"""Of the largest eigenvalue of D: what is below is round-off."""
+_POINTS, _STEPS, _HALVINGS = 400, 40, 10
+_SOLVED = 1e-13
+_NEARLY = 1e-9
+"""Of the merit's root: where steps end that no longer make it smaller, by round-off."""
+_FIRST, _SOFTEST, _STIFFEST = 1e2, 1e-2, 1e9
+_STIFFER, _SOFTER = 5.0, 10.0
+"""The stiffness of a proximal point, and by how much the next is stiffer after one that was found, or softer."""
+_DESCENT = 1e-4
+
+
+@dataclass(frozen=True)
+class _Cones:
+    """P_K of pushes and what its slope needs."""
+
+    pushes: FloatArray
+    trial: FloatArray
+    size: FloatArray
+    inside: FloatArray
+    edge: FloatArray
+    low: FloatArray
+
+
+class ProximalPoints:
+    """Answers of contacts that give way a little, at most 1/stiffness, about the answer before.
+
+    In De Saxce and Feng's form, with u in the range of D = A A' and v = before + A u,
+
+        L = P_K(c - stiffness (v + mu |v_t| n)),   u = A' L,
+
+    which has no null directions, by Newton's method with a search along each step. c = L before, and zero first, so that
+    the first are near the least impulses. Where a step fails, the next point is softer: it is the nearer to c the softer
+    it is, and from some softness on Newton's method finds it. What fails still is replaced by the convex problem with
+    the slips |v_t| of the point before (Acary & Cadoux 2013), a minimum that damped steps of Newton always find.
+    """
+
+    def __init__(self, contacts: Contacts) -> None:
+        self.contacts = contacts
+        sizes, vectors = np.linalg.eigh(contacts.D)
+        kept = sizes > _RANK * sizes[-1]
+        self.A = vectors[:, kept] * np.sqrt(sizes[kept])
+        self.rows = self.A.reshape(contacts.m, contacts.d, -1)
+        self.mu = np.where(contacts.unlimited, _STIFF, contacts.friction)
+        # Rays of slips that go on: n - mu e.
+        self.rays = np.hstack([np.ones((contacts.m, 1)), -self.mu[:, None] * contacts.slips])
+
+    def __iter__(self) -> Iterator[FloatArray]:
+        """Yield impulses (m d,), one after the other nearer to an answer in general."""
+        m = self.contacts.m
+        c, u = np.zeros((m, self.contacts.d)), np.zeros(self.A.shape[1])
+        slip, stiffness = np.zeros(m), _FIRST
+        for _ in range(_POINTS):
+            found = self._point(u, c, stiffness)
+            if found is not None:
+                u, c, slip = found
+                stiffness = min(_STIFFER * stiffness, _STIFFEST)
+                yield c.ravel()
+            elif stiffness > _SOFTEST:
+                stiffness /= _SOFTER
+            else:
+                stiffness = _FIRST
+                u, c = self._convex(u, c, stiffness, slip)
+                slip = self._shift(self._velocities(u))
+                yield c.ravel()
+
+    def _velocities(self, u: FloatArray) -> FloatArray:
+        return self.contacts.before + (self.A @ u).reshape(self.contacts.before.shape)
+
+    def _shift(self, v: FloatArray) -> FloatArray:
+        """Return |v_t|, or e.v_t of a slip that goes on (m,)."""
+        size = np.sqrt(np.sum(v[:, 1:] ** 2, axis=1))
+        return np.where(self.contacts.slides, np.sum(self.contacts.slips * v[:, 1:], axis=1), size)
+
+    def _values(self, u: FloatArray, c: FloatArray, stiffness: float) -> tuple[FloatArray, _Cones, FloatArray]:
+        """Return u - A'L, the pushes and the velocities."""
+        v = self._velocities(u)
+        trial = c - stiffness * v
+        trial[:, 0] -= stiffness * self.mu * self._shift(v)
+        cones = self._projected(trial)
+        return u - self.A.T @ cones.pushes.ravel(), cones, v
+
+    def _point(
+        self, u: FloatArray, c: FloatArray, stiffness: float
+    ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+        """Return u, the pushes (m, d) and the slips (m,) of the proximal point, or None."""
+        R, cones, v = self._values(u, c, stiffness)
+        merit = float(R @ R)
+        for _ in range(_STEPS):
+            if merit <= (_SOLVED * (1.0 + float(np.abs(u).max()))) ** 2:
+                return u, cones.pushes, self._shift(v)
+            # The normal speed is v_n + mu |v_t|: its slope has the direction of the slip.
+            e = v[:, 1:] / np.maximum(np.sqrt(np.sum(v[:, 1:] ** 2, axis=1)), 1e-300)[:, None]
+            e = np.where(self.contacts.slides[:, None], self.contacts.slips, e)
+            rows = self.rows.copy()
+            rows[:, 0] += self.mu[:, None] * (e[:, None, :] @ self.rows[:, 1:])[:, 0]
+            step = self._step(cones, rows, stiffness, R)
+            part = 1.0
+            for _ in range(_HALVINGS):
+                R_ahead, cones_ahead, v_ahead = self._values(u + part * step, c, stiffness)
+                merit_ahead = float(R_ahead @ R_ahead)
+                if merit_ahead < (1.0 - _DESCENT * part) * merit:
+                    break
+                part /= 2.0
+            else:
+                break
+            u, R, cones, v, merit = u + part * step, R_ahead, cones_ahead, v_ahead, merit_ahead
+        return (u, cones.pushes, self._shift(v)) if merit < _NEARLY**2 else None
+
+    def _convex(
+        self, u: FloatArray, c: FloatArray, stiffness: float, slip: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return u and the pushes (m, d) that minimise |u|^2/2 + |P_K(c - stiffness (v + mu slip n))|^2/(2 stiffness)."""
+        ahead = c - stiffness * self.contacts.before
+        ahead[:, 0] -= stiffness * self.mu * slip
+
+        def values(u: FloatArray) -> tuple[float, _Cones]:
+            cones = self._projected(ahead - stiffness * (self.A @ u).reshape(c.shape))
+            return float(u @ u) / 2.0 + self._envelope(cones) / stiffness, cones
+
+        value, cones = values(u)
+        for _ in range(_STEPS):
+            slope = u - self.A.T @ cones.pushes.ravel()
+            step = self._step(cones, self.rows, stiffness, slope)
+            fall = float(slope @ step)
+            part = 1.0
+            for _ in range(_HALVINGS):
+                value_ahead, cones_ahead = values(u + part * step)
+                if value_ahead <= value + _DESCENT * part * fall:
+                    break
+                part /= 2.0
+            else:
+                break
+            u, value, cones = u + part * step, value_ahead, cones_ahead
+            if -fall <= 1e-16 * abs(value):
+                break
+        return u, cones.pushes
+
+    def _envelope(self, cones: _Cones) -> float:
+        """Return (|x|^2 - |x - P_K x|^2)/2, whose slope is P_K x."""
+        apart = cones.trial - cones.pushes
+        return float(np.sum(cones.trial**2) - np.sum(apart**2)) / 2.0
+
+    def _step(self, cones: _Cones, rows: FloatArray, stiffness: float, R: FloatArray) -> FloatArray:
+        """Return Newton's step of u."""
+        r = len(R)
+        turned = (self._slopes(cones) @ rows).reshape(-1, r)
+        return -np.linalg.solve(np.eye(r) + stiffness * self.A.T @ turned, R)
+
+    def _projected(self, trial: FloatArray) -> _Cones:
+        """Return the pushes of the friction cones, with at least what is given, next to a trial (m, d)."""
+        contacts, mu = self.contacts, self.mu
+        n, t = trial[:, 0], trial[:, 1:]
+        size = np.sqrt(np.einsum("ij,ij->i", t, t))
+        inside = size <= mu * n
+        edge = ~inside & (mu * size > -n)
+        normal = np.where(inside, n, np.where(edge, (n + mu * size) / (1.0 + mu * mu), 0.0))
+        low = normal < contacts.least
+        normal = np.where(low, contacts.least, normal)
+        room = mu * normal
+        inside &= ~low
+        edge &= ~low
+        part = np.where(size > room, room / np.where(size > 0.0, size, 1.0), 1.0)
+        pushes = np.column_stack([normal, part[:, None] * t])
+        at = np.flatnonzero(contacts.slides)
+        if len(at):
+            ray = self.rays[at]
+            along = np.sum(ray * trial[at], axis=1) / np.sum(ray * ray, axis=1)
+            pushes[at] = np.maximum(along, contacts.least[at])[:, None] * ray
+        return _Cones(pushes, trial, size, inside, edge, low)
+
+    def _slopes(self, cones: _Cones) -> FloatArray:
+        """Return the generalised Jacobians of P_K (m, d, d)."""
+        contacts, d = self.contacts, self.contacts.d
+        slopes = np.zeros((contacts.m, d, d))
+        slopes[cones.inside] = np.eye(d)
+        e = cones.trial[:, 1:] / np.where(cones.size > 0.0, cones.size, 1.0)[:, None]
+        flat = np.eye(d - 1) - e[:, :, None] * e[:, None, :]
+        at = np.flatnonzero(cones.edge)
+        ray = np.column_stack([np.ones(len(at)), self.mu[at, None] * e[at]])
+        slopes[at] = ray[:, :, None] * ray[:, None, :] / (1.0 + self.mu[at] ** 2)[:, None, None]
+        # Tangentially, where friction has reached its limit, as the push turns.
+        at = np.flatnonzero(cones.edge | cones.low)
+        room = self.mu[at] * cones.pushes[at, 0]
+        beyond = cones.size[at] > room
+        part = np.where(beyond, room / np.where(beyond, cones.size[at], 1.0), 1.0)
+        turned = np.where(beyond[:, None, None], part[:, None, None] * flat[at], np.eye(d - 1))
+        slopes[at, 1:, 1:] += turned
+        at = np.flatnonzero(contacts.slides)
+        if len(at):
+            ray = self.rays[at]
+            pushes = (cones.pushes[at, 0] > contacts.least[at])[:, None, None]
+            slopes[at] = pushes * ray[:, :, None] * ray[:, None, :] / np.sum(ray * ray, axis=1)[:, None, None]
+        return slopes

@@ -106,9 +106,7 @@ class Contacts:
         speed = float(np.abs(before).max(initial=0.0))
         speed = speed if speed > 0.0 else 1.0
         unit = speed / root
-        scaled = replace(
-            self, D=self.D / np.multiply.outer(rows, rows), before=before / speed, least=self.least / unit
-        )
+        scaled = replace(self, D=self.D / np.multiply.outer(rows, rows), before=before / speed, least=self.least / unit)
         return scaled, unit[:, None]
 
     def islands(self) -> Iterator[FloatArray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,6 +16,10 @@ from trundle.simulate.events.coulomb.proximal import ProximalPoints
 _STEPS, _POLISH = 60, 30
 _RANK = 1e-10
 """Of the largest singular value of D: contacts below it are redundant."""
+_POINTS = 400
+"""Proximal points that are tried at most."""
+_STIFF = (1e1, 1e2, 1e3, 1e4)
+"""Frictions that lead to one without limit."""
 _CLOSER = 0.3
 """Of the best residual of a proximal point: where Newton's method is tried again."""
 _SLIPS = 1e-6
@@ -84,13 +89,10 @@ def _solved(contacts: Contacts, guess: FloatArray | None, speed: float) -> Conta
     scaled, unit = contacts.scaled()
     stuck, _, rank, _ = np.linalg.lstsq(scaled.D, -scaled.before.ravel(), rcond=_RANK)
     regular = bool(rank == len(scaled.D))
-    best = contacts.judged(scaled.least[:, None] * unit * np.eye(1, contacts.d), speed)
-    for L in _answers(scaled, regular, stuck, None if guess is None else (guess / unit).ravel()):
-        found = contacts.judged(unit * L.reshape(contacts.before.shape), speed)
-        if found.residual < best.residual:
-            best = found
-        if found.exact:
-            break
+    starts = [stuck, np.zeros_like(stuck)]
+    if guess is not None:
+        starts.insert(0, (guess / unit).ravel())
+    best = _best(contacts, _answers(scaled, regular, starts), speed, unit)
     if not best.exact:
         return _without_gain(contacts, best, speed)
     if regular or contacts.least.any():
@@ -99,38 +101,53 @@ def _solved(contacts: Contacts, guess: FloatArray | None, speed: float) -> Conta
     return chosen if chosen.exact else best
 
 
-def _answers(
-    scaled: Contacts, regular: bool, stuck: FloatArray, guess: FloatArray | None
-) -> Iterator[FloatArray]:
+def _answers(scaled: Contacts, regular: bool, starts: list[FloatArray]) -> Iterator[FloatArray]:
     """Yield impulses (m d,), what costs little first."""
     near = NaturalMap(scaled, regular)
-    if guess is not None:
-        yield near.newton(guess, _STEPS)
-    yield near.newton(stuck, _STEPS)
-    yield near.newton(np.zeros_like(stuck), _STEPS)
+    for start in starts:
+        yield near.newton(start, _STEPS)
+    if scaled.unlimited.any():
+        yield from _stiff_answers(scaled, regular)
+        return
     best = np.inf
-    for L in ProximalPoints(scaled):
+    for L in ProximalPoints(scaled, _POINTS):
         yield L
         residual = scaled.judged(L.reshape(scaled.before.shape)).residual
-        if residual > _CLOSER * best:
-            continue
-        best = residual
-        yield near.newton(L, _POLISH, patient=False)
-        if scaled.unlimited.any():
-            yield from _jams(scaled, regular, L)
+        if residual <= _CLOSER * best:
+            best = residual
+            yield near.newton(L, _POLISH, patient=False)
 
 
-def _jams(scaled: Contacts, regular: bool, L: FloatArray) -> Iterator[FloatArray]:
-    """Yield answers in which those contacts without limit of friction are jammed that slip at a proximal point."""
-    v = scaled.before + (scaled.D @ L).reshape(scaled.before.shape)
-    push = L.reshape(v.shape)
-    slips = np.sqrt(np.sum(v[:, 1:] ** 2, axis=1)) > _SLIPS
-    jammed = scaled.unlimited & slips & np.any(push != 0.0, axis=1)
-    if not jammed.any():
-        return
-    start = push.copy()
-    start[jammed, 0] = 0.0
-    yield NaturalMap(scaled, regular, jammed).newton(start.ravel(), _POLISH)
+def _stiff_answers(scaled: Contacts, regular: bool) -> Iterator[FloatArray]:
+    """Yield answers where some friction has no limit, from those with a larger and larger one."""
+    near, L = NaturalMap(scaled, regular), np.zeros(scaled.before.size)
+    for friction in _STIFF:
+        stiff = replace(scaled, friction=np.where(scaled.unlimited, friction, scaled.friction))
+        found = _best(stiff, _answers(stiff, regular, [L]), 0.0)
+        L = found.impulses.ravel()
+        yield near.newton(L, _POLISH)
+        slips = np.sqrt(np.sum(found.velocities[:, 1:] ** 2, axis=1)) > _SLIPS
+        jammed = scaled.unlimited & slips & found.impulses.any(axis=1)
+        if jammed.any():
+            start = found.impulses.copy()
+            start[jammed, 0] = 0.0
+            yield NaturalMap(scaled, regular, jammed).newton(start.ravel(), _POLISH)
+
+
+def _best(
+    contacts: Contacts, answers: Iterator[FloatArray], speed: float, unit: float | FloatArray = 1.0
+) -> ContactImpulses:
+    """Return the first exact answer of those in units (m, 1), or the one with the least residual."""
+    least = np.zeros_like(contacts.before)
+    least[:, 0] = contacts.least
+    best = contacts.judged(least, speed)
+    for L in answers:
+        found = contacts.judged(unit * L.reshape(contacts.before.shape), speed)
+        if found.residual < best.residual:
+            best = found
+        if found.exact:
+            break
+    return best
 
 
 def _without_gain(contacts: Contacts, found: ContactImpulses, speed: float) -> ContactImpulses:

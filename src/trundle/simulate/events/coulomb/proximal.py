@@ -10,11 +10,9 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.simulate.events.coulomb.contacts import Contacts
 
-_STIFF = 1e3
-"""Friction that stands for one without limit."""
 _RANK = 1e-14
 """Of the largest eigenvalue of D: what is below is round-off."""
-_POINTS, _STEPS, _HALVINGS = 400, 40, 10
+_STEPS, _HALVINGS = 40, 10
 _SOLVED = 1e-13
 _NEARLY = 1e-9
 """Of the merit's root: where steps end that no longer make it smaller, by round-off."""
@@ -47,15 +45,22 @@ class ProximalPoints:
     the first are near the least impulses. Where a step fails, the next point is softer: it is the nearer to c the softer
     it is, and from some softness on Newton's method finds it. What fails still is replaced by the convex problem with
     the slips |v_t| of the point before (Acary & Cadoux 2013), a minimum that damped steps of Newton always find.
+
+    Parameters
+    ----------
+    contacts
+        Scaled; all with a limit of friction.
+    points : int
+        At most.
     """
 
-    def __init__(self, contacts: Contacts) -> None:
-        self.contacts = contacts
+    def __init__(self, contacts: Contacts, points: int) -> None:
+        self.contacts, self.points = contacts, points
         sizes, vectors = np.linalg.eigh(contacts.D)
         kept = sizes > _RANK * sizes[-1]
         self.A = vectors[:, kept] * np.sqrt(sizes[kept])
         self.rows = self.A.reshape(contacts.m, contacts.d, -1)
-        self.mu = np.where(contacts.unlimited, _STIFF, contacts.friction)
+        self.mu = contacts.friction
         # Rays of slips that go on: n - mu e.
         self.rays = np.hstack([np.ones((contacts.m, 1)), -self.mu[:, None] * contacts.slips])
 
@@ -64,7 +69,7 @@ class ProximalPoints:
         m = self.contacts.m
         c, u = np.zeros((m, self.contacts.d)), np.zeros(self.A.shape[1])
         slip, stiffness = np.zeros(m), _FIRST
-        for _ in range(_POINTS):
+        for _ in range(self.points):
             found = self._point(u, c, stiffness)
             if found is not None:
                 u, c, slip = found

@@ -19,7 +19,7 @@ def in_cone(x: Array, mu: float) -> Array:
     """Return the point of {x_n >= 0, |x_t| <= mu x_n} next to x."""
     n, t = float(x[0]), x[1:]
     size = float(np.linalg.norm(t))
-    if size <= mu * n:
+    if n >= 0.0 and size <= mu * n:
         return x.copy()
     if mu * size <= -n:
         return np.zeros_like(x)

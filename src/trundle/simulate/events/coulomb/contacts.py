@@ -112,6 +112,9 @@ class Contacts:
     def islands(self) -> Iterator[FloatArray]:
         """Yield the numbers of contacts that moving bodies couple."""
         m, d = self.m, self.d
+        if m == 1:
+            yield np.arange(1)
+            return
         coupled = self.D.reshape(m, d, m, d).any(axis=(1, 3))
         if coupled.all():
             yield np.arange(m)
@@ -172,7 +175,8 @@ class Contacts:
         trial = L[:, 1:] - v[:, 1:] / self.mobility[:, None]
         size = _length(trial)
         beyond = size > room
-        part = np.where(beyond, room / np.where(beyond, size, 1.0), 1.0) if beyond.any() else np.ones(self.m)
+        part = np.ones(self.m)
+        np.divide(room, size, out=part, where=beyond)
         return self.mobility * _length(L[:, 1:] - part[:, None] * trial)
 
 

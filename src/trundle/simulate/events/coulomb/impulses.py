@@ -138,16 +138,17 @@ def _best(
     contacts: Contacts, answers: Iterator[FloatArray], speed: float, unit: float | FloatArray = 1.0
 ) -> ContactImpulses:
     """Return the first exact answer of those in units (m, 1), or the one with the least residual."""
-    least = np.zeros_like(contacts.before)
-    least[:, 0] = contacts.least
-    best = contacts.judged(least, speed)
+    best = None
     for L in answers:
         found = contacts.judged(unit * L.reshape(contacts.before.shape), speed)
-        if found.residual < best.residual:
-            best = found
         if found.exact:
-            break
-    return best
+            return found
+        if best is None or found.residual < best.residual:
+            best = found
+    least = np.zeros_like(contacts.before)
+    least[:, 0] = contacts.least
+    nothing = contacts.judged(least, speed)
+    return nothing if best is None or nothing.residual <= best.residual else best
 
 
 def _without_gain(contacts: Contacts, found: ContactImpulses, speed: float) -> ContactImpulses:

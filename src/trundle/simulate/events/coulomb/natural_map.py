@@ -12,7 +12,7 @@ from trundle.simulate.events.coulomb.contacts import Contacts
 _HALVINGS = 12
 _ROUND_OFF = 1e-15
 """Of the impulses: where the iteration ends."""
-_RIDGE = 1e-12
+_RIDGE = 1e-9
 """Added to equations of redundant contacts: far below what couples contacts, far above round-off."""
 _RANK = 1e-10
 """Of the largest singular value of the slope: what redundant contacts leave open, and round-off."""
@@ -21,6 +21,9 @@ _NEAR = 1e-5
 _DESCENT = 1e-4
 _STALL = 6
 """Steps in which the merit has to fall to a hundredth where one is not patient."""
+
+
+_Cones = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 
 class NaturalMap:
@@ -40,7 +43,7 @@ class NaturalMap:
 
     def newton(self, L: FloatArray, steps: int, patient: bool = True) -> FloatArray:
         """Return where the iteration from a guess (m d,) ends, projected: what parts has not even round-off left."""
-        F, trial = self.values(L)
+        F, trial, cones = self.values(L)
         merit = float(F @ F)
         past = [merit]
         for _ in range(steps):
@@ -48,30 +51,30 @@ class NaturalMap:
                 break
             if not patient and len(past) > _STALL and merit > 1e-2 * past[-1 - _STALL]:
                 break
-            ahead = next(filter(None, (self._ahead(L, step, merit) for step in self._steps(trial, L, F))), None)
+            ahead = next(filter(None, (self._ahead(L, step, merit) for step in self._steps(trial, cones, L, F))), None)
             if ahead is None:
                 break
-            L, F, trial, merit = ahead
+            L, F, trial, cones, merit = ahead
             past.append(merit)
-        return self._inside(trial).ravel() if self.jammed is None else L
+        return L - F if self.jammed is None else L
 
     def _ahead(
         self, L: FloatArray, step: FloatArray, merit: float
-    ) -> tuple[FloatArray, FloatArray, FloatArray, float] | None:
-        """Return L, F, the trial pushes and the merit where a part of a step makes it smaller, or None."""
+    ) -> tuple[FloatArray, FloatArray, FloatArray, _Cones, float] | None:
+        """Return L, F, the trial pushes, their cones and the merit where a part of a step makes it smaller, or None."""
         part = 1.0
         for _ in range(_HALVINGS):
             ahead = L + part * step
-            F, trial = self.values(ahead)
+            F, trial, cones = self.values(ahead)
             merit_ahead = float(F @ F)
             if merit_ahead < (1.0 - _DESCENT * part) * merit:
-                return ahead, F, trial, merit_ahead
+                return ahead, F, trial, cones, merit_ahead
             part /= 2.0
         return None
 
-    def _steps(self, trial: FloatArray, L: FloatArray, F: FloatArray) -> Iterator[FloatArray]:
+    def _steps(self, trial: FloatArray, cones: _Cones, L: FloatArray, F: FloatArray) -> Iterator[FloatArray]:
         """Yield Newton's step; of redundant contacts with a ridge, and then, where that is not exact enough, the least."""
-        slope = self.slope(trial, L)
+        slope = self.slope(trial, cones, L)
         try:
             yield np.linalg.solve(slope if self.regular else slope + _RIDGE * self.identity, -F)
         except np.linalg.LinAlgError:
@@ -80,11 +83,12 @@ class NaturalMap:
             return
         yield np.linalg.lstsq(slope, -F, rcond=_RANK)[0]
 
-    def values(self, L: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return F (m d,) and the trial pushes L - v (m, d)."""
+    def values(self, L: FloatArray) -> tuple[FloatArray, FloatArray, _Cones]:
+        """Return F (m d,), the trial pushes L - v (m, d) and where they are to their cones."""
         m, d = self.contacts.m, self.contacts.d
         trial = (L - self.v0 - self.contacts.D @ L).reshape(m, d)
-        F = L - self._inside(trial).ravel()
+        cones = self._cones(trial)
+        F = L - self._inside(trial, cones).ravel()
         if self.jammed is not None and self.jammed.any():
             F = F.reshape(m, d)
             at = np.flatnonzero(self.jammed)
@@ -94,13 +98,13 @@ class NaturalMap:
             F[at, 0] = push[:, 0]
             F[at, 1:] = push[:, 1:] + (v[:, 0] - along)[:, None] * e
             F = F.ravel()
-        return F, trial
+        return F, trial, cones
 
-    def slope(self, trial: FloatArray, L: FloatArray) -> FloatArray:
+    def slope(self, trial: FloatArray, cones: _Cones, L: FloatArray) -> FloatArray:
         """Return the generalised Jacobian of F (m d, m d)."""
         c, n = self.contacts, len(self.v0)
         rest = self.rest.reshape(c.m, c.d, n)
-        normal, size, part, slips = self._cones(trial)
+        normal, size, part, slips = cones
         dP = rest.copy()
         dP[trial[:, 0] <= c.least, 0] = 0.0
         at = np.flatnonzero(slips)
@@ -143,10 +147,10 @@ class NaturalMap:
         speed = np.maximum(np.sqrt(np.sum(v[:, 1:] ** 2, axis=1)), 1e-300)
         return v, v[:, 1:] / speed[:, None], speed
 
-    def _inside(self, trial: FloatArray) -> FloatArray:
+    def _inside(self, trial: FloatArray, cones: _Cones) -> FloatArray:
         """Return P of all contacts (m, d)."""
         c = self.contacts
-        normal, _, part, _ = self._cones(trial)
+        normal, _, part, _ = cones
         inside = part[:, None] * trial
         inside[:, 0] = normal
         if c.special:
@@ -154,7 +158,7 @@ class NaturalMap:
             inside[at, 1:] = -(self.finite[at] * normal[at])[:, None] * c.slips[at]
         return inside
 
-    def _cones(self, trial: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    def _cones(self, trial: FloatArray) -> _Cones:
         """Return P_n, |trial_t|, the part of trial_t that is P_t, and where that is not all of it, each (m,)."""
         c = self.contacts
         normal = np.maximum(trial[:, 0], c.least)
@@ -162,5 +166,6 @@ class NaturalMap:
         size = np.sqrt(np.einsum("ij,ij->i", t, t))
         room = np.where(normal > 0.0, c.friction, 0.0) * normal if c.special else c.friction * normal
         slips = size > room
-        part = np.where(slips, room / np.where(slips, size, 1.0), 1.0)
+        part = np.ones(c.m)
+        np.divide(room, size, out=part, where=slips)
         return normal, size, part, slips

@@ -22,6 +22,8 @@ _STIFF = (1e1, 1e2, 1e3, 1e4)
 """Frictions that lead to one without limit."""
 _CLOSER = 0.3
 """Of the best residual of a proximal point: where Newton's method is tried again."""
+_NEARLY = 1e-6
+"""Residual (scaled) of impulses that are refined."""
 _SLIPS = 1e-6
 """Of the speeds: what slips where friction without limit may jam."""
 
@@ -97,7 +99,7 @@ def _solved(contacts: Contacts, guess: FloatArray | None, speed: float) -> Conta
         return _without_gain(contacts, best, speed)
     if regular or contacts.least.any():
         return best
-    chosen = contacts.judged(unit * least_impulses(scaled, unit, best.impulses / unit), speed)
+    chosen = contacts.judged(least_impulses(contacts, best), speed)
     return chosen if chosen.exact else best
 
 
@@ -115,7 +117,10 @@ def _answers(scaled: Contacts, regular: bool, starts: list[FloatArray]) -> Itera
         residual = scaled.judged(L.reshape(scaled.before.shape)).residual
         if residual <= _CLOSER * best:
             best = residual
-            yield near.newton(L, _POLISH, patient=False)
+            L = near.newton(L, _POLISH, patient=False)
+            yield L
+            if scaled.judged(L.reshape(scaled.before.shape)).residual < _NEARLY:
+                yield from near.refined(L)
 
 
 def _stiff_answers(scaled: Contacts, regular: bool) -> Iterator[FloatArray]:

@@ -16,6 +16,8 @@ _RIDGE = 1e-9
 """Added to equations of redundant contacts: far below what couples contacts, far above round-off."""
 _RANK = 1e-10
 """Of the largest singular value of the slope: what redundant contacts leave open, and round-off."""
+_REFINING = (1e-10, 1e-10, 1e-12, 1e-10, 1e-11, 1e-13)
+"""The same where impulses are refined: heavy bodies upon light ones leave little between what is open and what is not."""
 _NEAR = 1e-5
 """Of F: where a ridge may be what keeps it from round-off."""
 _DESCENT = 1e-4
@@ -57,6 +59,13 @@ class NaturalMap:
             L, F, trial, cones, merit = ahead
             past.append(merit)
         return L - F if self.jammed is None else L
+
+    def refined(self, L: FloatArray) -> Iterator[FloatArray]:
+        """Yield what whole steps make of impulses that are nearly an answer, none larger than round-off asks for."""
+        for rank in _REFINING:
+            F, trial, cones = self.values(L)
+            L = L + np.linalg.lstsq(self.slope(trial, cones, L), -F, rcond=rank)[0]
+            yield L - self.values(L)[0] if self.jammed is None else L
 
     def _ahead(
         self, L: FloatArray, step: FloatArray, merit: float

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from trundle.checks import FloatArray
+from trundle.simulate.events.coulomb.cones import FrictionCones, Projection
 from trundle.simulate.events.coulomb.contacts import Contacts
 
 _RANK = 1e-14
@@ -20,18 +20,6 @@ _FIRST, _SOFTEST, _STIFFEST = 1e2, 1e-2, 1e9
 _STIFFER, _SOFTER = 5.0, 10.0
 """The stiffness of a proximal point, and by how much the next is stiffer after one that was found, or softer."""
 _DESCENT = 1e-4
-
-
-@dataclass(frozen=True)
-class _Cones:
-    """P_K of pushes and what its slope needs."""
-
-    pushes: FloatArray
-    trial: FloatArray
-    size: FloatArray
-    inside: FloatArray
-    edge: FloatArray
-    low: FloatArray
 
 
 class ProximalPoints:
@@ -61,8 +49,7 @@ class ProximalPoints:
         self.A = vectors[:, kept] * np.sqrt(sizes[kept])
         self.rows = self.A.reshape(contacts.m, contacts.d, -1)
         self.mu = contacts.friction
-        # Rays of slips that go on: n - mu e.
-        self.rays = np.hstack([np.ones((contacts.m, 1)), -self.mu[:, None] * contacts.slips])
+        self.cones = FrictionCones(contacts)
 
     def __iter__(self) -> Iterator[FloatArray]:
         """Yield impulses (m d,), one after the other nearer to an answer in general."""
@@ -91,12 +78,12 @@ class ProximalPoints:
         size = np.sqrt(np.sum(v[:, 1:] ** 2, axis=1))
         return np.where(self.contacts.slides, np.sum(self.contacts.slips * v[:, 1:], axis=1), size)
 
-    def _values(self, u: FloatArray, c: FloatArray, stiffness: float) -> tuple[FloatArray, _Cones, FloatArray]:
+    def _values(self, u: FloatArray, c: FloatArray, stiffness: float) -> tuple[FloatArray, Projection, FloatArray]:
         """Return u - A'L, the pushes and the velocities."""
         v = self._velocities(u)
         trial = c - stiffness * v
         trial[:, 0] -= stiffness * self.mu * self._shift(v)
-        cones = self._projected(trial)
+        cones = self.cones.projected(trial)
         return u - self.A.T @ cones.pushes.ravel(), cones, v
 
     def _point(
@@ -133,8 +120,8 @@ class ProximalPoints:
         ahead = c - stiffness * self.contacts.before
         ahead[:, 0] -= stiffness * self.mu * slip
 
-        def values(u: FloatArray) -> tuple[float, _Cones]:
-            cones = self._projected(ahead - stiffness * (self.A @ u).reshape(c.shape))
+        def values(u: FloatArray) -> tuple[float, Projection]:
+            cones = self.cones.projected(ahead - stiffness * (self.A @ u).reshape(c.shape))
             return float(u @ u) / 2.0 + self._envelope(cones) / stiffness, cones
 
         value, cones = values(u)
@@ -155,59 +142,13 @@ class ProximalPoints:
                 break
         return u, cones.pushes
 
-    def _envelope(self, cones: _Cones) -> float:
+    def _envelope(self, cones: Projection) -> float:
         """Return (|x|^2 - |x - P_K x|^2)/2, whose slope is P_K x."""
         apart = cones.trial - cones.pushes
         return float(np.sum(cones.trial**2) - np.sum(apart**2)) / 2.0
 
-    def _step(self, cones: _Cones, rows: FloatArray, stiffness: float, R: FloatArray) -> FloatArray:
+    def _step(self, cones: Projection, rows: FloatArray, stiffness: float, R: FloatArray) -> FloatArray:
         """Return Newton's step of u."""
         r = len(R)
-        turned = (self._slopes(cones) @ rows).reshape(-1, r)
+        turned = (self.cones.slopes(cones) @ rows).reshape(-1, r)
         return -np.linalg.solve(np.eye(r) + stiffness * self.A.T @ turned, R)
-
-    def _projected(self, trial: FloatArray) -> _Cones:
-        """Return the pushes of the friction cones, with at least what is given, next to a trial (m, d)."""
-        contacts, mu = self.contacts, self.mu
-        n, t = trial[:, 0], trial[:, 1:]
-        size = np.sqrt(np.einsum("ij,ij->i", t, t))
-        inside = size <= mu * n
-        edge = ~inside & (mu * size > -n)
-        normal = np.where(inside, n, np.where(edge, (n + mu * size) / (1.0 + mu * mu), 0.0))
-        low = normal < contacts.least
-        normal = np.where(low, contacts.least, normal)
-        room = mu * normal
-        inside &= ~low
-        edge &= ~low
-        part = np.where(size > room, room / np.where(size > 0.0, size, 1.0), 1.0)
-        pushes = np.column_stack([normal, part[:, None] * t])
-        at = np.flatnonzero(contacts.slides)
-        if len(at):
-            ray = self.rays[at]
-            along = np.sum(ray * trial[at], axis=1) / np.sum(ray * ray, axis=1)
-            pushes[at] = np.maximum(along, contacts.least[at])[:, None] * ray
-        return _Cones(pushes, trial, size, inside, edge, low)
-
-    def _slopes(self, cones: _Cones) -> FloatArray:
-        """Return the generalised Jacobians of P_K (m, d, d)."""
-        contacts, d = self.contacts, self.contacts.d
-        slopes = np.zeros((contacts.m, d, d))
-        slopes[cones.inside] = np.eye(d)
-        e = cones.trial[:, 1:] / np.where(cones.size > 0.0, cones.size, 1.0)[:, None]
-        flat = np.eye(d - 1) - e[:, :, None] * e[:, None, :]
-        at = np.flatnonzero(cones.edge)
-        ray = np.column_stack([np.ones(len(at)), self.mu[at, None] * e[at]])
-        slopes[at] = ray[:, :, None] * ray[:, None, :] / (1.0 + self.mu[at] ** 2)[:, None, None]
-        # Tangentially, where friction has reached its limit, as the push turns.
-        at = np.flatnonzero(cones.edge | cones.low)
-        room = self.mu[at] * cones.pushes[at, 0]
-        beyond = cones.size[at] > room
-        part = np.where(beyond, room / np.where(beyond, cones.size[at], 1.0), 1.0)
-        turned = np.where(beyond[:, None, None], part[:, None, None] * flat[at], np.eye(d - 1))
-        slopes[at, 1:, 1:] += turned
-        at = np.flatnonzero(contacts.slides)
-        if len(at):
-            ray = self.rays[at]
-            pushes = (cones.pushes[at, 0] > contacts.least[at])[:, None, None]
-            slopes[at] = pushes * ray[:, :, None] * ray[:, None, :] / np.sum(ray * ray, axis=1)[:, None, None]
-        return slopes

@@ -1,1 +1,1 @@
-"""Random problems of Coulomb's law at several contacts, from bodies and points: `scenes` draws them, `siconos` solves them."""
+"""Random problems of Coulomb's law at several contacts: `scenes` draws them, `siconos` solves them."""

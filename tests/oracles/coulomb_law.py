@@ -62,7 +62,13 @@ def breach(D: Array, before: Array, friction: Array, impulses: Array) -> float:
 
 
 def energy_gain(D: Array, before: Array, impulses: Array) -> float:
-    """Return by how much kinetic energy grows, as a part of sum |L| (|before| + |v|) / 2."""
+    """Return by how much kinetic energy grows, as a part of what the contacts could turn over.
+
+    That is sum |L| (|before| + |v|) and the largest |before|^2 times the contact's own mass.
+    """
+    m, d = before.shape
     v = before.ravel() + D @ impulses.ravel()
-    size = float(np.abs(impulses.ravel()) @ (np.abs(before.ravel()) + np.abs(v)))
+    mobility = [float(np.linalg.eigvalsh(D[i * d : i * d + d, i * d : i * d + d])[-1]) for i in range(m)]
+    own = max(float(before[i] @ before[i]) / mobility[i] if mobility[i] > 0.0 else 0.0 for i in range(m))
+    size = float(np.abs(impulses.ravel()) @ (np.abs(before.ravel()) + np.abs(v))) + own
     return float(impulses.ravel() @ (before.ravel() + v)) / size if size else 0.0

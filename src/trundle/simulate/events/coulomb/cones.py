@@ -7,19 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.simulate.events.coulomb.contacts import Contacts
+from trundle.simulate.events.coulomb.contacts import BoolArray, Contacts
 
 
 @dataclass(frozen=True)
 class Projection:
-    """P_K of a trial, each (m,) or (m, d), and where the trial is: inside its cone, beside it, or below what is given."""
+    """P_K of a trial (m, d), and where the trial is (m,): inside its cone, beside it, or below what is given."""
 
     pushes: FloatArray
     trial: FloatArray
     size: FloatArray
-    inside: FloatArray
-    edge: FloatArray
-    low: FloatArray
+    inside: BoolArray
+    edge: BoolArray
+    low: BoolArray
 
 
 class FrictionCones:

@@ -7,8 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
+
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.intp]
 
 _EXACT = 1e-10
 """Largest residual of an answer, of the largest speed there is."""
@@ -81,12 +85,12 @@ class Contacts:
         return np.where(largest > 0.0, largest, 1.0)
 
     @cached_property
-    def unlimited(self) -> FloatArray:
+    def unlimited(self) -> BoolArray:
         """Return which contacts have no limit of friction (m,)."""
         return np.isinf(self.friction)
 
     @cached_property
-    def slides(self) -> FloatArray:
+    def slides(self) -> BoolArray:
         """Return which contacts have a slip that goes on (m,)."""
         return self.slips.any(axis=1)
 
@@ -109,7 +113,7 @@ class Contacts:
         scaled = replace(self, D=self.D / np.multiply.outer(rows, rows), before=before / speed, least=self.least / unit)
         return scaled, unit[:, None]
 
-    def islands(self) -> Iterator[FloatArray]:
+    def islands(self) -> Iterator[IntArray]:
         """Yield the numbers of contacts that moving bodies couple."""
         m, d = self.m, self.d
         if m == 1:
@@ -129,7 +133,7 @@ class Contacts:
         for name in np.unique(names):
             yield np.flatnonzero(names == name)
 
-    def island(self, numbers: FloatArray) -> Contacts:
+    def island(self, numbers: IntArray) -> Contacts:
         """Return the problem of some contacts alone."""
         rows = (self.d * numbers[:, None] + np.arange(self.d)).ravel()
         return Contacts(
@@ -163,23 +167,23 @@ class Contacts:
         with np.errstate(invalid="ignore"):
             room = np.where(push > 0.0, self.friction, 0.0) * push
         across = self._rubs(L, v, room)
-        across = np.where(self.slides, mobility * _length(L[:, 1:] + (limited * push)[:, None] * self.slips), across)
+        across = np.where(self.slides, mobility * lengths(L[:, 1:] + (limited * push)[:, None] * self.slips), across)
         missing = np.hypot(normal, across)
         # Without a limit friction may jam: it pushes against a slip that is left although the normal does not push.
         pressed = np.hypot(mobility * (L[:, 0] - self.least), v[:, 0])
-        jammed = np.hypot(pressed, self._rubs(L, v, _length(L[:, 1:])))
+        jammed = np.hypot(pressed, self._rubs(L, v, lengths(L[:, 1:])))
         return np.where(self.unlimited & (self.least == 0.0), np.minimum(missing, jammed), missing)
 
     def _rubs(self, L: FloatArray, v: FloatArray, room: FloatArray) -> FloatArray:
         """Return what the tangential parts miss (m,), m/s, with friction up to `room` (m,), N s."""
         trial = L[:, 1:] - v[:, 1:] / self.mobility[:, None]
-        size = _length(trial)
+        size = lengths(trial)
         beyond = size > room
         part = np.ones(self.m)
         np.divide(room, size, out=part, where=beyond)
-        return self.mobility * _length(L[:, 1:] - part[:, None] * trial)
+        return self.mobility * lengths(L[:, 1:] - part[:, None] * trial)
 
 
-def _length(t: FloatArray) -> FloatArray:
+def lengths(t: FloatArray) -> FloatArray:
     """Return the lengths of the rows (m,)."""
     return np.sqrt(np.einsum("ij,ij->i", t, t))

@@ -45,10 +45,10 @@ def contact_impulses(
     pull they jam, as the limit of large mu does: L_n = 0 = v_n, and L_t against what slip is left.
 
     Zeros of the natural map (`NaturalMap`) by Newton's method, started from `guess`, from contacts that all stick, from
-    no impulses, and then from proximal points (`ProximalPoints`), which come near an answer from anywhere. Contacts that
-    no moving body couples are solved apart. Of redundant contacts, whose velocities leave the impulses open, those with
-    the least sum of squares are taken, whatever the order of the contacts. Nothing is raised: `residual` says what holds.
-    What is not `exact` does not feed in energy either, sum L . (before + v) <= 0.
+    no impulses, and then from proximal points (`ProximalPoints`), which come near an answer from anywhere. Contacts
+    that no moving body couples are solved apart. Of redundant contacts, whose velocities leave the impulses open, those
+    with the least sum of squares are taken, whatever the order of the contacts. Nothing is raised: `residual` says what
+    holds. What is not `exact` does not feed in energy either, sum L . (before + v) <= 0.
 
     An answer exists if a velocity w of the bodies has J w + before in the dual cones, w_n >= mu |w_t|
     (Acary, Cadoux, Lemarechal & Malick 2011); `before` = J nu of what the contacts rest on at rest has one, -nu.
@@ -89,7 +89,10 @@ def contact_impulses(
 def _solved(contacts: Contacts, guess: FloatArray | None, speed: float) -> ContactImpulses:
     """Return the answer of contacts that are coupled; `speed` (m/s) is there elsewhere."""
     scaled, unit = contacts.scaled()
-    stuck, _, rank, _ = np.linalg.lstsq(scaled.D, -scaled.before.ravel(), rcond=_RANK)
+    # Of contacts that all stick the least impulses, N s, in the units of the scaled ones.
+    units = np.repeat(unit, contacts.d)
+    stuck, _, rank, _ = np.linalg.lstsq(scaled.D / units, -scaled.before.ravel(), rcond=_RANK)
+    stuck = stuck / units
     regular = bool(rank == len(scaled.D))
     starts = [stuck, np.zeros_like(stuck)]
     if guess is not None:
@@ -97,9 +100,13 @@ def _solved(contacts: Contacts, guess: FloatArray | None, speed: float) -> Conta
     best = _best(contacts, _answers(scaled, regular, starts), speed, unit)
     if not best.exact:
         return _without_gain(contacts, best, speed)
-    if regular or contacts.least.any():
+    if regular or contacts.least.any() or np.allclose(best.impulses.ravel(), units * stuck, rtol=1e-13, atol=0.0):
         return best
-    chosen = contacts.judged(least_impulses(contacts, best), speed)
+    largest = max(speed, float(np.abs(contacts.before).max()), float(np.abs(best.velocities).max()))
+    least = least_impulses(scaled, unit, best, largest)
+    if least is None:
+        return best
+    chosen = contacts.judged(least, speed)
     return chosen if chosen.exact else best
 
 
@@ -110,6 +117,8 @@ def _answers(scaled: Contacts, regular: bool, starts: list[FloatArray]) -> Itera
         yield near.newton(start, _STEPS)
     if scaled.unlimited.any():
         yield from _stiff_answers(scaled, regular)
+        return
+    if not scaled.D.any():
         return
     best = np.inf
     for L in ProximalPoints(scaled, _POINTS):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.simulate.events.coulomb.contacts import Contacts
+from trundle.simulate.events.coulomb.contacts import BoolArray, Contacts, IntArray
 
 _HALVINGS = 12
 _ROUND_OFF = 1e-15
@@ -17,7 +17,7 @@ _RIDGE = 1e-9
 _RANK = 1e-10
 """Of the largest singular value of the slope: what redundant contacts leave open, and round-off."""
 _REFINING = (1e-10, 1e-10, 1e-12, 1e-10, 1e-11, 1e-13)
-"""The same where impulses are refined: heavy bodies upon light ones leave little between what is open and what is not."""
+"""The same where impulses are refined: under heavy bodies little is between what is open and what is not."""
 _NEAR = 1e-5
 """Of F: where a ridge may be what keeps it from round-off."""
 _DESCENT = 1e-4
@@ -25,7 +25,7 @@ _STALL = 6
 """Steps in which the merit has to fall to a hundredth where one is not patient."""
 
 
-_Cones = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
+_Cones = tuple[FloatArray, FloatArray, FloatArray, BoolArray]
 
 
 class NaturalMap:
@@ -36,7 +36,7 @@ class NaturalMap:
     along v_t.
     """
 
-    def __init__(self, contacts: Contacts, regular: bool, jammed: FloatArray | None = None) -> None:
+    def __init__(self, contacts: Contacts, regular: bool, jammed: BoolArray | None = None) -> None:
         self.contacts, self.regular, self.jammed = contacts, regular, jammed
         self.v0 = contacts.before.ravel()
         self.identity = np.eye(len(self.v0))
@@ -58,14 +58,20 @@ class NaturalMap:
                 break
             L, F, trial, cones, merit = ahead
             past.append(merit)
-        return L - F if self.jammed is None else L
+        return self._projected(L, F)
+
+    def _projected(self, L: FloatArray, F: FloatArray) -> FloatArray:
+        """Return P of what is not jammed."""
+        if self.jammed is None:
+            return L - F
+        return L - np.where(np.repeat(self.jammed, self.contacts.d), 0.0, F)
 
     def refined(self, L: FloatArray) -> Iterator[FloatArray]:
         """Yield what whole steps make of impulses that are nearly an answer, none larger than round-off asks for."""
         for rank in _REFINING:
             F, trial, cones = self.values(L)
             L = L + np.linalg.lstsq(self.slope(trial, cones, L), -F, rcond=rank)[0]
-            yield L - self.values(L)[0] if self.jammed is None else L
+            yield self._projected(L, self.values(L)[0])
 
     def _ahead(
         self, L: FloatArray, step: FloatArray, merit: float
@@ -82,7 +88,7 @@ class NaturalMap:
         return None
 
     def _steps(self, trial: FloatArray, cones: _Cones, L: FloatArray, F: FloatArray) -> Iterator[FloatArray]:
-        """Yield Newton's step; of redundant contacts with a ridge, and then, where that is not exact enough, the least."""
+        """Yield Newton's step; of redundant contacts with a ridge, and where that is not exact enough, the least."""
         slope = self.slope(trial, cones, L)
         try:
             yield np.linalg.solve(slope if self.regular else slope + _RIDGE * self.identity, -F)
@@ -150,7 +156,7 @@ class NaturalMap:
             + (v[:, 0] - along)[:, None, None] * turned
         )
 
-    def _slipping(self, trial: FloatArray, L: FloatArray, at: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _slipping(self, trial: FloatArray, L: FloatArray, at: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return velocities, directions of slip and speeds of some contacts."""
         v = L.reshape(trial.shape)[at] - trial[at]
         speed = np.maximum(np.sqrt(np.sum(v[:, 1:] ** 2, axis=1)), 1e-300)

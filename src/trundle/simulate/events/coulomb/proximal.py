@@ -29,10 +29,10 @@ class ProximalPoints:
 
         L = P_K(c - stiffness (v + mu |v_t| n)),   u = A' L,
 
-    which has no null directions, by Newton's method with a search along each step. c = L before, and zero first, so that
-    the first are near the least impulses. Where a step fails, the next point is softer: it is the nearer to c the softer
-    it is, and from some softness on Newton's method finds it. What fails still is replaced by the convex problem with
-    the slips |v_t| of the point before (Acary & Cadoux 2013), a minimum that damped steps of Newton always find.
+    which has no null directions, by Newton's method with a search along each step. c = L before, and zero first, so
+    that the first are near the least impulses. Where a step fails, the next point is softer: it is the nearer to c the
+    softer it is, and from some softness on Newton's method finds it. What fails still is replaced by the convex problem
+    with the slips |v_t| of the point before (Acary & Cadoux 2013), a minimum that damped steps of Newton always find.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class ProximalPoints:
     def _convex(
         self, u: FloatArray, c: FloatArray, stiffness: float, slip: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return u and the pushes (m, d) that minimise |u|^2/2 + |P_K(c - stiffness (v + mu slip n))|^2/(2 stiffness)."""
+        """Return u and the pushes at the least |u|^2/2 + |P_K(c - stiffness (v + mu slip n))|^2/(2 stiffness)."""
         ahead = c - stiffness * self.contacts.before
         ahead[:, 0] -= stiffness * self.mu * slip
 

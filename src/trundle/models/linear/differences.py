@@ -20,6 +20,8 @@ _STEPS = (1e-5, 1e-4, 1e-6, 1e-7)
 """Steps of the differences, in natural sizes: the best of them counts, whether curvature or round-off spoils others."""
 _AGREES = 1e-4
 """Difference from the linear model, over its size, up to which both are the same: a lost mode differs by all of it."""
+_SLOW = 1e-2
+"""Rates, in natural sizes, below which differences are taken for round-off: of a mechanism that cannot move."""
 _ON = 1e-6
 """How far a state may be off its constraints, in natural sizes: interpolated states of runs are closer."""
 _DIRECTIONS = 3
@@ -94,7 +96,7 @@ def refuse_rates(point: Point, x: FloatArray, u: FloatArray, X: FloatArray, F: F
             # Derivatives that cancel in what is asked about were computed with the round-off of their terms.
             terms = np.abs(F) @ np.abs(along) + np.abs(G) @ np.abs(push)
             left = np.abs(inverse * (found - expected))
-            return float(np.max(left, initial=0.0) / max(float(np.max(inverse * terms, initial=0.0)), 1e-300))
+            return float(np.max(left, initial=0.0) / max(float(np.max(inverse * terms, initial=0.0)), _SLOW))
 
         least = _least(differs)
         if not least <= _AGREES:

@@ -153,6 +153,37 @@ def mirrored(scene: PairScene) -> PairScene:
     )
 
 
+def turned(scene: PairScene) -> PairScene:
+    """Return the scene on a hand, with it and gravity turned about a slanted axis: nothing is level any more."""
+    hand = Rotation.from_euler("xyz", scene.rpy)
+    turn = Rotation.from_rotvec([0.4, -0.7, 0.5])
+    body = turn * Rotation.from_quat(scene.quaternion, scalar_first=True)
+    return replace(
+        scene,
+        hand=True,
+        rpy=tuple((turn * hand).as_euler("xyz").tolist()),
+        quaternion=tuple(body.as_quat(scalar_first=True).tolist()),
+        gravity=tuple(turn.apply(scene.gravity).tolist()),
+        turning=tuple(turn.apply(scene.turning).tolist()),
+    )
+
+
+def in_units(scene: PairScene, other: PairScene) -> PairScene:
+    """Return the scene with the shapes of `other`, the same in other units of length: placed likewise."""
+    ratio = other.size / scene.size
+    return replace(
+        scene,
+        body=other.body,
+        ground=other.ground,
+        size=other.size,
+        center=other.center,
+        contact=tuple((ratio * np.asarray(scene.contact)).tolist()),
+        position=tuple((ratio * np.asarray(scene.position)).tolist()),
+        twist=(*scene.twist[:3], *(ratio * np.asarray(scene.twist[3:])).tolist()),
+        gravity=other.gravity,
+    )
+
+
 @dataclass(frozen=True)
 class TreeScene:
     """A tree: the script that makes `tree`, and the positions and rates that `place` is given."""

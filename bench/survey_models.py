@@ -21,7 +21,16 @@ from scipy.linalg import expm
 from scipy.optimize import linear_sum_assignment
 
 import trundle as tr
-from bench.model_scenes import PairScene, TreeScene, made_by, mirrored, random_pair, random_tree
+from bench.model_scenes import (
+    PairScene,
+    TreeScene,
+    in_units,
+    made_by,
+    mirrored,
+    random_pair,
+    random_tree,
+    turned,
+)
 from bench.model_shapes import Array
 
 Answer = TypeVar("Answer")
@@ -353,13 +362,15 @@ def _against_forms(seed: int, scene: PairScene, linear: tr.LinearModel) -> list[
     """Compare eigenvalues with those of all other forms, in rolling coordinates, mirrored, in other units."""
     failures = []
     others = [replace(scene, form=form) for form in FORMS]
-    others += [replace(scene, coordinates="rolling"), mirrored(scene), replace(scene, hand=True)]
+    others += [replace(scene, coordinates="rolling"), mirrored(scene), turned(scene)]
+    others += [replace(in_units(scene, random_pair(seed, unit=unit)), ignores=True) for unit in (0.05, 1000.0)]
     for other in others:
         made = _made(other.script)
         if made is None:
             continue
         found = _answered(lambda made=made: tr.linearize(made["pair"], made["start"]))
         if isinstance(found, tr.InputError):
+            failures.append(Failure("linearize", seed, f"refused in another form: {found}", other.script))
             continue
         difference = spectra_differ(linear.eigenvalues, found.eigenvalues, scene.time)
         if difference > AGREE:

@@ -83,6 +83,21 @@ def test_a_ball_on_a_plate_comes_back_though_most_of_its_states_cannot(used: tup
         assert not np.any(run["hand_position"])
 
 
+@pytest.mark.parametrize("written", [pytest.param(False, marks=pytest.mark.slow), True])
+def test_a_ball_on_a_ball_is_held_both_ways_however_that_is_written(written: bool) -> None:
+    radius = 0.3
+    level = tr.ExpressionLevelSurface(lambda x, y, z: x**2 + y**2 + z**2 - radius**2, size=radius)
+    hand = tr.Hand(level if written else tr.Sphere(radius))
+    pair = tr.RollingPair(tr.RigidBody(tr.Sphere(0.03), mass=0.1), hand)
+    top = pair.place(contact_on_hand=(0, 0, radius))
+    weights = {"object.position.x": 100.0, "object.position.y": 100.0, "hand.position": 1.0, "hand.orientation": 1.0}
+    law = tr.lqr(pair, top, weights, {"hand.twist_rate": 0.01}, 0.01)
+    beside = pair.place(contact_on_hand=(0.004, 0.003, np.sqrt(radius**2 - 2.5e-5)))
+    run = tr.simulate(pair, beside, 4.0, policy=law)
+    assert run.status is tr.Status.SUCCESS
+    assert np.abs(run["contact_on_hand"][-1] - [0, 0, radius]).max() < 1e-5
+
+
 def test_an_arm_is_held_by_the_torque_of_its_equilibrium() -> None:
     robot = tr.Robot()
     robot.revolute(None, (0, 0), 1.0, 0.01, center_of_mass=(0.3, 0), name="arm")

@@ -107,3 +107,32 @@ def test_unknown_names_are_refused() -> None:
         tr.equilibrium(tree, start, hold=("nothing",))
     with pytest.raises(tr.InputError, match="free_inputs"):
         tr.equilibrium(tree, start, free_inputs=("disc.torque",))
+
+
+def test_a_ball_comes_to_rest_on_a_bowl_and_not_above_it() -> None:
+    radius = 0.01
+    bowl = tr.ExpressionLevelSurface(lambda x, y, z: z - 3 * x**2 - 4 * y**2, size=0.2)
+    pair = tr.RollingPair(tr.RigidBody(tr.Sphere(radius), mass=0.01), tr.Ground(bowl))
+    found = tr.equilibrium(pair, pair.place(contact_on_hand=(0.02, 0.01, 0.0016)))
+    assert found.status is tr.Status.SUCCESS
+    center = found.start.x[pair.model(found.start.atlas).layout["object.position"]]
+    assert np.abs(center - [0, 0, radius]).max() < 1e-13
+    assert abs(bowl.distance([center])[0][0] - radius) < 1e-15
+    run = tr.simulate(pair, found.start, 0.1)
+    assert np.abs(run["object_position"] - center).max() < 1e-12
+
+
+def test_shapes_that_overlap_elsewhere_are_no_equilibrium() -> None:
+    """An ellipsoid on the ridge of a valley whose flanks are steeper: where it touches all is well."""
+
+    def valley(steep: float) -> tr.RollingPair:
+        ground = tr.ExpressionLevelSurface(lambda x, y, z: z - steep * x**4 + 5 * y**2, size=0.3)
+        return tr.RollingPair(tr.RigidBody(tr.Ellipsoid([0.1, 0.02, 0.08]), mass=0.1), tr.Ground(ground))
+
+    start = valley(400.0).place(contact_on_hand=(0, 0, 0))
+    assert tr.equilibrium(valley(400.0), start).status is tr.Status.SUCCESS
+    with pytest.raises(tr.InputError, match="free of penetration"):
+        valley(4000.0).place(contact_on_hand=(0, 0, 0))
+    found = tr.equilibrium(valley(4000.0), start)
+    assert found.status is tr.Status.START_INFEASIBLE
+    assert found.margins["contact.overlap"] < -0.01

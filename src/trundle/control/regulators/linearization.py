@@ -10,7 +10,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.control.regulators.local_error import LocalError
 from trundle.errors import InputError
-from trundle.models.linear.linearize import kept
+from trundle.models.linear.constraints import kept
 from trundle.models.tree.multibody import Dynamics
 from trundle.numerics.space import cross
 

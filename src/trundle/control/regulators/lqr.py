@@ -11,8 +11,8 @@ from trundle.checks import FloatArray, array, non_negative, positive
 from trundle.control.regulators.regulation import reached
 from trundle.errors import InputError
 from trundle.models import LinearModel, RollingPair, RollingTree, Start, linearize
-from trundle.models.linear.linearize import point_of
 from trundle.models.linear.names import Entry, entries, numbers_of
+from trundle.models.linear.point import point_of
 from trundle.numerics.riccati import sampled_regulator
 from trundle.simulate import LinearFeedback
 

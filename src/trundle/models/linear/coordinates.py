@@ -3,52 +3,116 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import null_space
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.models.linear.names import POSES, Entry, entries, is_quaternion, numbers_of
+from trundle.models.linear.sizes import Sizes
 from trundle.models.tree.model import TIME, TreeModel
 
-_RANK = 1e-9
-"""Singular value, over the largest, that counts as zero."""
-_INDEPENDENT = 1e-6
-"""Share of a coordinate's row beyond the coordinates before it, from which on it is independent of them."""
+_ROUND_OFF = 1e-9
+"""Singular value of the constraints, in natural sizes, up to which it is what was left of terms that cancel."""
+_NEW = 0.1
+"""Share of how a coordinate changes on the manifold that those chosen before it do not tell: to be taken."""
+_SEEN, _BARELY = 1e-3, 1e-6
+"""Part of a coordinate's gradient that is along the manifold and new: to be taken at once, or where no others are left.
+
+1e-6 costs six digits; the bottom of a dish is flat to round-off. What a user asks for is taken from `_BARELY` on.
+"""
 _ORDER = (*POSES, "rate", "relative_velocity", "angular_velocity", "velocity", "twist")
 """Which coordinates are preferred: a bicycle is told by its steer, lean and place, not by its pitch."""
 
 
+@dataclass(frozen=True)
+class Gradients:
+    """Constraints at a state, to first order.
+
+    Attributes
+    ----------
+    N : (m, n_x)
+        Gradients of what does not change.
+    sizes : Sizes
+    """
+
+    N: FloatArray
+    sizes: Sizes
+
+    @property
+    def tangents(self) -> FloatArray:
+        """Return a basis (n_x, n) of the directions that keep the constraints, orthonormal in natural sizes."""
+        left, _, right = self._factors
+        return self.sizes.entries[:, None] * right[left.shape[1] :].T
+
+    def smallest(self, residual: FloatArray) -> FloatArray:
+        """Return the change of the state (n_x,), smallest in natural sizes, that takes away a residual (m,)."""
+        left, values, right = self._factors
+        along = left.T @ (residual / self._row_sizes) / values
+        return -self.sizes.entries * (right[: len(values)].T @ along)
+
+    @property
+    def _row_sizes(self) -> FloatArray:
+        """Of a row that is longer than natural, its length: rows of round-off alone are not made any longer."""
+        natural = self.sizes.rows
+        lengths = np.linalg.norm(self.N * self.sizes.entries, axis=1)
+        return np.maximum(natural, lengths)
+
+    @property
+    def _factors(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return U (m, r), the singular values (r,) and V' (n_x, n_x) of the constraints in natural sizes."""
+        scaled = self.N * self.sizes.entries / self._row_sizes[:, None]
+        left, values, right = np.linalg.svd(scaled)
+        rank = int(np.sum(values > _ROUND_OFF))
+        return left[:, :rank], values[:rank], right
+
+
 def independent(
-    model: TreeModel, x: FloatArray, kept: FloatArray, wanted: Sequence[str] = ()
+    model: TreeModel, x: FloatArray, gradients: Gradients, wanted: Sequence[str] = ()
 ) -> tuple[tuple[Entry, ...], FloatArray, FloatArray]:
     """Return independent coordinates z = P dx, dx = X z, P X = I, with P (n, n_x) and X (n_x, n).
 
-    `kept` (m, n_x) holds the gradients of what does not change; coordinates that are `wanted` come before others. Of
-    several that have one name, those that do not follow from others.
+    Coordinates that are `wanted` come before others. Of several that have one name, those that do not follow from
+    others. The constraints' rank is that of a singular value decomposition in natural sizes.
     """
-    sizes = np.linalg.norm(kept, axis=1)
-    tangents = null_space(kept[sizes > 0] / sizes[sizes > 0, None], rcond=_RANK)
+    tangents = gradients.tangents
     known, rows = entries(model, model.layout, turns=True), _rows(model, x)
+    scaled = rows * gradients.sizes.entries
+    seen = rows @ tangents / np.linalg.norm(scaled, axis=1, keepdims=True)
     asked = [numbers_of("states", name, known) for name in wanted]
     first = list(dict.fromkeys(i for some in asked for i in some))
-    chosen: list[int] = []
-    basis = np.zeros((0, tangents.shape[1]))
-    for i in (*first, *sorted(range(len(known)), key=lambda i: _rank(model, known[i]))):
-        row = rows[i] @ tangents
-        beyond = row - basis.T @ (basis @ row)
-        beyond -= basis.T @ (basis @ beyond)
-        size = np.linalg.norm(beyond)
-        if size > _INDEPENDENT * np.linalg.norm(rows[i]):
-            basis = np.vstack([basis, beyond / size])
-            chosen.append(i)
+    preferred = sorted(range(len(known)), key=lambda i: _rank(model, known[i]))
+    chosen = _chosen(seen, [(first, 0.0, _BARELY), (preferred, _NEW, _SEEN), (preferred, 0.0, _BARELY)])
     dependent = [name for name, some in zip(wanted, asked, strict=True) if not set(some) & set(chosen)]
     if dependent:
         raise InputError("states", dependent, "coordinates that do not follow from the others at this state")
+    if len(chosen) < tangents.shape[1]:
+        allowed = f"a state whose {tangents.shape[1]} freedoms its coordinates tell apart: here {len(chosen)} do"
+        raise InputError("start", x.tolist(), allowed)
     order = [i for i in first if i in chosen] + [i for i in sorted(chosen) if i not in first]
     P = rows[order].reshape(len(order), len(x))
     return tuple(known[i] for i in order), P, tangents @ np.linalg.inv(P @ tangents)
+
+
+def _chosen(seen: FloatArray, rounds: Sequence[tuple[Sequence[int], float, float]]) -> list[int]:
+    """Return which rows (k, n) are independent.
+
+    In each round (numbers, share of the row, size) those of its numbers that have so much beyond the rows before: a
+    factorisation by rows with pivots in a given order, each row taken off the others twice, against round-off.
+    """
+    basis, chosen = np.zeros((0, seen.shape[1])), []
+    for numbers, share, least in rounds:
+        for i in numbers:
+            if i in chosen:
+                continue
+            beyond = seen[i] - basis.T @ (basis @ seen[i])
+            beyond -= basis.T @ (basis @ beyond)
+            size = float(np.linalg.norm(beyond))
+            if size > max(least, share * float(np.linalg.norm(seen[i]))):
+                basis = np.vstack([basis, beyond / size])
+                chosen.append(i)
+    return chosen
 
 
 def rotation_rows(q: FloatArray) -> FloatArray:

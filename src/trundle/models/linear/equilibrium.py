@@ -9,17 +9,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray
-from trundle.models.linear.coordinates import independent
-from trundle.models.linear.linearize import EXACT, Model, Point, point_of
+from trundle.models.linear.linearize import EXACT
 from trundle.models.linear.names import POSES, numbers_of
+from trundle.models.linear.point import Model, Point, point_of
 from trundle.models.linear.steady import Steady
 from trundle.models.tree.system import Start
 from trundle.status import Status
 
 _LARGEST = 0.3
-"""rad, m, rad/s, m/s: length of a step."""
+"""Length of a step: rad, or of the smallest shape, and the same in a second for rates."""
 _STEPS = 60
 _RANK = 1e-9
+_CLOSED = 1e-9
+"""How far the constraints may be from zero, and a simulation's projection move the state, in natural sizes."""
+_OVERLAP = 1e-6
+"""Depth of an overlap, over the body's size, that the samples of shapes cannot tell from a contact, as for `place`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,9 +107,11 @@ def equilibrium(
     """
     point, x, u = point_of(model, start, inputs)
     chosen = [i for name in free_inputs for i in numbers_of("free_inputs", name, point.inputs)]
-    x, u = _newton(point, x if moving else point.at_rest(x), u, chosen, hold, moving)
-    found, margins = _Residual(point, x, u, moving), point.margins(x, u)
-    status = Status.SUCCESS if found.size <= EXACT else Status.NOT_CONVERGED
+    anchor = x if moving else point.at_rest(x)
+    x, u = _newton(point, anchor, u, chosen, hold, moving)
+    found, margins = _Residual(point, x, u, moving), _margins(point, start, x, u)
+    closed = point.off(x, u, anchor) <= _CLOSED and _stays(point, x, u, anchor)
+    status = Status.SUCCESS if found.size <= EXACT and closed else Status.NOT_CONVERGED
     if status is Status.SUCCESS and min(margins.values(), default=0.0) < -EXACT:
         status = Status.START_INFEASIBLE
     x.setflags(write=False)
@@ -113,39 +119,69 @@ def equilibrium(
 
 
 def _newton(
-    point: Point, x: FloatArray, u: FloatArray, chosen: list[int], hold: Collection[str], moving: bool
+    point: Point, anchor: FloatArray, u: FloatArray, chosen: list[int], hold: Collection[str], moving: bool
 ) -> tuple[FloatArray, FloatArray]:
-    """Return state and inputs after the last step."""
-    target = np.asarray(point.kept(x, u)[0]).ravel()
+    """Return state and inputs after the last step, the state on the manifold that `anchor` (n_x,) is next to."""
+    x = point.nearest(anchor, u, anchor)
     for _ in range(_STEPS):
         found = _Residual(point, x, u, moving)
         held = {i for name in hold for i in numbers_of("hold", name, found.entries)}
         known = [i for i, e in enumerate(found.entries) if i not in held and (moving or e.kind in POSES)]
         if found.size <= EXACT:
             break
-        J = np.hstack([found.slope[:, known], found.by_inputs[:, chosen]])
-        step = np.asarray(np.linalg.lstsq(J, -found.rate, rcond=_RANK)[0], dtype=np.float64)
+        # Steps are measured in natural sizes: the nearest equilibrium is the same in millimetres and in metres.
+        unit, row = found.units(), found.sizes / point.sizes(x).time
+        by_inputs = found.by_inputs[:, chosen] / row[:, None]
+        push = 1.0 / np.maximum(np.linalg.norm(by_inputs, axis=0), 1e-300)
+        J = np.hstack([found.slope[:, known] * unit[known] / row[:, None], by_inputs * push])
+        step = np.asarray(np.linalg.lstsq(J, -found.rate / row, rcond=_RANK)[0], dtype=np.float64)
         step *= min(1.0, _LARGEST / max(float(np.linalg.norm(step)), 1e-300))
-        x, u = _moved(point, x, u, target, found.X[:, known] @ step[: len(known)], chosen, step[len(known) :])
+        states, inputs = step[: len(known)] * unit[known], step[len(known) :] * push
+        u = u.copy()
+        u[chosen] += inputs
+        x = point.nearest(x + found.X[:, known] @ states, u, anchor)
     return x, u
+
+
+def _margins(point: Point, start: Start, x: FloatArray, u: FloatArray) -> dict[str, float]:
+    """Return the margins of the mode, and of shapes that overlap anywhere how deep."""
+    margins, system = point.margins(x, u), point.system
+    for numbers in system.pairs:
+        pair = system.contact_pairs[numbers[0]]
+        R, p = system.relative_pose(x, numbers[0], start.atlas)
+        deepest = float(np.min(system.proximity(numbers[0]).gaps(R, p)))
+        if deepest < -_OVERLAP * pair.shape_A.reference_length:
+            margins[f"{pair.contact}.overlap"] = deepest
+    return margins
+
+
+def _stays(point: Point, x: FloatArray, u: FloatArray, anchor: FloatArray) -> bool:
+    """Whether a simulation, which projects its start in its own way, begins at the state itself."""
+    moved = point.projected(x, u, anchor) - x
+    return bool(np.max(np.abs(moved) / point.sizes(x).entries, initial=0.0) <= _CLOSED)
 
 
 def displaced(model: Model, start: Start, by: Callable[[int], FloatArray]) -> Start:
     """Return a start near another one, on the manifold of its constraints: moved by z = by(n) in its n coordinates."""
     point, x, u = point_of(model, start, None)
-    target = np.asarray(point.kept(x, u)[0]).ravel()
-    found, _, X = independent(point.model, x, point.at(x, u)[3])
-    moved, _ = _moved(point, x, u, target, X @ by(len(found)), [], np.zeros(0))
+    found, _, X = point.independent(x, u)
+    moved = point.nearest(x + X @ by(len(found)), u, x)
     moved.setflags(write=False)
     return Start(moved, start.atlas, start.laws)
 
 
 class _Residual:
-    """What keeps a state from being an equilibrium, and its slope by independent coordinates and inputs."""
+    """What keeps a state from being an equilibrium, and its slope by independent coordinates and inputs.
+
+    ``sizes`` (n,) are the natural sizes of the coordinates, ``time`` (s) is that of the state.
+    """
 
     def __init__(self, point: Point, x: FloatArray, u: FloatArray, moving: bool) -> None:
-        rate, F, G, N = point.at(x, u)
-        self.entries, P, self.X = independent(point.model, x, N)
+        rate, F, G = point.at(x, u)
+        self.entries, P, self.X = point.independent(x, u)
+        # A row takes one entry of the state or, of a quaternion, several of the same size: one.
+        self.sizes = np.max((P != 0.0) * point.sizes(x).entries, axis=1)
+        self.time = point.sizes(x).time
         Q = np.eye(len(P))
         slope, self.steady = 0.0, None
         if moving:
@@ -157,20 +193,10 @@ class _Residual:
             self.steady = point.fields.steady(P, self.X, x, rate, F)
             self.size = self.size if self.steady is not None else np.inf
 
+    def units(self) -> FloatArray:
+        """Return by what steps of the coordinates (n,) are measured: rates against a second.
 
-def _moved(
-    point: Point,
-    x: FloatArray,
-    u: FloatArray,
-    target: FloatArray,
-    step: FloatArray,
-    chosen: list[int],
-    more: FloatArray,
-) -> tuple[FloatArray, FloatArray]:
-    """Return state and inputs after a step, the state back on the manifold."""
-    x, u = x + step, u.copy()
-    u[chosen] += more
-    for _ in range(4):
-        kept, N = (np.asarray(v) for v in point.kept(x, u))
-        x = x - np.linalg.lstsq(N, kept.ravel() - target, rcond=_RANK)[0]
-    return x, u
+        Who asks for a circle at some speed means the speed: in natural times, which are far shorter, a body that
+        spins would rather change its rates than its lean.
+        """
+        return np.where([entry.kind in POSES for entry in self.entries], self.sizes, self.sizes * self.time)

@@ -5,25 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trundle.checks import FloatArray, array, positive
-from trundle.contact.laws import laws_of
+from trundle.checks import FloatArray, positive
 from trundle.errors import InputError
-from trundle.models.linear.coordinates import independent
-from trundle.models.linear.names import POSES, Entry, axes_of, entries, is_quaternion, numbers_of
-from trundle.models.linear.steady import Fields, Steady
-from trundle.models.rolling_pair import RollingPair
-from trundle.models.rolling_tree import RollingTree
-from trundle.models.tree.model import TIME, TreeModel
-from trundle.models.tree.multibody import Dynamics, Mode
-from trundle.models.tree.system import ContactSystem, Start
+from trundle.models.linear.differences import refuse_mismatch
+from trundle.models.linear.point import Model, Point, point_of
+from trundle.models.linear.steady import Steady
+from trundle.models.tree.system import Start
 
 EXACT = 1e-9
 """Rates and accelerations (SI) that count as zero."""
-Model = RollingPair | RollingTree | ContactSystem
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,90 +87,6 @@ class LinearModel:
         return replace(self, A=A, B=B, C=C, D=D, period=T)
 
 
-def kept(model: TreeModel, dynamics: Dynamics, mode: Mode) -> ca.SX:
-    """Return what a motion keeps: the constraints' rows, aligned contact coordinates, lengths of quaternions, time."""
-    terms = dynamics.terms
-    parts = [terms.position, terms.velocity]
-    for constraint, law, k in zip(model.constraints, laws_of(model.constraints, mode), terms.kin, strict=True):
-        parts.append(k.shift if law.touching else constraint.s)
-    parts += [ca.sumsqr(model.x[where]) for key, where in model.layout.items() if is_quaternion(model, key)]
-    if TIME in model.layout:
-        parts.append(model.x[model.layout[TIME]])
-    return ca.densify(ca.vertcat(*parts))
-
-
-class Point:
-    """The equations of motion of a system in the mode of a start, with their derivatives."""
-
-    def __init__(self, system: ContactSystem, start: Start) -> None:
-        mode = start.laws or system.start_laws
-        self.model: TreeModel = system.model(start.atlas)
-        self.dynamics: Dynamics = self.model.dynamics(mode)
-        x, u, rate = self.model.x, self.model.u, self.dynamics.xdot
-        rows = kept(self.model, self.dynamics, mode)
-        self.kept = ca.Function("kept", [x, u], [rows, ca.jacobian(rows, x)])
-        self._rates = ca.Function("rates", [x, u], [rate, ca.jacobian(rate, x), ca.jacobian(rate, u)])
-        self._margins = ca.Function("margins", [x, u], [ca.vertcat(*self.dynamics.margins.values())])
-        self.fields = Fields(system, self.model)
-
-    @classmethod
-    def of(cls, system: ContactSystem, start: Start) -> Point:
-        """Return the one for a start, made once."""
-        return system.kept(("linear", start.atlas, start.laws), lambda: cls(system, start))
-
-    def at(self, x: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return x' (n_x,), dx'/dx, dx'/du, and the gradients (m, n_x) of what is kept."""
-        rate, F, G = (np.asarray(v) for v in self._rates(x, u))
-        N = np.asarray(self.kept(x, u)[1])
-        if not all(np.all(np.isfinite(M)) for M in (rate, F, G, N)):
-            raise InputError(
-                "start", x.tolist(), "a state whose rate and derivatives are finite: away from chart poles"
-            )
-        return rate.ravel(), F, G, N
-
-    @property
-    def inputs(self) -> list[Entry]:
-        """The entries of u."""
-        return entries(self.model, self.model.input_layout)
-
-    def at_rest(self, x: FloatArray) -> FloatArray:
-        """Return the state with velocities of zero."""
-        still = np.array(x)
-        for key, where in self.model.layout.items():
-            if key != TIME and key.rpartition(".")[2] not in POSES:
-                still[where] = 0.0
-        return still
-
-    def margins(self, x: FloatArray, u: FloatArray) -> dict[str, float]:
-        """Return the margins of the mode by name."""
-        named = self.dynamics.margins
-        values = np.asarray(self._margins(x, u)).ravel().tolist()
-        return dict(zip(named, values, strict=True))
-
-    def outputs(
-        self, names: Sequence[str], x: FloatArray, u: FloatArray
-    ) -> tuple[tuple[str, ...], FloatArray, FloatArray, FloatArray]:
-        """Return the names of outputs with their components, their values y (n_y,), dy/dx and dy/du."""
-        model, found = self.model, self.dynamics
-        forces = {f"{c.name}.force": model.to_world @ f for c, f in zip(model.constraints, found.forces, strict=True)}
-        known, labels, values = entries(model, model.layout), [], [ca.SX(0, 1)]
-        for name in names:
-            if name == "energy":
-                labels.append(name)
-                values.append(found.energy)
-            elif name in forces:
-                labels += [f"{name}.{axis}" for axis in axes_of(model.d)]
-                values.append(forces[name])
-            else:
-                chosen = numbers_of("outputs", name, known, ["energy", *forces])
-                labels += [known[i].name for i in chosen]
-                values.append(model.x[chosen])
-        y = ca.densify(ca.vertcat(*values))
-        read = ca.Function("read", [model.x, model.u], [y, ca.jacobian(y, model.x), ca.jacobian(y, model.u)])
-        y0, C, D = (np.asarray(v) for v in read(x, u))
-        return tuple(labels), y0.ravel(), C, D
-
-
 def linearize(
     model: Model,
     start: Start,
@@ -236,8 +145,9 @@ def linearize(
 
 
 def _linear(point: Point, x: FloatArray, u: FloatArray, outputs: Sequence[str], states: Sequence[str]) -> LinearModel:
-    rate, F, G, N = point.at(x, u)
-    found, P, X = independent(point.model, x, N, states)
+    rate, F, G = point.at(x, u)
+    found, P, X = point.independent(x, u, states)
+    refuse_mismatch(point, x, u, P, X, F, G)
     steady = point.fields.steady(P, X, x, rate, F)
     moving = 0.0 if steady is None else steady.slope
     stays = steady is not None or float(np.max(np.abs(P @ rate), initial=0.0)) <= EXACT
@@ -255,11 +165,3 @@ def _linear(point: Point, x: FloatArray, u: FloatArray, outputs: Sequence[str], 
         steady=steady,
         output=y,
     )
-
-
-def point_of(model: Model, start: Start, inputs: ArrayLike | None) -> tuple[Point, FloatArray, FloatArray]:
-    """Return the equations of motion in the mode of a start, its state and the inputs, checked."""
-    point = Point.of(model if isinstance(model, ContactSystem) else model.system, start)
-    sizes = point.model.x.shape[0], point.model.u.shape[0]
-    u = np.zeros(sizes[1]) if inputs is None else array("inputs", inputs, (sizes[1],))
-    return point, array("start", start.x, (sizes[0],)), u

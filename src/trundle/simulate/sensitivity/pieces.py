@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, choice, instance, positive
 from trundle.errors import InputError
-from trundle.models.linear.coordinates import independent
-from trundle.models.linear.linearize import Point
 from trundle.models.linear.names import entries, numbers_of
+from trundle.models.linear.point import Point
 from trundle.models.tree.system import ContactSystem, Start
 from trundle.simulate.compiled_mode import projected
 from trundle.simulate.many.feedback import LinearFeedback
@@ -171,7 +170,6 @@ def piece_of(system: ContactSystem, data: Measured, initial: Sequence[str]) -> P
 def coordinates(system: ContactSystem, start: Start, names: Sequence[str] | None) -> tuple[FloatArray, FloatArray]:
     """Return X (n_x, n) and P (n, n_x) of independent coordinates of a start, or of those of these `names`."""
     model = system.model(start.atlas)
-    N = np.asarray(Point.of(system, start).kept(start.x, np.zeros(model.u.shape[0]))[1])
-    found, P, X = independent(model, start.x, N, names or ())
+    found, P, X = Point.of(system, start).independent(start.x, np.zeros(model.u.shape[0]), names or ())
     kept = None if names is None else len({i for name in names for i in numbers_of("initial", name, found)})
     return X[:, :kept], P[:kept]  # those of the names come first

@@ -9,9 +9,8 @@ import numpy as np
 
 from trundle.checks import FloatArray, instance
 from trundle.errors import InputError, SimulationError
-from trundle.models.linear.coordinates import independent
-from trundle.models.linear.linearize import Point
 from trundle.models.linear.names import entries, numbers_of
+from trundle.models.linear.point import Point
 from trundle.models.tree.system import ContactSystem, Start
 from trundle.records import Trajectory
 from trundle.simulate.many.feedback import LinearFeedback
@@ -102,8 +101,8 @@ def directions(trace: Trace, initial: bool | Sequence[str], inputs: bool) -> Dir
     X = np.zeros((len(begin.x), 0))
     if initial:
         at = Start(begin.x, begin.mode.atlas, begin.mode.laws)
-        N = np.asarray(Point.of(system, at).kept(begin.x, np.zeros(model.u.shape[0]))[1])
-        found, _, X = independent(model, begin.x, N, () if initial is True else initial)
+        wanted = () if initial is True else initial
+        found, _, X = Point.of(system, at).independent(begin.x, np.zeros(model.u.shape[0]), wanted)
         if initial is not True:
             found = found[
                 : len({i for name in initial for i in numbers_of("initial", name, found)})

@@ -293,8 +293,9 @@ class RollingTree:
         rates : mapping
             By the same names. Of a free body the twist (angular, linear) of its frame, world, rad/s and m/s, or the
             angular velocity alone; of a jointed body the joint's rate. What is left out, and components that are
-            None, follow from rolling; where none can, the given ones change a little (at most a fifth). Of a wild one,
-            see `trundle.models.tree_start`, a `trundle.errors.TrundleWarning` warns.
+            None, follow from rolling; where none can, the given ones change a little: an angular velocity, a velocity
+            and a rate each by at most a fifth, so that 0 stays 0. Of a wild one, see `trundle.models.tree_start`, a
+            `trundle.errors.TrundleWarning` warns.
         slips : mapping
             By the names of contacts, m/s: the tangential velocity (d,), world, of the material point over the terrain;
             in the plane a number, along it.
@@ -310,7 +311,8 @@ class RollingTree:
         Raises
         ------
         InputError
-            If a name is not known, a shape is inside the ground, contacts cannot be closed or cannot roll.
+            If a name is not known, a shape is inside the ground, contacts cannot be closed or cannot roll with the
+            given rates.
         """
         system, rates = self.system, self.by_body(rates or {})
         self._known("rates", rates)

@@ -178,7 +178,12 @@ def test_rates_are_those_that_were_given_or_refused_by_name(data: st.DataObject)
         for part in (range(k), range(k, size)) if name == body else (range(1),):
             where = [i for i in part if wanted[i] is not None]
             asked = wanted[where].astype(float)
-            assert np.linalg.norm(found[name][where] - asked) <= 0.2 * np.linalg.norm(asked) + 1e-8 * largest
+            beside = 0.0
+            if name == body and part == range(k):  # an angular velocity beside a velocity, contacts 0.1 or 0.4 m away
+                others = [value for value in wanted[k:] if value is not None]
+                beside = np.linalg.norm(np.array(others, dtype=float)) / (0.1 if tree is CART else 0.4)
+            allowed = 0.2 * max(np.linalg.norm(asked), beside) + 1e-8 * largest
+            assert np.linalg.norm(found[name][where] - asked) <= allowed
     closed = [i for i, law in enumerate(start.laws) if law == "rolling"]
     slips = [np.asarray(touch_function(tree.system, start.atlas, i)(start.x)[1]) for i in closed]
     assert max(float(np.abs(slip).max()) for slip in slips) <= 1e-8 * (1 + largest)

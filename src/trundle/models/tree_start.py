@@ -20,7 +20,7 @@ from scipy.linalg import null_space, orth
 from trundle.checks import FloatArray, array, choice, number, quaternion
 from trundle.contact.laws import SEPARATED, law_named, start_laws
 from trundle.errors import InputError, TrundleWarning
-from trundle.models.tree.closing import roll, velocities_at
+from trundle.models.tree.closing import Closure, roll, velocities_at
 from trundle.models.tree.conversion import to_matrix
 from trundle.models.tree.joint import Joint
 from trundle.models.tree.joints import BodySpec
@@ -133,7 +133,7 @@ def with_rolling_rates(
     """
     held = {name: _held(tree, x, name, rate) for name, rate in rates.items()}
     after = _rolled(tree, x, atlas, slips, held)
-    _refuse_bent(tree, atlas, x, after, rates)
+    _refuse_bent(tree, atlas, x, after, tuple(slips), rates)
     fast = _fastest(tree, atlas, after, held)
     if fast is None:
         return after
@@ -174,12 +174,19 @@ def _rolled(
 
 
 def _refuse_bent(
-    tree: RollingTree, atlas: Atlas, x: FloatArray, after: FloatArray, rates: Mapping[str, Rate]
+    tree: RollingTree,
+    atlas: Atlas,
+    x: FloatArray,
+    after: FloatArray,
+    closed: tuple[int, ...],
+    rates: Mapping[str, Rate],
 ) -> None:
     """Raise `InputError` if given rates of `x` changed too much in `after`: an angular or a linear velocity, or a rate.
 
-    Each is judged by itself, in its own unit: a light wheel can change its rate many times for next to no energy.
+    Each is judged by itself: a light wheel can change its rate many times for next to no energy. Only an angular
+    velocity that is given with a velocity v may change by what makes up for a fifth of v at the contacts.
     """
+    Js, _, _ = Closure(tree.system, closed, x, atlas).rows()
     velocities = velocities_at(tree.system, atlas)
     before, now = np.asarray(velocities(x)).ravel(), np.asarray(velocities(after)).ravel()
     least = _EXACT * float(np.max(np.abs(now), initial=0.0))
@@ -188,10 +195,12 @@ def _refuse_bent(
     for name, rate in rates.items():
         rows = _rows_of_user(tree, x, name)
         _, given = _filled(rate)
-        k = _angular(tree, name)
-        parts = [i for i in given if i < k], [i for i in given if i >= k]
-        if any(_bent(rows[part] @ before, rows[part] @ now, least) for part in parts):
-            values = rows @ now
+        k, turns = _angular(tree, name), list(columns(tree, name))
+        angular, linear = [i for i in given if i < k], [i for i in given if i >= k]
+        wish, values = rows @ before, rows @ now
+        lever = max((float(np.linalg.norm(J[:, turns[:k]], 2)) for J in Js), default=0.0) if linear else 0.0
+        beside = float(np.linalg.norm(wish[linear])) / lever if lever > 0 else 0.0
+        if _bent(wish[angular], values[angular], least, beside) or _bent(wish[linear], values[linear], least):
             follow = [f"{values[i]:.6g}" if i in given else "None" for i in range(len(rows))]
             wanted[name] = rate
             nearest.append(f"{name}: ({', '.join(follow)})")
@@ -200,9 +209,10 @@ def _refuse_bent(
         raise InputError("rates", wanted, allowed)
 
 
-def _bent(before: FloatArray, now: FloatArray, least: float) -> bool:
-    """Whether a velocity changed by more than a fifth of itself, and by more than `least`."""
-    return float(np.linalg.norm(now - before)) > max(_BENT * float(np.linalg.norm(before)), least)
+def _bent(before: FloatArray, now: FloatArray, least: float, beside: float = 0.0) -> bool:
+    """Whether a velocity changed by more than a fifth of itself and of `beside`, and by more than `least`."""
+    size = max(float(np.linalg.norm(before)), beside)
+    return float(np.linalg.norm(now - before)) > max(_BENT * size, least)
 
 
 def _fastest(

@@ -342,7 +342,7 @@ class RollingTree:
         distant = tuple(i for i, law in enumerate(system.start_laws) if law.distant and i not in closed)
         near, _ = Closure(system, distant, x, atlas).with_approaches({})
         refuse_overlaps(system, near.x, near.atlas)
-        refuse_beyond_stops(self, near.x)
+        refuse_beyond_stops(self, near.atlas, near.x)
         return near.x, near.atlas
 
     def given_state(self, **positions: ArrayLike) -> FloatArray:

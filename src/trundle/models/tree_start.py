@@ -20,7 +20,7 @@ from scipy.linalg import null_space, orth
 from trundle.checks import FloatArray, array, choice, number, quaternion
 from trundle.contact.laws import SEPARATED, law_named, start_laws
 from trundle.errors import InputError, TrundleWarning
-from trundle.models.tree.closing import Closure, roll, velocities_at
+from trundle.models.tree.closing import Closure, extent_at, roll, velocities_at
 from trundle.models.tree.conversion import to_matrix
 from trundle.models.tree.joint import Joint
 from trundle.models.tree.joints import BodySpec
@@ -67,12 +67,14 @@ def given_state(tree: RollingTree, positions: Mapping[str, ArrayLike], rates: Ma
     return x
 
 
-def refuse_beyond_stops(tree: RollingTree, x: FloatArray) -> None:
+def refuse_beyond_stops(tree: RollingTree, atlas: Atlas, x: FloatArray) -> None:
     """Raise `InputError` if a joint is not between its stops."""
     for spec in tree.tree.specs:
         if np.isfinite(spec.low) or np.isfinite(spec.high):
             q = float(x[tree.system.model().layout[f"{spec.name}.joint"]][0])
-            if not spec.low <= q <= spec.high:
+            # Closing contacts leaves round-off in a joint that starts at its stop.
+            room = _EXACT * (1.0 if tree.system.model().turns(spec.name) else extent_at(tree.system, atlas, x))
+            if not spec.low - room <= q <= spec.high + room:
                 raise InputError(spec.name, q, f"between the stops of its joint, {spec.low:g} to {spec.high:g}")
 
 

@@ -17,8 +17,15 @@ from trundle.models.tree.touching import inertia_at, loops_at, touch_function, v
 
 _STEPS = 60
 _CLOSED = 1e-11
+"""Gap, in sizes of the smallest shape, that counts as closed."""
+_ROUND = 2e-15
+"""Round-off of a gap, over the size of the coordinates that it is the difference of: ten roundings of a sum."""
+_SETTLED = 1e-12
+"""Part of the coordinates from which on a gap that no longer shrinks is as small as it gets."""
 _ROLLS = 1e-9
+"""Slip that is left, over the size of the terms that it is the sum of."""
 _OVERLAP = 1e-6
+"""Overlap, in sizes of a shape, that the search for nearest points may be wrong by."""
 _RANK = 1e-10
 
 
@@ -94,32 +101,44 @@ def close_gaps(
     names = [system.contact_pairs[i].contact for i in contacts]
     for name, contact, allowed in zip(names, contacts, tolerance, strict=True):
         _refuse_far(name, system.contact_pairs[contact], near[contact].gap, float(allowed))
-    size = min((system.contact_pairs[i].shape_A.reference_length for i in contacts), default=1.0)
     C, apart = loops_at(system, closure.atlas, closure.x)
     if not contacts and not len(C):
         return closure.x, closure.atlas
+    before = np.inf
     for _ in range(_STEPS):
         C, apart = loops_at(system, closure.atlas, closure.x)
         gaps = np.append([near[i].gap for i in contacts], apart)
-        if np.max(np.abs(gaps)) <= 1e-15 * max(1.0, float(np.max(np.abs(x)))):
+        extent = extent_at(system, closure.atlas, closure.x)
+        sizes = np.append([extent + near[i].reach for i in contacts], np.full(len(apart), extent))
+        left = float(np.max(np.abs(gaps) / sizes))
+        if left <= 0.5 * _ROUND or before * 0.5 < left <= _SETTLED:
             break
+        before = left
         Js, normals, M = closure.rows()
         N = np.vstack([*(n @ J for n, J in zip(normals, Js, strict=True)), C])
         step = _smallest(M, N, gaps, np.eye(len(M))[:, list(free)])
         moved = _moved(system, closure.atlas, closure.x, step)
         closure, near = Closure(system, closure.contacts, moved, closure.atlas).with_approaches(near)
-        if float(np.linalg.norm(step)) < 1e-15:
-            break
-    left = {name: near[i].gap for name, i in zip(names, contacts, strict=True)}
-    left |= {"a pin": float(np.max(np.abs(apart)))} if len(C) else {}
-    worst = max(left, key=lambda name: abs(left[name]))
-    if not abs(left[worst]) <= _CLOSED * size:
+    _refuse_open(closure, near, names)
+    return closure.x, closure.atlas
+
+
+def _refuse_open(closure: Closure, near: Mapping[int, Approach], names: Sequence[str]) -> None:
+    """Raise `InputError` where a contact or a pin is farther apart than a part of its size and round-off."""
+    system, contacts = closure.system, closure.contacts
+    extent = extent_at(system, closure.atlas, closure.x)
+    smallest = min((system.contact_pairs[i].shape_A.reference_length for i in contacts), default=extent)
+    gaps = {name: (near[i].gap, extent + near[i].reach) for name, i in zip(names, contacts, strict=True)}
+    C, apart = loops_at(system, closure.atlas, closure.x)
+    gaps |= {"a pin": (float(np.max(np.abs(apart))), extent)} if len(C) else {}
+    beyond = {name: abs(gap) / (_CLOSED * smallest + _ROUND * size) for name, (gap, size) in gaps.items()}
+    worst = max(beyond, key=lambda name: beyond[name])
+    if not beyond[worst] <= 1.0:
         raise InputError(
             "contacts",
             names,
-            f"ones that can all be closed near the given pose ({worst} keeps a gap of {left[worst]:.3g} m)",
+            f"ones that can all be closed near the given pose ({worst} keeps a gap of {gaps[worst][0]:.3g} m)",
         )
-    return closure.x, closure.atlas
 
 
 def _refuse_far(name: str, contact_pair: ContactPair, gap: float, allowed: float) -> None:
@@ -146,7 +165,7 @@ def refuse_overlaps(system: ContactSystem, x: FloatArray, atlas: Atlas) -> None:
         contact_pair = system.contact_pairs[numbers[0]]
         R, p = system.relative_pose(x, numbers[0], atlas)
         deepest = float(np.min(system.proximity(numbers[0]).gaps(R, p)))
-        if deepest < -_OVERLAP * contact_pair.shape_A.reference_length:
+        if deepest < -_OVERLAP * contact_pair.shape_A.reference_length - _ROUND * extent_at(system, atlas, x):
             raise _inside(contact_pair, deepest)
 
 
@@ -185,16 +204,21 @@ def roll(
     # What no motion of the free velocities reaches has to come from the given ones.
     beyond = np.eye(len(J)) - J @ free @ np.linalg.pinv(J @ free, rcond=_RANK)
     missed = beyond @ (J @ nu - over)
-    if float(np.max(np.abs(missed))) <= _ROLLS * 1e-3 * float(np.max(np.abs(nu))):
+    if float(np.max(np.abs(missed))) <= _ROLLS * 1e-3 * _terms(J, nu, over):
         wish = np.zeros(len(nu))
     else:
         wish = _smallest(M, beyond @ J, missed, kept)
     after = nu + wish
     after = after + _smallest(M, J, J @ after - over, free)
     left = float(np.max(np.abs(J @ after - over)))
-    if not left <= _ROLLS * (1.0 + float(np.max(np.abs(nu)))):
+    if not left <= _ROLLS * _terms(J, after, over):
         raise InputError("contacts", "all closed", f"ones that can roll together (a slip of {left:.3g} m/s is left)")
     return velocities_changed(system, atlas, x, after - nu)
+
+
+def _terms(J: FloatArray, nu: FloatArray, over: FloatArray) -> float:
+    """Return how large the terms of J nu - over are, m/s."""
+    return float(np.max(np.abs(J) @ np.abs(nu) + np.abs(over)))
 
 
 def _smallest(M: FloatArray, rows: FloatArray, residual: FloatArray, free: FloatArray) -> FloatArray:
@@ -213,6 +237,16 @@ def _moved(system: ContactSystem, atlas: Atlas, x: FloatArray, step: FloatArray)
         return ca.Function("moved", [model.x, symbol], [model.moved(symbol)])
 
     return np.asarray(system.kept(("moved", atlas), build)(x, step)).ravel()
+
+
+def extent_at(system: ContactSystem, atlas: Atlas, x: FloatArray) -> float:
+    """Return how far (m) from the world's origin the bodies are at most: the size of what gaps are differences of."""
+
+    def build() -> ca.Function:
+        model = system.model(atlas)
+        return ca.Function("extent", [model.x], [ca.norm_inf(ca.vertcat(*(one.p for one in model.motions.values())))])
+
+    return float(system.kept(("extent", atlas), build)(x))
 
 
 def velocities_at(system: ContactSystem, atlas: Atlas) -> ca.Function:

@@ -4,6 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 
 import trundle as tr
 from tests.models.planar_robots import rover
@@ -101,3 +104,89 @@ def test_starts_that_cannot_be_say_why(arguments: dict, key: str) -> None:
     with pytest.raises(InputError) as caught:
         trike().place(**arguments)
     assert caught.value.key == key
+
+
+def cart(slope: float = 0.0) -> tr.RollingTree:
+    robot = tr.Robot()
+    body = robot.free(2.0, 0.02, center_of_mass=(0.02, 0.03), name="body")
+    for name, x in (("rear", -0.1), ("front", 0.1)):
+        robot.revolute(body, (x, -0.05), 0.2, shape=tr.Circle(0.05), name=name)
+    robot.terrain(tr.Line(slope), friction=0.8)
+    return robot.finish()
+
+
+@pytest.mark.parametrize("rear", [-4.0, 0.0])
+def test_a_light_wheel_is_not_given_another_rate_than_it_was_given(rear: float) -> None:
+    """-4 rad/s became -19.36: its energy is next to none of the cart's."""
+    with pytest.raises(InputError, match=r"rates = \{'rear': .*rear: \(-19\.") as caught:
+        cart().place(body=(0, 0.1, 0), rates={"body": (0, 1.0, 0), "rear": rear})
+    assert caught.value.key == "rates"
+
+
+def test_rates_that_nearly_roll_change_by_less_than_a_fifth() -> None:
+    tree = cart()
+    start = tree.place(body=(0, 0.1, 0), rates={"body": (0, 1.0, 0), "rear": -18.0})
+    rear, v = values(tree, start, "rear.rate")[0], values(tree, start, "body.velocity")[0]
+    assert rear == pytest.approx(-20 * v, abs=1e-12)
+    assert abs(rear + 18) < 3.6
+    assert abs(v - 1) < 0.2
+
+
+def velocity_of_origin(tree: tr.RollingTree, start: tr.Start, name: str) -> np.ndarray:
+    """The twist of a free body's frame (angular, linear), by its state."""
+    w, v = (values(tree, start, f"{name}.{key}") for key in ("angular_velocity", "velocity"))
+    arm = -np.asarray(tree.origins[name])
+    turn = values(tree, start, f"{name}.orientation")
+    if tree.d == 2:
+        c, s = np.cos(turn[0]), np.sin(turn[0])
+        r = np.array([[c, -s], [s, c]]) @ arm
+        return np.concatenate((w, v - w * np.array([-r[1], r[0]])))
+    r = Rotation.from_quat(np.roll(turn, -1)).as_matrix() @ arm
+    return np.concatenate((w, v - np.cross(w, r)))
+
+
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_rates_are_those_that_were_given_or_refused_by_name(data: st.DataObject) -> None:
+    """Any rates of any bodies: each vector and rate of the start is within a fifth of what was given, and all roll."""
+    number = st.sampled_from([0.0, 1.0, -0.3, 20.0, -4.0, 1e-3])
+    tree, body, pose = (CART, "body", (0, 0.1, 0)) if data.draw(st.booleans()) else (TRIKE, "frame", (0, 0, 0.02))
+    k, size = (1, 3) if tree.d == 2 else (3, 6)
+    joints = [name for name in tree.origins if name not in ("terrain", body)]
+    rates = data.draw(st.dictionaries(st.sampled_from(joints), number, max_size=2))
+    twist = data.draw(st.lists(st.none() | number, min_size=size, max_size=size))
+    given = rates | ({body: tuple(twist)} if data.draw(st.booleans()) else {})
+    turns = {"fork": data.draw(st.sampled_from([0.0, 0.3]))} if tree is TRIKE else {}
+    start, refused = None, None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TrundleWarning)
+        try:
+            start = tree.place(rates=given, tolerance=0.1, **{body: pose}, **turns)
+        except InputError as error:
+            refused = error
+    if start is None:
+        assert refused is not None
+        assert refused.key == "rates"
+        assert set(refused.value) <= set(given)
+        return
+    found = {name: values(tree, start, f"{name}.rate") for name in joints} | {
+        body: velocity_of_origin(tree, start, body)
+    }
+    largest = max(float(np.abs(value).max()) for value in found.values())
+    for name, value in given.items():
+        wanted = np.atleast_1d(np.array(value, dtype=object))
+        for part in (range(k), range(k, size)) if name == body else (range(1),):
+            where = [i for i in part if wanted[i] is not None]
+            asked = wanted[where].astype(float)
+            beside = 0.0
+            if name == body and part == range(k):  # an angular velocity beside a velocity, contacts 0.1 or 0.4 m away
+                others = [value for value in wanted[k:] if value is not None]
+                beside = np.linalg.norm(np.array(others, dtype=float)) / (0.1 if tree is CART else 0.4)
+            allowed = 0.2 * max(np.linalg.norm(asked), beside) + 1e-8 * largest
+            assert np.linalg.norm(found[name][where] - asked) <= allowed
+    closed = [i for i, law in enumerate(start.laws) if law == "rolling"]
+    slips = [np.asarray(touch_function(tree.system, start.atlas, i)(start.x)[1]) for i in closed]
+    assert max(float(np.abs(slip).max()) for slip in slips) <= 1e-8 * (1 + largest)
+
+
+CART, TRIKE = cart(0.1), trike()

@@ -164,6 +164,7 @@ def scene_of(model: Model, start: Start, *, reach: float | None = None, cells: i
         positive("reach", reach, "m")
     integer("cells", cells, minimum=2, maximum=4000)
     system = model if isinstance(model, ContactSystem) else model.system
+    system.check_start("start", start)
     return _Builder(system, start, reach, cells).scene()
 
 

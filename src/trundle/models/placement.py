@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from trundle.models.rolling_pair import RollingPair
 
 _SPIN = 1e-9
+_ON = 1e-9
+"""How far off a surface, over its size and its coordinates, a point on it may be."""
 _OVERLAP = 1e-6
 _ALIKE, _DIGITS = 1e-9, 6
 """Difference of two overlaps, over the body's size, that is none; digits in which places that touch alike differ."""
@@ -122,7 +124,7 @@ def _place_on_hand(
     points = _fit(pair, to_matrix(orientation), R_base, p_base, x_B, n_B)
     normal = R_base @ n_B
     spin = float(normal @ (w - w_base)) if pair.d == 3 else 0.0
-    if pair.law == PURE_ROLLING.name and abs(spin) > _SPIN * (1 + float(np.linalg.norm(w_base))):
+    if pair.law == PURE_ROLLING.name and abs(spin) > _SPIN * float(np.linalg.norm(w) + np.linalg.norm(w_base)):
         raise InputError(
             "object_angular_velocity",
             list(w),
@@ -196,7 +198,9 @@ def _onto_base(shape: Shape, wanted: FloatArray, reach: float) -> tuple[FloatArr
         far = f"on the hand's surface or at most {reach:.6g} m off it, half the object's size (it is {away:.6g} m off)"
         raise InputError("contact_on_hand", wanted.tolist(), far)
     x_B = wanted - distance[0] * n
-    lost = not abs(float(shape.distance(x_B[None])[0][0])) <= 1e-9 * max(shape.reference_length, 1.0)
+    lost = not abs(float(shape.distance(x_B[None])[0][0])) <= _ON * (
+        shape.reference_length + float(np.linalg.norm(x_B))
+    )
     if lost or (away > 1e-6 * shape.reference_length and _jumps(shape, wanted, x_B, away)):
         raise InputError("contact_on_hand", wanted.tolist(), allowed)
     return x_B, n
@@ -226,7 +230,7 @@ def _terrain_at(shape: Shape, x: float) -> tuple[FloatArray, FloatArray]:
         raise InputError("contact_x", x, "where the terrain is defined")
     point = np.array([x, z])
     distance, gradient = shape.distance(point[None])
-    if abs(float(distance[0])) > 1e-9 * max(1.0, abs(x)):
+    if abs(float(distance[0])) > _ON * (shape.reference_length + float(np.linalg.norm(point))):
         raise InputError("contact_x", x, "where the terrain has data")
     return point, gradient[0]
 

@@ -359,11 +359,11 @@ class RollingPair:
             x[model.layout[name]] = value
         x.setflags(write=False)
         if placement.flies:
-            return Start(x, atlas, self._apart)
+            return system.start(x, atlas, self._apart)
         if not system.patches:
-            return Start(x, atlas)
+            return system.start(x, atlas)
         touching = lowest(system, x)
-        return Start(x, atlas, tuple(self.law if i in touching else law for i, law in enumerate(self._apart)))
+        return system.start(x, atlas, tuple(self.law if i in touching else law for i, law in enumerate(self._apart)))
 
     @property
     def _apart(self) -> tuple[str, ...]:

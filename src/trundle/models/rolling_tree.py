@@ -280,8 +280,7 @@ class RollingTree:
     ) -> Start:
         """Return the start near a given pose, with wheels and feet on the ground.
 
-        Closing the contacts' gaps changes the pose by the smallest amount (in the metric of the inertia); rolling
-        fixes the velocities that were not given.
+        Closing gaps changes the pose by the smallest amount (in the metric of the inertia); rolling fixes velocities.
 
         Parameters
         ----------
@@ -293,8 +292,10 @@ class RollingTree:
         rates : mapping
             By the same names. Of a free body the twist (angular, linear) of its frame, world, rad/s and m/s, or the
             angular velocity alone; of a jointed body the joint's rate. What is left out, and components that are
-            None, follow from rolling; where none can, the given ones change a little (at most a fifth). Of a wild one,
-            see `trundle.models.tree_start`, a `trundle.errors.TrundleWarning` warns.
+            None, follow from rolling; where none can, the given ones change a little: a velocity and a rate each by at
+            most a fifth of itself (0 stays 0), an angular velocity also by a fifth of the velocity beside it over the
+            distance to the contacts. Of a wild one, see `trundle.models.tree_start`, a
+            `trundle.errors.TrundleWarning` warns.
         slips : mapping
             By the names of contacts, m/s: the tangential velocity (d,), world, of the material point over the terrain;
             in the plane a number, along it.
@@ -310,7 +311,7 @@ class RollingTree:
         Raises
         ------
         InputError
-            If a name is not known, a shape is inside the ground, contacts cannot be closed or cannot roll.
+            If a name is not known, a shape is inside the ground, or contacts cannot be closed or roll with these rates.
         """
         system, rates = self.system, self.by_body(rates or {})
         self._known("rates", rates)
@@ -321,7 +322,7 @@ class RollingTree:
         x, atlas = self._with_closed_gaps(x, closed, self.by_body(dict.fromkeys(hold)), tolerance)
         x = with_rolling_rates(self, x, atlas, given_slips(self, slips or {}, closed), rates)
         x.setflags(write=False)
-        start = Start(x, atlas, starting)
+        start = system.start(x, atlas, starting)
         for i in closed:
             refuse_locked(system, start, i)
         return start
@@ -341,7 +342,7 @@ class RollingTree:
         distant = tuple(i for i, law in enumerate(system.start_laws) if law.distant and i not in closed)
         near, _ = Closure(system, distant, x, atlas).with_approaches({})
         refuse_overlaps(system, near.x, near.atlas)
-        refuse_beyond_stops(self, near.x)
+        refuse_beyond_stops(self, near.atlas, near.x)
         return near.x, near.atlas
 
     def given_state(self, **positions: ArrayLike) -> FloatArray:

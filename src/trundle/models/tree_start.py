@@ -20,7 +20,7 @@ from scipy.linalg import null_space, orth
 from trundle.checks import FloatArray, array, choice, number, quaternion
 from trundle.contact.laws import SEPARATED, law_named, start_laws
 from trundle.errors import InputError, TrundleWarning
-from trundle.models.tree.closing import roll
+from trundle.models.tree.closing import Closure, extent_at, roll, velocities_at
 from trundle.models.tree.conversion import to_matrix
 from trundle.models.tree.joint import Joint
 from trundle.models.tree.joints import BodySpec
@@ -34,6 +34,10 @@ Rate = ArrayLike | Sequence[float | None]
 """Rates of a body; components that are None follow from rolling."""
 
 _WILD = 1.0
+_BENT = 0.2
+"""Part of a given velocity by which it may change where contacts could not roll else."""
+_EXACT = 1e-9
+"""Change of a velocity, over the largest one, that is round-off."""
 
 
 def given_state(tree: RollingTree, positions: Mapping[str, ArrayLike], rates: Mapping[str, Rate]) -> FloatArray:
@@ -63,12 +67,14 @@ def given_state(tree: RollingTree, positions: Mapping[str, ArrayLike], rates: Ma
     return x
 
 
-def refuse_beyond_stops(tree: RollingTree, x: FloatArray) -> None:
+def refuse_beyond_stops(tree: RollingTree, atlas: Atlas, x: FloatArray) -> None:
     """Raise `InputError` if a joint is not between its stops."""
     for spec in tree.tree.specs:
         if np.isfinite(spec.low) or np.isfinite(spec.high):
             q = float(x[tree.system.model().layout[f"{spec.name}.joint"]][0])
-            if not spec.low <= q <= spec.high:
+            # Closing contacts leaves round-off in a joint that starts at its stop.
+            room = _EXACT * (1.0 if tree.system.model().turns(spec.name) else extent_at(tree.system, atlas, x))
+            if not spec.low - room <= q <= spec.high + room:
                 raise InputError(spec.name, q, f"between the stops of its joint, {spec.low:g} to {spec.high:g}")
 
 
@@ -121,9 +127,15 @@ def with_rolling_rates(
     """Return the state `x` with velocities that slip as said at the contacts `slips`, and the given `rates`.
 
     Warns of wild rates.
+
+    Raises
+    ------
+    InputError
+        If no velocities roll, or only ones that differ by more than a fifth from a vector or number that was given.
     """
     held = {name: _held(tree, x, name, rate) for name, rate in rates.items()}
     after = _rolled(tree, x, atlas, slips, held)
+    _refuse_bent(tree, atlas, x, after, tuple(slips), rates)
     fast = _fastest(tree, atlas, after, held)
     if fast is None:
         return after
@@ -163,6 +175,48 @@ def _rolled(
     return roll(tree.system, x, atlas, slips, kept, free)
 
 
+def _refuse_bent(
+    tree: RollingTree,
+    atlas: Atlas,
+    x: FloatArray,
+    after: FloatArray,
+    closed: tuple[int, ...],
+    rates: Mapping[str, Rate],
+) -> None:
+    """Raise `InputError` if given rates of `x` changed too much in `after`: an angular or a linear velocity, or a rate.
+
+    Each is judged by itself: a light wheel can change its rate many times for next to no energy. Only an angular
+    velocity that is given with a velocity v may change by what makes up for a fifth of v at the contacts.
+    """
+    Js, _, _ = Closure(tree.system, closed, x, atlas).rows()
+    velocities = velocities_at(tree.system, atlas)
+    before, now = np.asarray(velocities(x)).ravel(), np.asarray(velocities(after)).ravel()
+    least = _EXACT * float(np.max(np.abs(now), initial=0.0))
+    wanted: dict[str, Rate] = {}
+    nearest: list[str] = []
+    for name, rate in rates.items():
+        rows = _rows_of_user(tree, x, name)
+        _, given = _filled(rate)
+        k, turns = _angular(tree, name), list(columns(tree, name))
+        angular, linear = [i for i in given if i < k], [i for i in given if i >= k]
+        wish, values = rows @ before, rows @ now
+        lever = max((float(np.linalg.norm(J[:, turns[:k]], 2)) for J in Js), default=0.0) if linear else 0.0
+        beside = float(np.linalg.norm(wish[linear])) / lever if lever > 0 else 0.0
+        if _bent(wish[angular], values[angular], least, beside) or _bent(wish[linear], values[linear], least):
+            follow = [f"{values[i]:.6g}" if i in given else "None" for i in range(len(rows))]
+            wanted[name] = rate
+            nearest.append(f"{name}: ({', '.join(follow)})")
+    if wanted:
+        allowed = f"ones with which every closed contact can roll, such as {'; '.join(nearest)} (None: to follow)"
+        raise InputError("rates", wanted, allowed)
+
+
+def _bent(before: FloatArray, now: FloatArray, least: float, beside: float = 0.0) -> bool:
+    """Whether a velocity changed by more than a fifth of itself and of `beside`, and by more than `least`."""
+    size = max(float(np.linalg.norm(before)), beside)
+    return float(np.linalg.norm(now - before)) > max(_BENT * size, least)
+
+
 def _fastest(
     tree: RollingTree, atlas: Atlas, x: FloatArray, held: Mapping[str, FloatArray]
 ) -> tuple[float, str, float] | None:
@@ -200,19 +254,33 @@ def _mass_beyond(tree: RollingTree) -> dict[str, float]:
 
 def _held(tree: RollingTree, x: FloatArray, name: str, rate: Rate) -> FloatArray:
     """Return the rows (r, nv) on nu of the rates of a body that were given."""
-    model, joint = tree.system.model(), _spec(tree, name).joint
-    own = columns(tree, name)
     numbers, given = _filled(rate)
-    rows = np.eye(model.nv)[list(own)]
+    own = np.eye(tree.system.model().nv)[list(columns(tree, name))]
     if numbers is None:
-        return rows[:0]
-    d, k = tree.d, 1 if tree.d == 2 else 3
-    if not isinstance(joint, Joint) and 0 < sum(i >= k for i in given) < d:
-        # A part of the velocity of the user's origin: that of the tree's, less w x arm.
+        return own[:0]
+    k = _angular(tree, name)
+    in_part = 0 < sum(i >= k for i in given) < len(own) - k
+    # With the whole velocity of the user's origin that of the tree's is given, too.
+    return (_rows_of_user(tree, x, name) if in_part else own)[given]
+
+
+def _rows_of_user(tree: RollingTree, x: FloatArray, name: str) -> FloatArray:
+    """Return the rows (size, nv) on nu that give the rates of a body as the user says them: of his origin."""
+    model = tree.system.model()
+    rows = np.eye(model.nv)[list(columns(tree, name))]
+    k = _angular(tree, name)
+    if k < len(rows):
+        # The velocity of the user's origin is that of the tree's, less w x arm.
         arm = -to_matrix(x[model.layout[f"{name}.orientation"]]) @ np.asarray(tree.origins[name])
-        around = np.array([[-arm[1]], [arm[0]]]) if d == 2 else np.cross(np.eye(3), arm).T
+        around = np.array([[-arm[1]], [arm[0]]]) if tree.d == 2 else np.cross(np.eye(3), arm).T
         rows[k:] -= around @ rows[:k]
-    return rows[given]
+    return rows
+
+
+def _angular(tree: RollingTree, name: str) -> int:
+    """Return how many of the rates of a body come before its velocity: of a jointed one, all."""
+    joint = _spec(tree, name).joint
+    return joint.size if isinstance(joint, Joint) else 1 if tree.d == 2 else 3
 
 
 def _filled(rate: Rate | None) -> tuple[FloatArray | ArrayLike | None, list[int]]:

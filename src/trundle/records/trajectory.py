@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from trundle.errors import InputError
 from trundle.records import mcap, tables
 from trundle.records.files import Record, read_record, write_record
+from trundle.records.model_key import ModelKey
 from trundle.records.scenebodies import SceneBody
 from trundle.status import Status
 
@@ -44,12 +45,15 @@ class ModeSamples:
     laws : tuple of str
     atlas : tuple
         Law and pair of chart numbers of each contact.
+    of : ModelKey or None
+        What the states are states of, see `trundle.models.Start`.
     """
 
     times: NDArray[np.float64]
     states: NDArray[np.float64]
     laws: tuple[str, ...]
     atlas: tuple[tuple[int, int], ...]
+    of: ModelKey | None = None
 
 
 @final

@@ -35,4 +35,4 @@ def start_at(run: Trajectory, time: float) -> Start:
     at = number("time", time, minimum=first, maximum=last)
     mode = next(one for one in reversed(run.samples) if one.times[0] <= at)
     k = int(np.searchsorted(mode.times, at, side="right")) - 1
-    return Start(np.array(mode.states[k]), mode.atlas, mode.laws)
+    return Start(np.array(mode.states[k]), mode.atlas, mode.laws, mode.of)

@@ -131,6 +131,7 @@ def not_captured() -> None:
 
 def first_of(system: ContactSystem, initial: Start) -> HybridState:
     """Return the instant a run begins at."""
+    system.check_start("initial", initial)
     x = array("initial", initial.x, (system.model(initial.atlas).x.shape[0],))
     mode = Mode(initial.laws or tuple(law.name for law in system.start_laws), initial.atlas)
     return HybridState(0.0, x, mode, np.zeros((len(mode.laws), system.d)))

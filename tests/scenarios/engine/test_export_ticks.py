@@ -171,6 +171,70 @@ def test_levels_forms_and_relaxed_limits_are_those_of_python(
     assert (CONFLICT in found, RELAXED in found) == ("conflicting-limits" in labels, "limits-relaxed" in labels)
 
 
+CART = """
+kind = "planar"
+task = "track"
+[[bodies]]
+name = "base"
+mass = 20.0
+inertia = 1.2
+[[bodies]]
+name = "front"
+parent = "base"
+at = [0.3, -0.3]
+mass = 1.0
+curve = { type = "circle", radius = 0.12 }
+[[bodies]]
+name = "rear"
+parent = "base"
+at = [-0.3, -0.3]
+mass = 1.0
+curve = { type = "circle", radius = 0.12 }
+[terrain]
+curve = { type = "line" }
+[contact]
+friction = 3.0
+[initial]
+positions = { base = [0.0, 0.42, 0.0] }
+rates = { base = [0.0, 0.2, 0.0] }
+[controller]
+period = 0.005
+secondary = "torques"
+[[controller.tasks]]
+name = "pitch"
+type = "angle"
+body = "base"
+kp = 100.0
+kd = 20.0
+[[controller.tasks]]
+name = "speed"
+type = "position"
+body = "base"
+axis = "x"
+kd = 20.0
+level = 1
+[simulation]
+duration = 0.5
+"""
+
+
+@compiled
+@pytest.mark.parametrize("form", ["torque", "force"])
+def test_a_task_that_no_torque_can_change_takes_nothing_in_c_either(tmp_path: Path, form: str) -> None:
+    """The pitch of a cart on two wheels: both torques brake, v falls as exp(-20 t)."""
+    file = tmp_path / "cart.toml"
+    file.write_text(CART, encoding="utf-8")
+    tick = Tick(file, [f'controller.form="{form}"'], tmp_path / "c")
+    found, off = tick.replayed()
+    assert found == {SUCCESS}
+    assert off <= 1e-6
+    work = build(load_scenario(file, [f'controller.form="{form}"']))
+    for policy in (work.regulator(), InC(tick, work.regulator(), work.start.x)):
+        speed = np.asarray(simulate(work.tree, work.start, 0.1, policy=policy)["body_velocity"])[:, 0, 0]
+        # Held for a period, a torque takes away 20 T of the speed instead of 1 - exp(-20 T).
+        assert speed[-1] == pytest.approx(0.2 * (1 - 20.0 * 0.005) ** 20, rel=1e-3)
+
+
 @compiled
 @pytest.mark.parametrize(
     "settings",

@@ -41,6 +41,8 @@ class Algebra(Generic[MatrixT]):
     """As many columns, zero but for these."""
     scaled: Callable[[MatrixT, MatrixT], MatrixT]
     """diag(weight) T of `weight` and T."""
+    above_round_off: Callable[[MatrixT, MatrixT], MatrixT]
+    """T with zeros for the rows whose entries add up to no more than the numbers of a vector; NaN stays."""
     larger: Callable[[MatrixT, MatrixT], MatrixT]
     """The larger of each pair of entries."""
     smaller: Callable[[MatrixT, MatrixT], MatrixT]
@@ -85,6 +87,7 @@ Numbers: Algebra[FloatArray] = Algebra(
     value=lambda matrix: np.asarray(matrix, dtype=float),
     placed=_array_placed,
     scaled=lambda weight, T: weight[:, None] * T,
+    above_round_off=lambda T, least: np.where((np.abs(T).sum(axis=1) <= least)[:, None], 0.0, T),
     larger=np.maximum,
     smaller=np.minimum,
     motion=_array_motion,
@@ -109,6 +112,7 @@ Expressions: Algebra[ca.SX] = Algebra(
     value=_numbers_of,
     placed=lambda A, columns, n: ca.horzcat(ca.SX(A.shape[0], columns.start), A, ca.SX(A.shape[0], n - columns.stop)),
     scaled=lambda weight, T: ca.diag(weight) @ T,
+    above_round_off=lambda T, least: ca.diag(ca.if_else(ca.sum2(ca.fabs(T)) <= least, 0.0, 1.0)) @ T,
     larger=ca.fmax,
     smaller=ca.fmin,
     motion=lambda M, J, G, D, top, bottom: solve_kkt(M, J, top, bottom, None if G is J else G, D if D.nnz() else 0.0),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Generic, NamedTuple
@@ -16,6 +16,9 @@ from trundle.errors import InputError
 
 FORMS = ("torque", "force", "full")
 """Unknowns of the program: u; (nudot, lam); (nudot, lam, u)."""
+RANK = 1e-9
+"""What is below this part of the terms that it is the sum of is their round-off: no input changes it. Round-off of the
+equations of motion is 1e-16 of the terms times the condition of M and of J M^-1 J', of which seven digits are left."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,9 @@ class AssembledProgram(Generic[MatrixT]):
     A : (rows, n)
     X, x0 : (nv + m + n_u, n), (nv + m + n_u,)
     T, t, weight : (k, n), (k,), (k,)
-        Rows of all tasks.
+        Rows of all tasks. A row that is round-off is zero.
+    size : (k,)
+        Of each row of T, the size of the terms that it is the sum of.
     low, high : (n + rows,)
         Bounds of w, then of the rows.
     """
@@ -89,15 +94,21 @@ class AssembledProgram(Generic[MatrixT]):
     weight: MatrixT
     low: MatrixT
     high: MatrixT
+    size: MatrixT
 
 
 class _Reduced(NamedTuple, Generic[MatrixT]):
-    """x = x0 + X w by its three parts, and the equations E w = e that stay rows."""
+    """x = x0 + X w by its three parts, and the equations E w = e that stay rows.
+
+    `terms` says of each entry of x how large the terms are whose sum it is, for a unit of w; None: entries of X are no
+    sums whose terms cancel.
+    """
 
     blocks: tuple[MatrixT, MatrixT, MatrixT]
     starts: tuple[MatrixT, MatrixT, MatrixT]
     E: MatrixT
     e: MatrixT
+    terms: tuple[MatrixT, MatrixT, MatrixT] | None = None
 
 
 def program_layout(
@@ -144,7 +155,7 @@ def assemble(
     """
     n = layout.n
     reduced = {"torque": _by_torque, "force": _by_force, "full": _in_full}[layout.form]
-    blocks, starts, E, e = reduced(terms, algebra)
+    blocks, starts, E, e, terms_of = reduced(terms, algebra)
     block_of: dict[str, MatrixT] = dict(zip(UNKNOWNS, blocks, strict=True))
     start_of: dict[str, MatrixT] = dict(zip(UNKNOWNS, starts, strict=True))
     low: list[MatrixT] = [algebra.constant(np.full(n, -np.inf)), e]
@@ -163,14 +174,7 @@ def assemble(
         rows.append(block)
         low.append(lower - offset)
         high.append(upper - offset)
-    T_parts: list[MatrixT] = []
-    t_parts: list[MatrixT] = []
-    for task in layout.tasks:
-        own = _own_columns(layout.form, task.on, layout.nv, layout.m, layout.n_u)
-        A, target = algebra.of(task.A), algebra.of(task.target)
-        T_parts.append(A @ block_of[task.on] if own is None else algebra.placed(A, own, n))
-        t_parts.append(target - A @ start_of[task.on] if own is None else target)
-    T, t = algebra.above(T_parts, n), algebra.stacked(t_parts)
+    T, t, size = _task_rows(layout, block_of, start_of, terms_of, algebra)
     weight = algebra.stacked([algebra.of(task.weight) for task in layout.tasks])
     weighted = algebra.scaled(weight, T)
     return AssembledProgram(
@@ -184,7 +188,33 @@ def assemble(
         weight=weight,
         low=algebra.stacked(low),
         high=algebra.stacked(high),
+        size=size,
     )
+
+
+def _task_rows(
+    layout: ProgramLayout,
+    block_of: Mapping[str, MatrixT],
+    start_of: Mapping[str, MatrixT],
+    terms_of: tuple[MatrixT, ...] | None,
+    algebra: Algebra[MatrixT],
+) -> tuple[MatrixT, MatrixT, MatrixT]:
+    """Return T (k, n), t (k,) and the size (k,) of the terms of the rows of T; rows that are round-off are zero."""
+    rows: list[MatrixT] = []
+    targets: list[MatrixT] = []
+    sizes: list[MatrixT] = []
+    for task in layout.tasks:
+        own = _own_columns(layout.form, task.on, layout.nv, layout.m, layout.n_u)
+        A, target = algebra.of(task.A), algebra.of(task.target)
+        rows.append(A @ block_of[task.on] if own is None else algebra.placed(A, own, layout.n))
+        targets.append(target - A @ start_of[task.on] if own is None else target)
+        if terms_of is not None:
+            sizes.append(abs(A) @ terms_of[UNKNOWNS.index(task.on)])
+    T, t = algebra.above(rows, layout.n), algebra.stacked(targets)
+    if terms_of is None:
+        return T, t, _lengths(T, layout.n, algebra)
+    size = algebra.stacked(sizes)
+    return algebra.above_round_off(T, RANK * size), t, size
 
 
 def _own_columns(form: str, on: str, nv: int, m: int, n_u: int) -> slice | None:
@@ -221,7 +251,31 @@ def _by_torque(terms: Sequence[MatrixT], algebra: Algebra[MatrixT]) -> _Reduced[
     identity, none = algebra.constant(np.eye(n_u)), algebra.constant(np.zeros(n_u))
     blocks = a[:, :n_u], lam[:, :n_u], identity
     E, e = algebra.constant(np.zeros((0, n_u))), algebra.stacked([])
-    return _Reduced(blocks, (a[:, n_u], lam[:, n_u], none), E, e)
+    return _Reduced(blocks, (a[:, n_u], lam[:, n_u], none), E, e, _terms_of_motion(M, S, J, D, algebra))
+
+
+def _terms_of_motion(
+    M: MatrixT, S: MatrixT, J: MatrixT, D: MatrixT, algebra: Algebra[MatrixT]
+) -> tuple[MatrixT, MatrixT, MatrixT]:
+    """Return how large the terms of nudot (nv,), lam (m,) and u (n_u,) are that a unit of torque makes.
+
+    A torque alone, without contacts, moves the bodies by M^-1 S; what contacts take away of that leaves round-off of
+    that size. In the metric of M, by the diagonal of which M stands here (i, j: entries of nu, r: rows of contacts),
+
+        p^2 = sum_i |S_i|^2 / M_ii,  |nudot_j| <= p / sqrt(M_jj),  |lam_r| <= p / sqrt(sum_j J_rj^2 / M_jj + D_rr).
+    """
+    nv, m, n_u = M.shape[0], J.shape[0], S.shape[1]
+    every = algebra.constant(np.ones(nv))
+    inertia = (M * algebra.constant(np.eye(nv))) @ every
+    compliance = (D * algebra.constant(np.eye(m))) @ algebra.constant(np.ones(m))
+    mobility = 1 / inertia
+    push = (((S * S) @ algebra.constant(np.ones(n_u))).T @ mobility) ** 0.5
+    return push * mobility**0.5, push / ((J * J) @ mobility + compliance) ** 0.5, algebra.constant(np.ones(n_u))
+
+
+def _lengths(T: MatrixT, n: int, algebra: Algebra[MatrixT]) -> MatrixT:
+    """Return the lengths (k,) of the rows of T (k, n)."""
+    return ((T * T) @ algebra.constant(np.ones(n))) ** 0.5
 
 
 def _by_force(terms: Sequence[MatrixT], algebra: Algebra[MatrixT]) -> _Reduced[MatrixT]:

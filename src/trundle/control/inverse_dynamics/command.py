@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
-from trundle.control.inverse_dynamics.assembly import AssembledProgram, ProgramLayout
+from trundle.control.inverse_dynamics.assembly import RANK, AssembledProgram, ProgramLayout
 from trundle.numerics.qp.judging import FAINT
 from trundle.numerics.qp.qp import QpSolution, QpSolver, unsolved, violations
 from trundle.status import Status
@@ -20,8 +20,6 @@ BESIDE_PRICES = 1e-9
 """Weight of the unknowns beside the prices of the excess."""
 ROOM = 1e-7
 """Part of the excess that the second solve may exceed it by: round-off may not make it infeasible."""
-_RANK = 1e-9
-"""Singular values below this part of the largest leave a direction to the next level."""
 HELD = 1e-6
 """A limit whose multiplier is below this part of the largest has no part in a conflict."""
 _WITHOUT = {Status.CONFLICTING_LIMITS: Status.CONFLICTING_LIMITS, Status.NOT_FINITE: Status.NOT_FINITE}
@@ -128,6 +126,23 @@ def prices(layout: ProgramLayout) -> FloatArray:
     return price
 
 
+def unchangeable_tasks(layout: ProgramLayout, data: NumericProgram) -> tuple[str, ...]:
+    """Return the names of the tasks that ask for something but that no input can change, not even without limits.
+
+    What inputs change of a task is T w over the solutions w of the equations; where that is round-off of its terms in
+    every row, they change nothing. A task without weight asks for nothing.
+    """
+    E = data.A[: layout.equations]
+    N = _null(E * _inverse(np.linalg.norm(E, axis=1))[:, None])
+    asks = (data.weight > 0) & (data.size > 0)
+    changes = np.linalg.norm(data.T @ N, axis=1) > RANK * data.size
+    return tuple(
+        task.name
+        for task, rows in zip(layout.tasks, layout.task_rows, strict=True)
+        if np.any(asks[rows]) and not np.any(changes[rows] & asks[rows])
+    )
+
+
 def solve_program(layout: ProgramLayout, data: NumericProgram, solvers: Solvers, finite: bool = True) -> Command:
     """Return the command of an assembled program; nothing is raised. `finite`: nothing it was made of was NaN."""
     if not (finite and _finite(data)):
@@ -199,7 +214,9 @@ def _by_levels(
     """Serve one level after the other, each in the null space that the levels before it leave.
 
     Level l: w = w_before + N y, minimise |W^(1/2) (T_l w - t_l)|^2 + damping |y|^2; then N is cut down to the null
-    space of T_l N. Equations are eliminated first, in the same way.
+    space of T_l N, whose rows are ranked by the size of the terms that they are sums of: one that is round-off, as no
+    input changes it or as the levels before have taken all of it, takes nothing. Equations are eliminated first, in
+    the same way.
     """
     n, equations = layout.n, layout.equations
     w, N = np.zeros(n), np.eye(n)
@@ -212,15 +229,17 @@ def _by_levels(
             return None, replace(solution, status=_WITHOUT.get(solution.status, Status.NOT_CONVERGED))
     low, high = low[solvers.inside], high[solvers.inside]
     solution: QpSolution | None = None
-    B = np.zeros((0, n))
+    taken = np.zeros((0, n))
     for rows in solvers.task_rows:
         if solution is not None:
-            N = N @ _null(B)
+            N = N @ _null(taken)
             if N.shape[1] == 0:
                 break
         size = N.shape[1]
         root = np.sqrt(data.weight[rows])
-        B = root[:, None] * (data.T[rows] @ N)
+        reach = data.T[rows] @ N
+        taken = reach * _inverse((root > 0) * data.size[rows])[:, None]
+        B = root[:, None] * reach
         c = root * (data.t[rows] - data.T[rows] @ w)
         C = np.concatenate((N, data.A[equations:] @ N))
         at = np.concatenate((w, data.A[equations:] @ w))
@@ -253,14 +272,21 @@ def _in_full_space(
 
 
 def _solved(E: FloatArray, e: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return a solution of E w = e and the null space of E."""
-    return np.asarray(np.linalg.lstsq(E, e, rcond=_RANK)[0], dtype=np.float64), _null(E)
+    """Return a solution of E w = e and the null space of E: rows count alike, whatever their units."""
+    scale = _inverse(np.linalg.norm(E, axis=1))
+    E = E * scale[:, None]
+    return np.asarray(np.linalg.lstsq(E, e * scale, rcond=RANK)[0], dtype=np.float64), _null(E)
 
 
 def _null(B: FloatArray) -> FloatArray:
+    """Return a basis of the directions that rows B, whose terms are of size one, leave."""
     _, size, right = np.linalg.svd(B)
-    rank = int(np.sum(size > _RANK * max(size.max(initial=0.0), 1e-12)))
-    return right[rank:].T
+    return right[int(np.sum(size > RANK)) :].T
+
+
+def _inverse(size: FloatArray) -> FloatArray:
+    """Return 1 / size, and 0 for 0."""
+    return np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
 
 
 def _relaxed(layout: ProgramLayout, data: NumericProgram, solvers: Solvers, refused: QpSolution) -> Command:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from trundle.checks import FloatArray, array, non_negative, positive
 from trundle.control.inverse_dynamics.algebra import Expressions, Numbers
 from trundle.control.inverse_dynamics.assembly import AssembledProgram, assemble, program_layout
-from trundle.control.inverse_dynamics.command import Command, Solvers, solve_program
+from trundle.control.inverse_dynamics.command import Command, Solvers, solve_program, unchangeable_tasks
 from trundle.control.inverse_dynamics.contact_finder import ContactFinder
 from trundle.control.inverse_dynamics.slip import Slipping
 from trundle.control.inverse_dynamics.tasks import Limit, Task
@@ -216,7 +216,7 @@ class InverseDynamics:
         layout, k = self.layout, sum(part.stop - part.start for part in self.layout.task_rows)
         n, size, rows = layout.n, layout.nv + layout.m + layout.n_u, layout.rows
         # CasADi writes columns: matrices come out transposed, so that rows are contiguous.
-        shapes = ((n, n), n, (rows, n), (size, n), size, (k, n), k, k, n + rows, n + rows)
+        shapes = ((n, n), n, (rows, n), (size, n), size, (k, n), k, k, n + rows, n + rows, k)
         return AssembledProgram(*(np.zeros(shape) for shape in shapes))
 
     @property
@@ -236,7 +236,10 @@ class InverseDynamics:
 
     @property
     def function(self) -> ca.Function:
-        """The compiled function (x, reference, last, touching, slipping) -> H, g, A', X', x0, T', t, weight, bounds."""
+        """The compiled function of x, reference, last, touching and slipping.
+
+        It gives H, g, A', X', x0, T', t, weight, bounds and the sizes of the tasks' terms.
+        """
         return self._function
 
     def control_tick(
@@ -299,6 +302,21 @@ class InverseDynamics:
         # A coordinate that no equation reads may be NaN too: then the measurement is broken.
         finite = math.isfinite(np.add.reduce(self._buffers()[0]))
         return solve_program(self.layout, data, self._solvers, finite)
+
+    def unchangeable(
+        self,
+        state: FloatArray,
+        reference: ArrayLike = (),
+        last: ArrayLike = (),
+        touching: Flags = (),
+        slipping: Flags = (),
+    ) -> tuple[str, ...]:
+        """Return the names of the tasks that no torque can change there, whatever the limits.
+
+        Such as the pitch of a cart that stands on two wheels. They ask for something (weight > 0) and are not given it;
+        levels below them keep all that they leave.
+        """
+        return unchangeable_tasks(self.layout, self.assemble(state, reference, last, touching, slipping))
 
     def inputs(self, u: FloatArray) -> FloatArray:
         """Return the model's inputs (n_u of the model,): torques `u`, and zero for prescribed bodies."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter, deque
 from collections.abc import Callable
 from typing import Protocol
@@ -51,6 +52,7 @@ class Estimator(Protocol):
 
 
 _AT_ONCE = 1e-9
+_log = logging.getLogger("trundle")
 
 
 class InverseDynamicsPolicy:
@@ -84,6 +86,9 @@ class InverseDynamicsPolicy:
         The last one, usable or not.
     statuses : Counter
         How many commands ended with which `Status` since `reset`.
+    unchangeable : dict of str to float
+        Tasks that no torque can change, and the first time (s) at which they were found so; they are looked for at the
+        first command and where other contacts touch or slide. The log names them.
     """
 
     def __init__(
@@ -128,6 +133,8 @@ class InverseDynamicsPolicy:
                 part.reset()
         self.command: Command | None = None
         self.statuses: Counter[Status] = Counter()
+        self.unchangeable: dict[str, float] = {}
+        self._looked: set[bytes] = set()
         self._last = np.zeros(self._controller.layout.n_u)
         self._touching = np.ones(self._controller.contacts)
         self._heard: deque[tuple[float, tuple[bool, ...]]] = deque()
@@ -178,8 +185,20 @@ class InverseDynamicsPolicy:
             self.slip.sense(known, self._touching, before)
             slipping = (self.slip.symbols,)
         self.command = command = self._controller(known, wanted, last, touching, *slipping)
+        contacts = np.sign(np.concatenate((touching, *slipping)))
+        if command.usable and contacts.tobytes() not in self._looked:
+            # Once for each set of contacts: a tick has no time for it.
+            self._looked.add(contacts.tobytes())
+            self._note(time, self._controller.unchangeable(known, wanted, last, touching, *slipping))
         if self._integral is not None:
             self._integral.take(known, reference, touching, command)
         self.statuses[command.status] += 1
         self._last = command.u if command.usable else self._fallback(known, self._last)
         return self._controller.inputs(self._last)
+
+    def _note(self, time: float, names: tuple[str, ...]) -> None:
+        """Note and log tasks that no torque can change."""
+        for name in names:
+            if name not in self.unchangeable:
+                self.unchangeable[name] = time
+                _log.warning("at %.4g s no torque can change the task %s: it is not served", time, name)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from trundle.control.inverse_dynamics.integral import IntegralAction
 
 PARTS = ("H", "g", "A", "X", "x0", "T", "t", "weight", "low", "high")
-"""A program's parts as `InverseDynamics.expressions` returns them; A, X and T transposed."""
+"""A program's parts as `InverseDynamics.expressions` returns them, and first; A, X and T transposed."""
 
 
 class Packed(NamedTuple):
@@ -142,7 +142,7 @@ def begin_measured(
     if integral is not None:
         wanted, errors = integral.begun(known, wanted, touching, memory[n_u + coordinates :])
     asked = [known, wanted, last, touching, none]
-    results = expressions.call(asked, False, False)
+    results = expressions.call(asked, False, False)[: len(PARTS)]
     shapes = {name: expressions.size_out(name) for name in PARTS[:-2]}
     return shapes, packed_begin(given, memory, results[1].shape[0], results, ca.vertcat(found, errors), good)
 

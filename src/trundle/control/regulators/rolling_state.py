@@ -45,4 +45,4 @@ def in_rolling_coordinates(pair: RollingPair, start: Start) -> Start:
     for name, value in values.items():
         x[target.layout[name]] = value
     x.setflags(write=False)
-    return Start(x, (charts,))
+    return twin.system.start(x, (charts,))

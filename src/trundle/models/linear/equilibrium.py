@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -115,7 +115,7 @@ def equilibrium(
     if status is Status.SUCCESS and min(margins.values(), default=0.0) < -EXACT:
         status = Status.START_INFEASIBLE
     x.setflags(write=False)
-    return Equilibrium(Start(x, start.atlas, start.laws), u, status, found.size, margins, found.steady)
+    return Equilibrium(replace(start, x=x), u, status, found.size, margins, found.steady)
 
 
 def _newton(
@@ -167,7 +167,7 @@ def displaced(model: Model, start: Start, by: Callable[[int], FloatArray]) -> St
     found, _, X = point.independent(x, u)
     moved = point.nearest(x + X @ by(len(found)), u, x)
     moved.setflags(write=False)
-    return Start(moved, start.atlas, start.laws)
+    return replace(start, x=moved)
 
 
 class _Residual:

@@ -183,7 +183,9 @@ def _refuse_infinite(x: FloatArray, *values: FloatArray) -> None:
 
 def point_of(model: Model, start: Start, inputs: ArrayLike | None) -> tuple[Point, FloatArray, FloatArray]:
     """Return the equations of motion in the mode of a start, its state and the inputs, checked."""
-    point = Point.of(model if isinstance(model, ContactSystem) else model.system, start)
+    system = model if isinstance(model, ContactSystem) else model.system
+    system.check_start("start", start)
+    point = Point.of(system, start)
     sizes = point.model.x.shape[0], point.model.u.shape[0]
     u = np.zeros(sizes[1]) if inputs is None else array("inputs", inputs, (sizes[1],))
     return point, array("start", start.x, (sizes[0],)), u

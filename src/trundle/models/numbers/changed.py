@@ -90,7 +90,9 @@ def changed(system: ContactSystem, values: Mapping[str, float], free: Free | Non
     physics["mass"] = float(sum(body.mass for body in model.bodies))
     physics["gravity"] = tuple(float(g) for g in model.given[0])
     build = partial(_built, system, found, pairs)
-    other = dataclasses.replace(system, build=build, contact_pairs=pairs, physics=physics, free=free)
+    other = dataclasses.replace(
+        system, build=build, contact_pairs=pairs, physics=physics, free=free, made_of=system.model_key
+    )
     other.keep_model(system.first_atlas, model)
     return other
 

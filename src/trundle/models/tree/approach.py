@@ -37,12 +37,16 @@ class Approach:
         Charts they belong to.
     speed : float, m/s
         At which the gap opens.
+    reach : float, m
+        How far from the bodies' origins the two points are together: with the bodies' places, the size of the
+        coordinates that the gap is the difference of.
     """
 
     gap: float
     coordinates: FloatArray
     charts: tuple[int, int]
     speed: float
+    reach: float = 0.0
 
 
 def on_charts(contact_pair: ContactPair, coordinates: FloatArray, charts: tuple[int, int]) -> bool:
@@ -166,21 +170,21 @@ def _converged(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int,
     """Newton's iteration on given charts."""
     step_of, charts = _common_normal(system, atlas, contact), atlas[contact]
     for _ in range(30):
-        residual, jacobian, gap, speed = (np.asarray(value) for value in step_of(x, s))
+        residual, jacobian, gap, speed, reach = (np.asarray(value) for value in step_of(x, s))
         if not np.all(np.isfinite(jacobian)) or not np.all(np.isfinite(residual)):
             return None
         if s.size == 0 or np.max(np.abs(residual), initial=0.0) < 1e-14:
-            return Approach(float(gap[0, 0]), s, charts, float(speed[0, 0]))
+            return Approach(float(gap[0, 0]), s, charts, float(speed[0, 0]), float(reach[0, 0]))
         step = np.linalg.lstsq(jacobian, -residual.ravel(), rcond=1e-12)[0]
         s = s + step
         if np.linalg.norm(step) < 1e-13 * (1 + np.linalg.norm(s)):
-            _, _, gap, speed = (np.asarray(value) for value in step_of(x, s))
-            return Approach(float(gap[0, 0]), s, charts, float(speed[0, 0]))
+            _, _, gap, speed, reach = (np.asarray(value) for value in step_of(x, s))
+            return Approach(float(gap[0, 0]), s, charts, float(speed[0, 0]), float(reach[0, 0]))
     return None
 
 
 def _common_normal(system: ContactSystem, atlas: Atlas, contact: int) -> ca.Function:
-    """(x, s) -> (residual, its Jacobian by s, gap, its rate) of the common-normal equations."""
+    """(x, s) -> (residual, its Jacobian by s, gap, its rate, its points' reach) of the common-normal equations."""
 
     def build() -> ca.Function:
         """Build the function of one atlas."""
@@ -193,7 +197,8 @@ def _common_normal(system: ContactSystem, atlas: Atlas, contact: int) -> ca.Func
         residual = ca.vertcat(tB.T.T @ (tA.n + tB.n), tB.T.T @ apart, restore)
         A, B = constraint.A, constraint.B
         opening = (A.v + lever(tA.r) @ A.w) - (B.v + lever(tB.r) @ B.w)
-        outputs = [residual, ca.jacobian(residual, s), ca.dot(tB.n, apart), ca.dot(tB.n, opening)]
+        reach = ca.norm_2(tA.r) + ca.norm_2(tB.r)
+        outputs = [residual, ca.jacobian(residual, s), ca.dot(tB.n, apart), ca.dot(tB.n, opening), reach]
         return ca.Function("common_normal", [model.x, s], outputs)
 
     return system.kept(("common_normal", atlas, contact), build)

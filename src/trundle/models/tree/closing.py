@@ -17,10 +17,16 @@ from trundle.models.tree.touching import inertia_at, loops_at, touch_function, v
 
 _STEPS = 60
 _CLOSED = 1e-11
+"""Gap, in sizes of the smallest shape, that counts as closed."""
+_ROUND = 2e-15
+"""Round-off of a gap, over the size of the coordinates that it is the difference of: ten roundings of a sum."""
+_SETTLED = 1e-12
+"""Part of the coordinates from which on a gap that no longer shrinks is as small as it gets."""
 _ROLLS = 1e-9
+"""Slip that is left, over the size of the terms that it is the sum of."""
 _OVERLAP = 1e-6
+"""Overlap, in sizes of a shape, that the search for nearest points may be wrong by."""
 _RANK = 1e-10
-_BENT = 0.2
 
 
 @dataclass(frozen=True)
@@ -95,32 +101,44 @@ def close_gaps(
     names = [system.contact_pairs[i].contact for i in contacts]
     for name, contact, allowed in zip(names, contacts, tolerance, strict=True):
         _refuse_far(name, system.contact_pairs[contact], near[contact].gap, float(allowed))
-    size = min((system.contact_pairs[i].shape_A.reference_length for i in contacts), default=1.0)
     C, apart = loops_at(system, closure.atlas, closure.x)
     if not contacts and not len(C):
         return closure.x, closure.atlas
+    before = np.inf
     for _ in range(_STEPS):
         C, apart = loops_at(system, closure.atlas, closure.x)
         gaps = np.append([near[i].gap for i in contacts], apart)
-        if np.max(np.abs(gaps)) <= 1e-15 * max(1.0, float(np.max(np.abs(x)))):
+        extent = extent_at(system, closure.atlas, closure.x)
+        sizes = np.append([extent + near[i].reach for i in contacts], np.full(len(apart), extent))
+        left = float(np.max(np.abs(gaps) / sizes))
+        if left <= 0.5 * _ROUND or before * 0.5 < left <= _SETTLED:
             break
+        before = left
         Js, normals, M = closure.rows()
         N = np.vstack([*(n @ J for n, J in zip(normals, Js, strict=True)), C])
         step = _smallest(M, N, gaps, np.eye(len(M))[:, list(free)])
         moved = _moved(system, closure.atlas, closure.x, step)
         closure, near = Closure(system, closure.contacts, moved, closure.atlas).with_approaches(near)
-        if float(np.linalg.norm(step)) < 1e-15:
-            break
-    left = {name: near[i].gap for name, i in zip(names, contacts, strict=True)}
-    left |= {"a pin": float(np.max(np.abs(apart)))} if len(C) else {}
-    worst = max(left, key=lambda name: abs(left[name]))
-    if not abs(left[worst]) <= _CLOSED * size:
+    _refuse_open(closure, near, names)
+    return closure.x, closure.atlas
+
+
+def _refuse_open(closure: Closure, near: Mapping[int, Approach], names: Sequence[str]) -> None:
+    """Raise `InputError` where a contact or a pin is farther apart than a part of its size and round-off."""
+    system, contacts = closure.system, closure.contacts
+    extent = extent_at(system, closure.atlas, closure.x)
+    smallest = min((system.contact_pairs[i].shape_A.reference_length for i in contacts), default=extent)
+    gaps = {name: (near[i].gap, extent + near[i].reach) for name, i in zip(names, contacts, strict=True)}
+    C, apart = loops_at(system, closure.atlas, closure.x)
+    gaps |= {"a pin": (float(np.max(np.abs(apart))), extent)} if len(C) else {}
+    beyond = {name: abs(gap) / (_CLOSED * smallest + _ROUND * size) for name, (gap, size) in gaps.items()}
+    worst = max(beyond, key=lambda name: beyond[name])
+    if not beyond[worst] <= 1.0:
         raise InputError(
             "contacts",
             names,
-            f"ones that can all be closed near the given pose ({worst} keeps a gap of {left[worst]:.3g} m)",
+            f"ones that can all be closed near the given pose ({worst} keeps a gap of {gaps[worst][0]:.3g} m)",
         )
-    return closure.x, closure.atlas
 
 
 def _refuse_far(name: str, contact_pair: ContactPair, gap: float, allowed: float) -> None:
@@ -147,7 +165,7 @@ def refuse_overlaps(system: ContactSystem, x: FloatArray, atlas: Atlas) -> None:
         contact_pair = system.contact_pairs[numbers[0]]
         R, p = system.relative_pose(x, numbers[0], atlas)
         deepest = float(np.min(system.proximity(numbers[0]).gaps(R, p)))
-        if deepest < -_OVERLAP * contact_pair.shape_A.reference_length:
+        if deepest < -_OVERLAP * contact_pair.shape_A.reference_length - _ROUND * extent_at(system, atlas, x):
             raise _inside(contact_pair, deepest)
 
 
@@ -162,7 +180,7 @@ def roll(
     """Return the state `x` with velocities that slip as said at the contacts `slips`: J nu = slip.
 
     Those in the span of `kept` (nv, r) stay if the others, of `free` (nv, nv - r), can follow; else they change by the
-    smallest amount (in the metric M) with which all contacts can.
+    smallest amount (in the metric M) with which all contacts can. How much that is, the caller judges.
 
     Parameters
     ----------
@@ -172,7 +190,7 @@ def roll(
     Raises
     ------
     InputError
-        If they would change by more than a fifth, or no velocities roll.
+        If no velocities roll.
     """
     Js, normals, M = Closure(system, tuple(slips), x, atlas).rows()
     J = np.vstack([*Js, loops_at(system, atlas, x)[0]])
@@ -182,25 +200,25 @@ def roll(
     for i, (slip, n) in enumerate(zip(slips.values(), normals, strict=True)):
         full = slip * np.array([n[1], -n[0]]) if len(slip) == 1 else slip - n * float(n @ slip)
         over[i * len(n) : (i + 1) * len(n)] = full
-    nu = np.asarray(_velocities(system, atlas)(x)).ravel()
+    nu = np.asarray(velocities_at(system, atlas)(x)).ravel()
     # What no motion of the free velocities reaches has to come from the given ones.
     beyond = np.eye(len(J)) - J @ free @ np.linalg.pinv(J @ free, rcond=_RANK)
     missed = beyond @ (J @ nu - over)
-    if float(np.max(np.abs(missed))) <= _ROLLS * 1e-3 * float(np.max(np.abs(nu))):
+    if float(np.max(np.abs(missed))) <= _ROLLS * 1e-3 * _terms(J, nu, over):
         wish = np.zeros(len(nu))
     else:
         wish = _smallest(M, beyond @ J, missed, kept)
-    size = float(wish @ M @ wish)
-    if size > _BENT**2 * float(nu @ M @ nu):
-        wanted, nearest_by = (", ".join(f"{value:.4g}" for value in kept.T @ values) for values in (nu, nu + wish))
-        allowed = f"ones with which every closed contact can roll, such as [{nearest_by}] (angular velocities first)"
-        raise InputError("rates", f"[{wanted}]", allowed)
     after = nu + wish
     after = after + _smallest(M, J, J @ after - over, free)
     left = float(np.max(np.abs(J @ after - over)))
-    if not left <= _ROLLS * (1.0 + float(np.max(np.abs(nu)))):
+    if not left <= _ROLLS * _terms(J, after, over):
         raise InputError("contacts", "all closed", f"ones that can roll together (a slip of {left:.3g} m/s is left)")
     return velocities_changed(system, atlas, x, after - nu)
+
+
+def _terms(J: FloatArray, nu: FloatArray, over: FloatArray) -> float:
+    """Return how large the terms of J nu - over are, m/s."""
+    return float(np.max(np.abs(J) @ np.abs(nu) + np.abs(over)))
 
 
 def _smallest(M: FloatArray, rows: FloatArray, residual: FloatArray, free: FloatArray) -> FloatArray:
@@ -221,6 +239,17 @@ def _moved(system: ContactSystem, atlas: Atlas, x: FloatArray, step: FloatArray)
     return np.asarray(system.kept(("moved", atlas), build)(x, step)).ravel()
 
 
-def _velocities(system: ContactSystem, atlas: Atlas) -> ca.Function:
+def extent_at(system: ContactSystem, atlas: Atlas, x: FloatArray) -> float:
+    """Return how far (m) from the world's origin the bodies are at most: the size of what gaps are differences of."""
+
+    def build() -> ca.Function:
+        model = system.model(atlas)
+        return ca.Function("extent", [model.x], [ca.norm_inf(ca.vertcat(*(one.p for one in model.motions.values())))])
+
+    return float(system.kept(("extent", atlas), build)(x))
+
+
+def velocities_at(system: ContactSystem, atlas: Atlas) -> ca.Function:
+    """Return the function x -> nu (nv,)."""
     model = system.model(atlas)
     return system.kept(("nu", atlas), lambda: ca.Function("nu", [model.x], [model.nu]))

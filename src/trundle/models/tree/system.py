@@ -22,6 +22,7 @@ from trundle.geometry.shape import Shape
 from trundle.models.rigid_body import HandMotion
 from trundle.models.tree.tree import TreeModel
 from trundle.parameters import Checked, parameter
+from trundle.records.model_key import ModelKey, digest
 from trundle.threads import cached_property, made_once
 
 Atlas = tuple[tuple[int, int], ...]
@@ -40,11 +41,14 @@ class Start:
         One pair of chart numbers a contact.
     laws : tuple of str
         Names of the laws at the start, one a contact; empty: those of the system.
+    of : ModelKey or None
+        What it is a start of; None: a state of one's own, of which sizes alone are checked.
     """
 
     x: FloatArray
     atlas: Atlas
     laws: tuple[str, ...] = ()
+    of: ModelKey | None = field(default=None, repr=False, compare=False)
 
 
 OnSlip = Literal["stop", "slide", "ignore"]
@@ -166,6 +170,8 @@ class ContactSystem:
         Contacts of one rigid body on a flat that land and let go together: corners of a sole, pieces of a shape.
     free : Free or None
         Numbers that what is compiled takes as parameters; a copy in another process has none.
+    made_of : ModelKey or None
+        That of the system of which this one has other numbers, whose starts it shares; None: its own.
     """
 
     view: str
@@ -178,6 +184,7 @@ class ContactSystem:
     records_joints: bool = False
     patches: tuple[tuple[int, ...], ...] = ()
     free: Free | None = None
+    made_of: ModelKey | None = None
 
     def __post_init__(self) -> None:
         for name in ("motions", "physics"):
@@ -236,6 +243,37 @@ class ContactSystem:
         if self.free is None:
             return self.kept(key, build)
         return cast(Built, made_once(self.free.phases, key, build))
+
+    @cached_property
+    def model_key(self) -> ModelKey:
+        """What the states of this system are states of."""
+        if self.made_of is not None:
+            return self.made_of
+        model = self.model()
+        places = [(spec.name, digest((spec.joint, spec.parent, spec.at, spec.orientation))) for spec in model.specs]
+        pairs = self.contact_pairs
+        shapes = {id(shape): digest((shape,)) for m in pairs for shape in (m.shape_A, m.shape_B)}
+        joined = [
+            digest((m.body_A, m.body_B, shapes[id(m.shape_A)], shapes[id(m.shape_B)], m.center_A, m.form, m.piece))
+            for m in pairs
+        ]
+        names = tuple(f"{name}[{where.stop - where.start}]" for name, where in model.layout.items())
+        return ModelKey(names, tuple(places), tuple(zip((m.contact for m in pairs), joined, strict=True)))
+
+    def start(self, x: FloatArray, atlas: Atlas, laws: tuple[str, ...] = ()) -> Start:
+        """Return a start of this system."""
+        return Start(x, atlas, laws, self.model_key)
+
+    def check_start(self, key: str, start: Start) -> None:
+        """Raise `InputError` for a start of another model; `key` is what the user calls it."""
+        if start.of is not None and start.of != self.model_key:
+            why = self.model_key.difference(start.of)
+            allowed = f"one of this model, from its own place(...) or from a run of it ({why})"
+            raise InputError(key, "a start of another model", allowed)
+        size, contacts = self.model().x.shape[0], len(self.contact_pairs)
+        if np.shape(start.x) != (size,) or len(start.atlas) != contacts or len(start.laws) not in (0, contacts):
+            found = f"a start of {np.size(start.x)} numbers and {len(start.atlas)} contacts"
+            raise InputError(key, found, f"one of this model: {size} numbers and {contacts} contacts")
 
     @property
     def first_atlas(self) -> Atlas:

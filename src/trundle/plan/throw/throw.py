@@ -10,7 +10,7 @@ from typing import Annotated, TypedDict, Unpack
 import numpy as np
 
 from trundle.bars import reporting
-from trundle.checks import FloatArray, array, non_negative, number
+from trundle.checks import FloatArray, array, instance, non_negative, number
 from trundle.errors import InputError
 from trundle.models.rigid_body import Hand
 from trundle.models.rolling_pair import RollingPair
@@ -222,6 +222,8 @@ class ThrowCatch:
             raise InputError("pair", type(hand).__name__, "a planar object on a Hand")
         if np.any(np.asarray(hand.twist) != 0) or hand.angle != 0:
             raise InputError("pair.base", hand.twist, "a hand that starts level and at rest")
+        instance("start", self.start, Start, "a Start, what pair.place(...) returns")
+        pair.system.check_start("start", self.start)
         if (pair.on_slip, pair.on_separation) != ("slide", "fly"):
             raise InputError("pair", (pair.on_slip, pair.on_separation), "on_slip = 'slide' and on_separation = 'fly'")
         check_parameters(self)

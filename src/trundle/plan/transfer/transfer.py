@@ -290,6 +290,7 @@ class Transfer:
             if not isinstance(start, Mapping):
                 raise InputError("start", start, "a Start from pair.place(...), or a mapping of its keywords")
             start = self.pair.place(**start)
+        self.pair.system.check_start("start", start)
         array("start", start.x, (self.pair.system.model(start.atlas).x.shape[0],))
         object.__setattr__(self, "start", start)
         for name, kind in (

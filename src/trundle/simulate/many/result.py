@@ -116,7 +116,7 @@ class Runs:
     @property
     def ends(self) -> list[Start]:
         """Where each run ended, to go on from."""
-        return [Start(one.last, one.mode.atlas, one.mode.laws) for one in self.outcomes]
+        return [self.system.start(one.last, one.mode.atlas, one.mode.laws) for one in self.outcomes]
 
     @cached_property
     def states(self) -> FloatArray:

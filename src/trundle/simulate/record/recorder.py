@@ -67,7 +67,9 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
     if log.message:
         metadata["message"] = log.message
     metadata |= recorded.metadata
-    samples = tuple(ModeSamples(s.times, s.states, s.phase.mode.laws, s.phase.mode.atlas) for s in segments)
+    samples = tuple(
+        ModeSamples(s.times, s.states, s.phase.mode.laws, s.phase.mode.atlas, system.model_key) for s in segments
+    )
     return Trajectory(recorded.dataset, status, feasible, metadata, recorded.scene, samples)
 
 

@@ -9,7 +9,7 @@ from scipy.optimize import least_squares
 
 from trundle.checks import FloatArray, positive
 from trundle.errors import InputError, SimulationError
-from trundle.models.tree.system import ContactSystem, Start
+from trundle.models.tree.system import ContactSystem
 from trundle.simulate.many.feedback import LinearFeedback
 from trundle.simulate.run import first_of
 from trundle.simulate.sensitivity.forward import carried
@@ -59,7 +59,7 @@ def _following(system: ContactSystem, before: Piece, part: Piece, relative_toler
     if status is not Status.SUCCESS:
         raise SimulationError("the motion of the first guess ends before the data", status)
     last = runner.log.segments[-1]
-    start = Start(last.states[-1], last.phase.mode.atlas, last.phase.mode.laws)
+    start = system.start(last.states[-1], last.phase.mode.atlas, last.phase.mode.laws)
     X, P = coordinates(system, start, None)
     return replace(part, start=start, directions=X, rows=P)
 

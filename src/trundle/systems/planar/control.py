@@ -214,6 +214,7 @@ class TrackExperiment:
                 {key: value for key, value in entry.items() if value is not None} | {"reference": follows.table()}
             )
         statuses = {} if policy is None else {status.label: n for status, n in policy.statuses.items()}
+        unchangeable = {} if policy is None else {"unchangeable": dict(policy.unchangeable)}
         plan = self.planned
         planned = {} if plan is None else {"plan": {"reached": plan.reached, "iterations": plan.iterations}}
         slides = [name for name in self.program.model.joints if not self.program.model.turns(name)]
@@ -223,6 +224,7 @@ class TrackExperiment:
             "enabled": table.enabled,
             "solver": table.solver,
             "statuses": statuses,
+            **unchangeable,
             **planned,
             **self._slipped(),
         }

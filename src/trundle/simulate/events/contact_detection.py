@@ -48,7 +48,8 @@ class ContactDetector:
         self.system, self.mode = system, mode
         self._pairs = [PairDetector(system, mode, numbers, unarmed) for numbers in system.pairs]
         self.separated = SeparatedPairs(system, mode, unarmed)
-        self._needed = [pair for pair in self._pairs if pair.needed]
+        # Those that touch nowhere are looked at as whole shapes.
+        self._needed = [pair for pair in self._pairs if pair.needed and pair.touching]
         self._full = [pair for pair in self._pairs if pair.full]
 
     @property
@@ -129,10 +130,10 @@ class PairDetector:
 
     @property
     def needed(self) -> bool:
-        """Whether shapes that touch could do so once more, which the compiled margins do not see."""
+        """Whether anything can happen that the compiled margins do not see."""
         if not self.apart or self.mode.rest or self.system.contact_pairs[self.apart[0]].piece is not None:
             return False
-        return bool(self.touching)
+        return bool(self.touching) or self.system.contact_pairs[self.apart[0]].form != "support"
 
     @property
     def full(self) -> bool:

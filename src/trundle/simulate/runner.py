@@ -223,7 +223,9 @@ class Runner:
             looked = needed or watch.full
             light = any(not a and name.endswith(_LOADS) for a, name in zip(armed, phase.margins, strict=True))
             corner = np.array([not a and name in gaps for a, name in zip(armed, phase.margins, strict=True)], bool)
-            longest = _BRIEF if light else min(WATCH_SPAN, watch.span) if looked else FLIGHT_SPAN if watch.flying else np.inf
+            longest = (
+                _BRIEF if light else min(WATCH_SPAN, watch.span) if looked else FLIGHT_SPAN if watch.flying else np.inf
+            )
             stop = min(duration, until, now.t + (min(longest, brief) if corner.any() else longest))
             brief *= 2.0
             looks = self._looks(watch, now.t, stop)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import casadi as ca
-import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree

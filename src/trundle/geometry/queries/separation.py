@@ -160,7 +160,9 @@ class _Ball(Separation):
         if self._other is not None:
             length = float(np.linalg.norm(p))
             normal = p / length if length > 0 else np.eye(len(p))[-1]
-            return Apart(length - self._radius - self._other, normal, -self._radius * (R.T @ normal), self._other * normal)
+            return Apart(
+                length - self._radius - self._other, normal, -self._radius * (R.T @ normal), self._other * normal
+            )
         s, gradient = self._B.exactly(p[None])
         normal = gradient[0]
         return Apart(float(s[0]) - self._radius, normal, -self._radius * (R.T @ normal), p - float(s[0]) * normal)

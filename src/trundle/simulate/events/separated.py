@@ -16,7 +16,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.geometry.queries.cloud import Cover, bounding_ball
-from trundle.geometry.queries.separation import Apart, Separation, ball_radius, separation
+from trundle.geometry.queries.separation import Apart, ball_radius
 from trundle.models.tree.system import ContactSystem
 from trundle.numerics.space import angular_size
 from trundle.simulate.mode import Mode
@@ -57,7 +57,7 @@ class Pair:
     def __init__(self, system: ContactSystem, number: int) -> None:
         pair = system.contact_pairs[number]
         self.number, self.A, self.B = number, pair.shape_A, pair.shape_B
-        self.measure: Separation = separation(self.A, self.B)
+        self.measure = system.separation(number)
         balls = [bounding_ball(shape) for shape in (self.A, self.B)]
         self.centers = [np.zeros(system.d) if ball is None else ball[0] for ball in balls]
         self.radii = [np.inf if ball is None else ball[1] for ball in balls]
@@ -105,9 +105,13 @@ class Look:
     @property
     def speed(self) -> float:
         """Speed (m/s) at which the nearest points move apart."""
+        return float(self.normal @ self.velocity)
+
+    @property
+    def velocity(self) -> FloatArray:
+        """Velocity (d,), m/s, of the nearest material point of A minus that of B's."""
         on_A, on_B = self.A.p + self.A.R @ self.apart.x_A, self.B.p + self.B.R @ self.apart.x_B
-        velocity = self.A.v + turn(self.A.w, on_A - self.A.c) - self.B.v - turn(self.B.w, on_B - self.B.c)
-        return float(self.normal @ velocity)
+        return self.A.v + turn(self.A.w, on_A - self.A.c) - self.B.v - turn(self.B.w, on_B - self.B.c)
 
     @cached_property
     def apart_at_least(self) -> float:
@@ -198,6 +202,11 @@ def _above(start: float, end: float, bend: float) -> bool:
     return (1 - s) * start + s * end - bend * s * (1 - s) / 2 > 0
 
 
+def separated_pair(system: ContactSystem, numbers: Sequence[int]) -> Pair:
+    """Return the two shapes that have the contacts `numbers`."""
+    return system.kept(("separated", numbers[0]), lambda: Pair(system, numbers[0]))
+
+
 class SeparatedPairs:
     """The pairs of a mode's shapes that touch nowhere.
 
@@ -212,9 +221,11 @@ class SeparatedPairs:
     def __init__(self, system: ContactSystem, mode: Mode, unarmed: frozenset[str] = frozenset()) -> None:
         self.system, self.mode = system, mode
         flying = [] if mode.rest else [numbers for numbers in system.pairs if self._flies(numbers)]
-        self.pairs = [self._pair(numbers) for numbers in flying]
+        self.pairs = [separated_pair(system, numbers) for numbers in flying]
         self._open = {
-            pair.number: not any(f"{system.contact_pairs[i].contact}.gap" in unarmed for i in system.pair_of(pair.number))
+            pair.number: not any(
+                f"{system.contact_pairs[i].contact}.gap" in unarmed for i in system.pair_of(pair.number)
+            )
             for pair in self.pairs
         }
 
@@ -228,9 +239,6 @@ class SeparatedPairs:
     def _flies(self, numbers: Sequence[int]) -> bool:
         ahead = any(self.system.contact_pairs[i].ahead is not None for i in numbers)
         return not ahead and not any(LAWS[self.mode.laws[i]].touching for i in numbers)
-
-    def _pair(self, numbers: Sequence[int]) -> Pair:
-        return self.system.kept(("separated", numbers[0]), lambda: Pair(self.system, numbers[0]))
 
     @property
     def margined(self) -> bool:
@@ -278,7 +286,9 @@ class SeparatedPairs:
             center = rows[:, (begins[1] if r_A < np.inf else begins[0]) + d * d :][:, :d]
             arm = (c_A if r_A < np.inf else c_B) - center
             carried = _turns(spin, arm)
-            own, base = (v[0], v[1] + _turns(w[1], center - c_B)) if r_A < np.inf else (v[1], v[0] + _turns(w[0], center - c_A))
+            own, base = (
+                (v[0], v[1] + _turns(w[1], center - c_B)) if r_A < np.inf else (v[1], v[0] + _turns(w[0], center - c_A))
+            )
             relative = own - base - carried
             speeds, turns = np.linalg.norm(relative, axis=1), [(min(pair.arms), w[0] - w[1])]
         change = np.linalg.norm(np.diff(relative, axis=0), axis=1)
@@ -302,7 +312,10 @@ class SeparatedPairs:
             origins = (contact.center_A, (0.0,) * self.system.d)
             for name, origin, center in zip((contact.body_A, contact.body_B), origins, pair.centers, strict=True):
                 motion = model.motions[name]
-                shape, middle = motion.at(ca.SX(ca.DM(list(origin)))), motion.at(ca.SX(ca.DM(center + np.array(origin))))
+                shape, middle = (
+                    motion.at(ca.SX(ca.DM(list(origin)))),
+                    motion.at(ca.SX(ca.DM(center + np.array(origin)))),
+                )
                 spin = motion.w if self.system.d == 2 else W @ motion.w
                 found += [ca.vec(W @ shape.R), W @ shape.p, spin, W @ middle.v, W @ middle.p]
         return ca.Function("places", [model.x], [ca.densify(ca.vertcat(*found))])

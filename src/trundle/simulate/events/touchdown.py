@@ -10,7 +10,7 @@ from trundle.contact.proximity import Nearness
 from trundle.errors import InputError
 from trundle.models.tree.approach import Approach, approach_at
 from trundle.models.tree.system import ContactSystem
-from trundle.models.tree.touching import gap_of, lowest, open_gap
+from trundle.models.tree.touching import lowest, open_gap
 from trundle.simulate.events.recontact import crossing
 from trundle.simulate.events.separated import SUNK, TOUCHED, Look, Pair, SeparatedPairs, StateAt
 from trundle.simulate.events.transitions import Event
@@ -23,9 +23,7 @@ DEEP = 1e-3
 """Overlap, in sizes of the body, in which a touch was seen too late to go on from."""
 
 
-def touch_down(
-    system: ContactSystem, mode: Mode, before: Look, after: Look, state_at: StateAt
-) -> tuple[float, Event]:
+def touch_down(system: ContactSystem, mode: Mode, before: Look, after: Look, state_at: StateAt) -> tuple[float, Event]:
     """Return the instant at which two shapes meet between two looks, and the event.
 
     Where no contact of theirs can be followed from there the event says so.
@@ -45,7 +43,7 @@ def touch_down(
         least = min(open_gap(system, x, i) for i in free)
         follows = abs(least - there.gap) < _SAME * pair.size
         return instant, Event(pair.number, "gap" if follows else "blunt")
-    found = _approach(system, mode, there, x)
+    found = approach_of(system, mode, there, x)
     if found is None:
         return instant, Event(pair.number, "blunt")
     for _ in range(0 if _sinks(before, after) else _POLISHES):
@@ -54,7 +52,7 @@ def touch_down(
         if abs(trial - instant) <= _POLISHED * (1.0 + instant):
             break
         x = state_at(trial)
-        better = _approach(system, mode, _look(system, mode, pair, trial, x, there.normal), x)
+        better = approach_of(system, mode, _look(system, mode, pair, trial, x, there.normal), x)
         if better is None or not abs(better.gap) < abs(found.gap):
             break
         instant, found = trial, better
@@ -82,7 +80,7 @@ def _look(system: ContactSystem, mode: Mode, pair: Pair, t: float, x: FloatArray
     return replace(pairs.look(0, t, x), guess=normal)
 
 
-def _approach(system: ContactSystem, mode: Mode, look: Look, x: FloatArray) -> Approach | None:
+def approach_of(system: ContactSystem, mode: Mode, look: Look, x: FloatArray) -> Approach | None:
     """Return the contact that can be followed from where the shapes are nearest, or None."""
     apart, pair = look.apart, look.pair
     near = Nearness(apart.gap, apart.x_A, apart.x_B, apart.normal)
@@ -90,6 +88,9 @@ def _approach(system: ContactSystem, mode: Mode, look: Look, x: FloatArray) -> A
         found = approach_at(system, mode.atlas, x, pair.number, near)
     except InputError:
         return None
-    if found is None or not abs(found.gap - apart.gap) < _SAME * pair.size:
-        return None
-    return found
+    return found if found is not None and agrees(found, look) else None
+
+
+def agrees(found: Approach, look: Look) -> bool:
+    """Return whether a contact that is followed is where the whole shapes are nearest."""
+    return abs(found.gap - look.gap) < _SAME * look.pair.size

@@ -64,6 +64,35 @@ def contact_form(A: Shape, B: Shape, form: str = "auto") -> str:
     raise InputError("contact", f"{form} ({type(A).__name__} on {type(B).__name__})", allowed)
 
 
+def in_place(A: Shape, B: Shape) -> bool | None:
+    """Return whether A and B are to be the sides A and B of their contact, or the other way round; None: either.
+
+    The order decides which forms of contact there are. The better form comes first: one that knows lines and faces of
+    either shape before a pair of supports, which does not. With forms as good, A is what touches in points, then what
+    is smaller: what is looked for all over a shape is looked for on A.
+    """
+    here, there = ((_rank(a, b), _bluntness(a), a.reference_length, repr(a)) for a, b in ((A, B), (B, A)))
+    return None if here == there else here < there
+
+
+def _bluntness(shape: Shape) -> int:
+    """Return 0 of a shape without lines and faces, 1 of one whose charts know them, 2 of any other."""
+    known = shape.representations
+    return 0 if known.roundness is None else 1 if known.charts else 2
+
+
+def _rank(A: Shape, B: Shape) -> int:
+    """Return how well the form of contact of A on B suits them, from 0, the best."""
+    try:
+        form = contact_form(A, B)
+    except InputError:
+        return len(FORMS) + 2
+    if form == "pair":
+        # Its normal does not tell the points of a line or a face of B apart.
+        return FORMS.index(form) + (len(FORMS) if B.representations.roundness is not None else 0)
+    return FORMS.index(form)
+
+
 def pieces_of(A: Shape, form: str, B: Shape | None = None) -> tuple[int | None, ...]:
     """Return the numbers of the pieces with which shape A touches B in a contact of this `form`; None: as a whole."""
     if form == "features":
@@ -178,4 +207,5 @@ def _curved(B: Shape, x_B: FloatArray, n_B: FloatArray) -> None:
     n = ca.SX.sym("n", B.d)
     point = ca.Function("point", [n], [support.point_and_radii(n)[0]])
     if float(np.linalg.norm(np.asarray(point(n_B)).ravel() - x_B)) > 1e-6 * B.reference_length:
-        raise InputError("contact", list(x_B), "where the hand is curved: here it is a line or a face")
+        allowed = f"where the {type(B).__name__} is curved: there it is a line or a face"
+        raise InputError("contact", list(x_B), allowed)

@@ -32,6 +32,7 @@ class Ending(Enum):
     STOPS_ROLLING = auto()
     LANDS = auto()
     OVERLAPS = auto()
+    TOUCHES_BLUNTLY = auto()
     LOCKS = auto()
     IS_NO_POINT = auto()
     LEAVES_CHART = auto()

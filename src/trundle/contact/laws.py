@@ -233,7 +233,9 @@ class Separated(Law):
 
     name = "separated"
     touching = False
-    endings = MappingProxyType({"gap": Ending.LANDS, "touch": Ending.LANDS, "overlap": Ending.OVERLAPS})
+    endings = MappingProxyType(
+        {"gap": Ending.LANDS, "touch": Ending.LANDS, "overlap": Ending.OVERLAPS, "blunt": Ending.TOUCHES_BLUNTLY}
+    )
 
     def rows(self, k: Kinematics, friction: Friction) -> Rows:
         """Return no rows."""

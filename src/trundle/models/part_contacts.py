@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, choice, non_negative, number
-from trundle.contact.choice import contact_form, pieces_of
+from trundle.contact.choice import contact_form, in_place, pieces_of
 from trundle.contact.proximity import one_contact_only
 from trundle.contact.restitution import Restitution
 from trundle.errors import InputError
+from trundle.geometry.queries.cloud import bounding_ball
 from trundle.geometry.shape import Shape
 from trundle.models.rigid_body import RigidBody
 from trundle.models.tree.joints import BodySpec, Fixed
@@ -31,7 +32,8 @@ class Part:
 
     Friction, law and restitution are the robot's own where None. ``ahead``: see `ContactPair`. ``patch``: the
     foot of which it is a corner. ``whole``: touches in one point, not with its pieces. ``other``: the body, and the
-    shape in its frame, that it touches in place of the terrain.
+    shape in its frame, that it touches in place of the terrain. ``swapped``: see `ContactPair`. ``names``: of the two
+    shapes, where it is a contact of two.
     """
 
     name: str
@@ -45,6 +47,8 @@ class Part:
     restitution: float | None = None
     whole: bool = False
     other: tuple[str, Shape] | None = None
+    swapped: bool = False
+    names: tuple[str, str] | None = None
 
 
 def coefficients(
@@ -91,7 +95,8 @@ def between(
 ) -> Part:
     """Return the contact of two shapes of different bodies, by their names; `others` are those made before.
 
-    The second one's body gets a frame where the shape is off its origin: a contact knows shapes B at theirs.
+    Which of them is side A follows from the shapes, not from the order of the names. The body of the other one gets a
+    frame where its shape is off its origin: a contact knows shapes B at theirs.
     """
     known = {part.name: part for part in parts}
     A, B = known[choice("shape", shape, known)], known[choice("other", other, known)]
@@ -103,15 +108,43 @@ def between(
 
     if carrier(A) == carrier(B):
         raise InputError("other", other, f"a shape of another body than {shape!r}")
-    label, body = name or f"{shape}-{other}", B.body
+    label = name or f"{shape}-{other}"
     if any(part.name == label for part in chain(parts, others)):
         raise InputError("name", label, "a name no other shape of the robot has")
+    placed = in_place(A.shape, B.shape)
+    swapped = index[A.body] > index[B.body] if placed is None else not placed
+    if swapped:
+        A, B = B, A
+    body = B.body
     if any(B.center):
-        body = f"{other}-place"
+        body = f"{B.name}-place"
         if body not in index:
             tree.add(BodySpec(Fixed(tree.d), body, parent=index[B.body], at=B.center))
     friction, restitution, _ = numbers
-    return replace(A, name=label, other=(body, B.shape), friction=friction, restitution=restitution, ahead=None)
+    made = replace(A, name=label, other=(body, B.shape), swapped=swapped, names=(shape, other))
+    return replace(made, friction=friction, restitution=restitution, ahead=None)
+
+
+def on_terrain(parts: Sequence[Part], between: Sequence[Part]) -> tuple[Part, ...]:
+    """Return the parts that may touch a terrain: not shapes without end, which are there for others to touch.
+
+    ``between``: the contacts of two shapes.
+
+    Raises
+    ------
+    InputError
+        If nothing is said to touch a shape without end.
+    """
+    found = []
+    for part in parts:
+        if bounding_ball(part.shape) is not None:
+            found.append(part)
+        elif not any(part.name in (one.names or ()) for one in between):
+            allowed = (
+                f"a shape with an end, or one that robot.contact(..., {part.name!r}) says which shapes are to touch"
+            )
+            raise InputError("shape", f"{type(part.shape).__name__} of {part.name!r}, above the terrain", allowed)
+    return tuple(found)
 
 
 def part_contacts(
@@ -147,7 +180,12 @@ def part_contacts(
         bounce = restitution if part.restitution is None else replace(restitution, restitution=part.restitution)
         bodies, shapes = (part.body, body_B), (part.shape, shape_B)
         made = [
-            (i, ContactPair(name, *bodies, *shapes, part.center, form, None, part.ahead, bounce, piece))
+            (
+                i,
+                ContactPair(
+                    name, *bodies, *shapes, part.center, form, None, part.ahead, bounce, piece, None, part.swapped
+                ),
+            )
             for name, piece in names.items()
         ]
         first.append(made[0])

@@ -15,7 +15,7 @@ from trundle.contact.laws import ROLLING, Friction, start_laws
 from trundle.contact.restitution import PLASTIC, Hypothesis, Restitution
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
-from trundle.models.part_contacts import Part, between, coefficients, moments_of, new_part
+from trundle.models.part_contacts import Part, between, coefficients, moments_of, new_part, on_terrain
 from trundle.models.rigid_body import Ground
 from trundle.models.rolling_tree import RollingTree
 from trundle.models.tree.force import Force, ForceLaw, Potential, States, Value
@@ -369,7 +369,7 @@ class Robot:
             raise InputError("terrain", None, "given, with robot.terrain(shape): bodies have shapes that touch it")
         return RollingTree(
             tree=self._tree,
-            parts=(*(self._parts if self._terrain is not None else ()), *self._between),
+            parts=(*(on_terrain(self._parts, self._between) if self._terrain is not None else ()), *self._between),
             terrain=self._terrain,
             friction=self._friction,
             law=self.law,

@@ -107,7 +107,8 @@ def given_slips(
         closed_ones = _closed_of(tree, "slips", name, closed)
         key, along = f"slips.{name}", tree.d == 2 and np.ndim(slip) == 0
         value = np.array([number(key, slip, unit="m/s")]) if along else array(key, slip, (tree.d,), unit="m/s")
-        slips |= dict.fromkeys(closed_ones, value)
+        pairs = tree.system.contact_pairs
+        slips |= {i: -value if pairs[i].swapped and not along else value for i in closed_ones}
     return slips
 
 

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from trundle.checks import FloatArray
 from trundle.contact.choice import bumpy
 from trundle.contact.laws import LAWS, SLIP_END, Law, Sliding, Sticking, normal_and_tangential
-from trundle.geometry.chart import Range
-from trundle.geometry.shape import Shape
+from trundle.geometry.queries.cloud import data_ranges
 from trundle.models.tree.multibody import Dynamics
 from trundle.models.tree.system import LOCKED, ContactPair, ContactSystem
 from trundle.models.tree.tree import TreeModel
@@ -374,20 +373,6 @@ def _data_margins(contact_pair: ContactPair, on_B: ca.SX) -> dict[str, ca.SX]:
         for i, r in enumerate(data_ranges(contact_pair.shape_B)):
             margins |= {f"data_B{i}_low": on_B[i] - r.low - _INSIDE, f"data_B{i}_high": r.high - on_B[i] - _INSIDE}
     return margins
-
-
-def data_ranges(shape: Shape) -> tuple[Range, ...]:
-    """Return the ranges of x (and y), m, over which a measured graph has data; nothing for any other shape."""
-    graph = shape.representations
-    if graph.height is None or not graph.charts:
-        return ()
-    chart = graph.charts[0]
-    ranges = chart.ranges
-    if not ranges or not all(r.bounded and not r.periodic for r in ranges):
-        return ()
-    middle = [0.4 * r.low + 0.6 * r.high for r in ranges]
-    point = np.asarray(ca.evalf(ca.densify(chart.point(ca.SX(ca.DM(middle)))))).ravel()
-    return ranges if np.allclose(point[: shape.d - 1], middle, rtol=1e-12) else ()
 
 
 def projected(phase: CompiledMode, t: float, x: FloatArray, p: FloatArray) -> FloatArray:

@@ -37,6 +37,9 @@ WATCH_STEP = 5e-3
 GUARD_STEP = 25e-3
 """The same where a touch would not be resolved but ends the run."""
 
+FLIGHT_SPAN = 10.0
+"""Time (s) that is integrated in one go where margins see the touches that looks only confirm."""
+
 WATCH_SPAN = 0.25
 """Time (s) that is integrated in one go before its looks are taken together."""
 
@@ -220,18 +223,20 @@ class Runner:
             looked = needed or watch.full
             light = any(not a and name.endswith(_LOADS) for a, name in zip(armed, phase.margins, strict=True))
             waiting = ~armed
-            longest = _BRIEF if light else min(WATCH_SPAN, watch.span) if looked else np.inf
+            longest = (
+                _BRIEF if light else min(WATCH_SPAN, watch.span) if looked else FLIGHT_SPAN if watch.flying else np.inf
+            )
             if np.any(waiting & np.isfinite(depths)):
                 longest = min(longest, brief)
             stop = min(duration, until, now.t + longest)
             brief *= 2.0
-            looks = np.arange(now.t, stop, WATCH_STEP if needed else GUARD_STEP)[1:] if looked else None
+            looks = self._looks(watch, now.t, stop)
             done, seen = self._integrate(phase, now.t, now.x, stop, p, armed, first_step, looks)
             end = self._event(phase, done)
-            if needed and done.t_end > now.t:
+            if (needed or watch.flying) and done.t_end > now.t:
                 times = np.concatenate([[now.t], seen[0], [done.t_end]])
                 states = np.vstack([now.x[None], seen[1], done.x_end[None]])
-                found = watch.touched(times, states, self._state_at(phase, now, p))
+                found = watch.touched(times, states, self._state_at(phase, now, p), end)
                 if found is not None:
                     instant, end = found
                     done, _ = self._integrate(phase, now.t, now.x, instant, p, armed, first_step)
@@ -339,8 +344,16 @@ class Runner:
         )
         if looks is None:
             return done, (done.times, done.states)
-        recorded = np.isin(done.times, output)
-        return replace(done, times=done.times[recorded], states=done.states[recorded]), (done.times, done.states)
+        recorded, looked = np.isin(done.times, output), np.isin(done.times, looks)
+        seen = done.times[looked], done.states[looked]
+        return replace(done, times=done.times[recorded], states=done.states[recorded]), seen
+
+    def _looks(self, watch: ContactDetector, begin: float, end: float) -> FloatArray | None:
+        """Return the times (s) between two at which whole shapes are looked at, or None."""
+        if not (watch.needed or watch.full or watch.flying):
+            return None
+        step = WATCH_STEP if watch.needed else GUARD_STEP
+        return np.arange(begin, end, step)[1:]
 
     def _state_at(self, phase: CompiledMode, now: HybridState, p: FloatArray) -> Callable[[float], FloatArray]:
         def state(t: float) -> FloatArray:

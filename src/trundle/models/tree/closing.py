@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
+from trundle.contact.proximity import Nearness
 from trundle.errors import InputError
 from trundle.models.curvature_check import too_large
 from trundle.models.tree.approach import Approach, approach_at, placed, refined, with_charts
@@ -66,7 +67,9 @@ class Closure:
 def nearest(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int) -> Approach | None:
     """Return the approach with the smallest gap between the two shapes of a contact, or None."""
     R, p = system.relative_pose(x, contact, atlas)
-    for near in system.proximity(contact).local_minima(R, p):
+    apart = system.separation(contact).apart(R, p)
+    whole = Nearness(apart.gap, apart.x_A, apart.x_B, apart.normal)
+    for near in (whole, *system.proximity(contact).local_minima(R, p)):
         found = approach_at(system, atlas, x, contact, near)
         if found is not None:
             return found
@@ -164,7 +167,7 @@ def refuse_overlaps(system: ContactSystem, x: FloatArray, atlas: Atlas) -> None:
     for numbers in system.pairs:
         contact_pair = system.contact_pairs[numbers[0]]
         R, p = system.relative_pose(x, numbers[0], atlas)
-        deepest = float(np.min(system.proximity(numbers[0]).gaps(R, p)))
+        deepest = system.separation(numbers[0]).apart(R, p).gap
         if deepest < -_OVERLAP * contact_pair.shape_A.reference_length - _ROUND * extent_at(system, atlas, x):
             raise _inside(contact_pair, deepest)
 

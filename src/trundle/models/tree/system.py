@@ -18,6 +18,7 @@ from trundle.contact.restitution import PLASTIC, Restitution
 from trundle.contact.stops import JointStop
 from trundle.errors import InputError
 from trundle.geometry.boundary import without_caches
+from trundle.geometry.queries.separation import Separation, separation
 from trundle.geometry.shape import Shape
 from trundle.models.rigid_body import HandMotion
 from trundle.models.tree.tree import TreeModel
@@ -93,6 +94,8 @@ class ContactPair:
         Which piece of A touches; None: A as a whole.
     stop : JointStop, or None
         The end of the range of the joint of body A: a contact that the two shapes only stand in for.
+    swapped : bool
+        Whether the user named B first: records tell forces, slips and normals of B.
     """
 
     contact: str
@@ -107,6 +110,7 @@ class ContactPair:
     restitution: Restitution = PLASTIC
     piece: int | None = None
     stop: JointStop | None = None
+    swapped: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -369,6 +373,12 @@ class ContactSystem:
         contact_pair = self.contact_pairs[contact]
         A, B = contact_pair.shape_A, contact_pair.shape_B
         return self.kept(("proximity", id(A), id(B)), lambda: Proximity(A, B))
+
+    def separation(self, contact: int) -> Separation:
+        """Return the measure of the distance between the two whole shapes of a contact."""
+        pair = self.contact_pairs[contact]
+        key = ("separation", id(pair.shape_A), id(pair.shape_B))
+        return self.kept(key, lambda: separation(pair.shape_A, pair.shape_B))
 
     def relative_pose(
         self, x: FloatArray, contact_pair: int = 0, atlas: Atlas | None = None

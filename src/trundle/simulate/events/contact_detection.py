@@ -10,12 +10,14 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.choice import bumpy
 from trundle.contact.laws import LAWS
+from trundle.geometry.queries.cloud import data_ranges
 from trundle.models.tree.approach import Approach, approach_at, placed, refined, with_charts
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import contact_points, points_on_both
-from trundle.simulate.compiled_mode import data_ranges
 from trundle.simulate.events.exclusion import Exclusion, exclusion
 from trundle.simulate.events.recontact import crossing
+from trundle.simulate.events.separated import SeparatedPairs
+from trundle.simulate.events.touchdown import touch_down
 from trundle.simulate.events.transitions import Event
 from trundle.simulate.mode import Mode
 
@@ -43,14 +45,22 @@ class ContactDetector:
     """
 
     def __init__(self, system: ContactSystem, mode: Mode, unarmed: frozenset[str] = frozenset()) -> None:
+        self.system, self.mode = system, mode
         self._pairs = [PairDetector(system, mode, numbers, unarmed) for numbers in system.pairs]
-        self._needed = [pair for pair in self._pairs if pair.needed]
+        self.separated = SeparatedPairs(system, mode, unarmed)
+        # Those that touch nowhere are looked at as whole shapes.
+        self._needed = [pair for pair in self._pairs if pair.needed and pair.touching]
         self._full = [pair for pair in self._pairs if pair.full]
 
     @property
     def needed(self) -> bool:
         """Whether anything can happen that the compiled margins do not see."""
-        return bool(self._needed)
+        return bool(self._needed) or not self.separated.margined
+
+    @property
+    def flying(self) -> bool:
+        """Whether any two shapes touch nowhere."""
+        return bool(self.separated.pairs)
 
     @property
     def full(self) -> bool:
@@ -67,7 +77,9 @@ class ContactDetector:
         found = [k for k in (pair.overlaps(states) for pair in self._full) if k is not None]
         return min(found, default=None)
 
-    def touched(self, times: FloatArray, states: FloatArray, state_at: StateAt) -> tuple[float, Event] | None:
+    def touched(
+        self, times: FloatArray, states: FloatArray, state_at: StateAt, ended: Event | None = None
+    ) -> tuple[float, Event] | None:
         """Return the first instant at which something touched, and the event, or None.
 
         Parameters
@@ -76,8 +88,14 @@ class ContactDetector:
             Ascending; the first is the start of the interval looked at.
         state_at : callable
             Integrates from the start to a time inside.
+        ended : Event, optional
+            What happens at the last of the times anyway.
         """
         found = [pair.touched(times, states, state_at) for pair in self._needed]
+        known: frozenset[int] = frozenset() if ended is None else frozenset({self.system.pair_of(ended.contact)[0]})
+        met = self.separated.first_touch(times, states, state_at, known)
+        if met is not None:
+            found.append(touch_down(self.system, self.mode, *met, state_at))
         return min((event for event in found if event is not None), key=lambda event: event[0], default=None)
 
 

@@ -385,6 +385,10 @@ TRANSITIONS: dict[Ending, tuple[str, Resolve]] = {
     Ending.ROLLS: ("the moment against rolling left its bound", roll),
     Ending.STOPS_ROLLING: ("the rolling came to rest", stop_turning),
     Ending.LANDS: ("the gap closed", _land),
+    Ending.TOUCHES_BLUNTLY: (
+        "the shapes meet where no point of contact of theirs can be followed",
+        _stop(Status.NOT_A_POINT_CONTACT),
+    ),
     Ending.OVERLAPS: ("the bodies overlap where they touch next", _stop(Status.SECOND_CONTACT)),
 }
 """What ends a law -> (reason for the record, what resolves it)."""

@@ -15,6 +15,8 @@ from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.records import SceneBody
 from trundle.simulate.compiled_mode import CompiledMode
 from trundle.simulate.events.contact_detection import PairDetector
+from trundle.simulate.events.separated import Look, SeparatedPairs, separated_pair
+from trundle.simulate.events.touchdown import agrees, approach_of
 from trundle.simulate.mode import Mode
 
 if TYPE_CHECKING:
@@ -62,14 +64,8 @@ def nearest_in_flight(
         Quantities (n, slots, ...) of the contacts; those of `slot` are replaced.
     """
     first, phase = numbers[0], segment.phase
-    watch, contact_pair = PairDetector(system, phase.mode, numbers), system.contact_pairs[first]
-    near: Approach | None = None
-    found: dict[tuple[int, int], list[tuple[int, FloatArray]]] = {}
-    for i, x in enumerate(segment.states):
-        near = watch.followed(x, near) if near is not None and i % _SEARCH_EVERY else None
-        near = near or watch.nearest(x)
-        if near is not None:
-            found.setdefault(near.charts, []).append((i, near.coordinates))
+    contact_pair = system.contact_pairs[first]
+    found, alone = _in_flight(system, segment, numbers)
     for charts, places in found.items():
         atlas = with_charts(phase.mode.atlas, first, charts)
         other = phase if atlas == phase.mode.atlas else _phase_on(system, phase, atlas)
@@ -83,12 +79,55 @@ def nearest_in_flight(
         seen["on_A"] = seen["on_A"] - np.array(contact_pair.center_A)
         for quantity, values in seen.items():
             contact[quantity][rows, slot] = values
+    for i, look in alone.items():
+        contact["point"][i, slot] = look.B.p + look.B.R @ look.apart.x_B
+        contact["normal"][i, slot], contact["gap"][i, slot] = look.normal, look.gap
+        contact["slip"][i, slot] = look.velocity
+        contact["on_A"][i, slot], contact["on_B"][i, slot] = look.apart.x_A, look.apart.x_B
+        contact["force"][i, slot], contact["moment"][i, slot] = 0.0, 0.0
     # Where a line or a face lies parallel no one point is nearest: the sample before or after stands for it.
     good = np.flatnonzero(np.all([np.isfinite(contact[name][:, slot]).all(axis=1) for name in contact], axis=0))
     if good.size:
         nearest = good[np.clip(np.searchsorted(good, np.arange(len(segment.times)), side="right") - 1, 0, None)]
         for name in contact:
             contact[name][:, slot] = contact[name][nearest, slot]
+
+
+def _in_flight(
+    system: ContactSystem, segment: Segment, numbers: Sequence[int]
+) -> tuple[dict[tuple[int, int], list[tuple[int, FloatArray]]], dict[int, Look]]:
+    """Return where two whole shapes are nearest at the samples of a flight.
+
+    As coordinates of a contact of theirs, by its charts, with the numbers of the samples; and, by these, as looks where
+    no contact is there.
+    """
+    mode, times, states = segment.phase.mode, segment.times, segment.states
+    watch, last = PairDetector(system, mode, numbers), len(times) - 1
+    pairs = SeparatedPairs.of(system, mode, [separated_pair(system, numbers)])
+    near: Approach | None = None
+    approaches: dict[int, Approach] = {}
+    alone: dict[int, Look] = {}
+    begin = 0
+    for i, x in enumerate(states):
+        followed = None if near is None else watch.followed(x, near)
+        if followed is not None and i % _SEARCH_EVERY and i < last:
+            approaches[i] = near = followed
+            continue
+        look = pairs.look(0, times[i], x)
+        if followed is not None and not agrees(followed, look):
+            # Nearest points that were followed since the last look at the shapes are no longer the nearest.
+            for k in range(begin, i):
+                approaches.pop(k, None)
+                alone[k] = pairs.look(0, times[k], states[k])
+        near, begin = approach_of(system, mode, look, x), i
+        if near is None:
+            alone[i] = look
+        else:
+            approaches[i] = near
+    found: dict[tuple[int, int], list[tuple[int, FloatArray]]] = {}
+    for i, one in approaches.items():
+        found.setdefault(one.charts, []).append((i, one.coordinates))
+    return found, alone
 
 
 def _phase_on(system: ContactSystem, phase: CompiledMode, atlas: Atlas) -> CompiledMode:

@@ -45,7 +45,8 @@ def record_tree(system: ContactSystem, segments: Sequence[Segment]) -> Recorded:
         contacts=names,
         joints=tuple(_joints(model)),
     )
-    where = {name: model.carrier(system.contact_pairs[i].body_A)[0] for name, i in zip(names, slots, strict=True)}
+    pairs = [system.contact_pairs[i] for i in slots]
+    where = {pair.contact: model.carrier(pair.body_B if pair.swapped else pair.body_A)[0] for pair in pairs}
     path = np.vstack([columns["on_B"].reshape(-1, system.d), _seen_from_terrain(system, columns["position"][:, 0])])
     far = {name: _furthest(columns["joint_position"][:, j]) for j, name in enumerate(_joints(model))}
     travels = {body: far.get(joint, 0.0) for body, joint in model.joints.items()}
@@ -70,7 +71,7 @@ def _surfaces(
             (contact_pair.body_B, contact_pair.shape_B, (0.0,) * 3),
         )
         found[contact_pair.contact] = []
-        for name, shape, center in sides:
+        for name, shape, center in reversed(sides) if contact_pair.swapped else sides:
             carrier, R, p = model.carrier(name)
             place = p + R @ np.array(center) - np.array(bodies.get(carrier, (0.0,) * 3))
             surface = {"shape": describe(shape), "turn": R.tolist(), "place": place.tolist()}
@@ -191,7 +192,19 @@ def _contacts(system: ContactSystem, segment: Segment, slots: Sequence[int]) -> 
             contact["force"][:, slots.index(i)] = 0.0
             contact["moment"][:, slots.index(i)] = 0.0
     modes = ["rest" if phase.mode.rest else laws[i] for i in slots]
+    _in_the_users_order(contact, [contact_pairs[i].swapped for i in slots])
     return {**contact, "mode": np.array([modes] * n, dtype="<U16")}
+
+
+def _in_the_users_order(contact: Columns, swapped: Sequence[bool]) -> None:
+    """Tell contacts whose sides are swapped as the user named them: forces on the first, normals out of the second.
+
+    The moment about the normal stays: both change their signs.
+    """
+    turned = np.flatnonzero(swapped)
+    contact["point"][:, turned] += contact["normal"][:, turned] * contact["gap"][:, turned]
+    for quantity in ("normal", "force", "slip"):
+        contact[quantity][:, turned] *= -1.0
 
 
 def _planar(columns: Columns) -> Columns:

@@ -1,0 +1,188 @@
+"""Clouds: points all over a boundary, faces and edges included, and the quick distance of many points to a shape."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from trundle.checks import FloatArray
+from trundle.errors import InputError
+from trundle.geometry.chart import Range
+from trundle.geometry.queries.sampling import call, numeric_level, numeric_support
+from trundle.geometry.shape import Shape
+
+_RESOLUTION = {2: 512, 3: 40}
+_PARTS = {2: 256, 3: 28}
+"""Into how many parts the extent of a shape is divided for the spacing of its cloud."""
+_CANDIDATES, _PROBES, _ZOOMS = 24, 24, 7
+_CLOSER = 0.35
+_PATTERN = 2.399963229728653
+"""rad, the golden angle: probes around a point."""
+
+
+def bounding_ball(shape: Shape) -> tuple[FloatArray, float] | None:
+    """Return centre (d,) and radius, m, of a ball around a shape; None: it has no end."""
+    return shape.numeric(_ball)
+
+
+def _ball(shape: Shape) -> tuple[FloatArray, float] | None:
+    support = shape.representations.support
+    if support is not None:
+        axes = np.concatenate([np.eye(shape.d), -np.eye(shape.d)])
+        h = numeric_support(shape).at(axes + 1e-9)[0]
+        center = (h[: shape.d] - h[shape.d :]) / 2
+        points = _points(shape)
+        return center, float(np.linalg.norm(points - center, axis=1).max()) * (1 + 2e-3)
+    try:
+        points = _points(shape)
+    except InputError:
+        return None
+    center = (points.min(axis=0) + points.max(axis=0)) / 2
+    return center, float(np.linalg.norm(points - center, axis=1).max()) * (1 + 2e-2)
+
+
+def _points(shape: Shape) -> FloatArray:
+    """Return the vertices of a mesh."""
+    made = shape.mesh(_RESOLUTION[shape.d])
+    points = made if shape.d == 2 else made[0]
+    points = points[np.isfinite(points).all(axis=1)]
+    corners = [f.at for f in shape.representations.features if not f.axes]
+    return np.concatenate([points, np.reshape(corners, (-1, shape.d))])
+
+
+def data_ranges(shape: Shape) -> tuple[Range, ...]:
+    """Return the ranges of x (and y), m, over which a measured graph has data; nothing for any other shape."""
+    graph = shape.representations
+    if graph.height is None or not graph.charts:
+        return ()
+    chart = graph.charts[0]
+    ranges = chart.ranges
+    if not ranges or not all(r.bounded and not r.periodic for r in ranges):
+        return ()
+    middle = [0.4 * r.low + 0.6 * r.high for r in ranges]
+    point = np.asarray(ca.evalf(ca.densify(chart.point(ca.SX(ca.DM(middle)))))).ravel()
+    return ranges if np.allclose(point[: shape.d - 1], middle, rtol=1e-12) else ()
+
+
+class Cloud:
+    """Points of the boundary of a bounded shape, at most ``spacing`` (m) from any other point of it (final).
+
+    Flat faces have as many as round ones: the faces of a mesh are filled.
+    """
+
+    def __init__(self, shape: Shape) -> None:
+        self._shape = shape
+        self.points, self.spacing = shape.numeric(_filled)
+
+    def least(self, cover: Cover, R: FloatArray, p: FloatArray) -> tuple[FloatArray, float, FloatArray]:
+        """Return the point (d,) of the boundary with the least distance to the `cover`, that distance, its gradient.
+
+        R (d, d), p (d,) m: the pose of the shape in the cover's frame.
+        """
+        rough = cover.roughly(self.points @ R.T + p)
+        index = np.argpartition(rough, min(_CANDIDATES, len(rough) - 1))[:_CANDIDATES]
+        places = self.points[index]
+        s, gradient = cover.exactly(places @ R.T + p)
+        k = int(np.argmin(s))
+        best, gap, normal = places[k], float(s[k]), gradient[k]
+        reach = self.spacing
+        if gap > 4.0 * self.spacing + 4.0 * self._shape.reference_length:
+            return best, gap, normal
+        for _ in range(_ZOOMS):
+            places = self._shape.closest(best + reach * _pattern(self._shape.d))
+            s, gradient = cover.exactly(places @ R.T + p)
+            k = int(np.argmin(s))
+            if float(s[k]) < gap:
+                best, gap, normal = places[k], float(s[k]), gradient[k]
+            reach *= _CLOSER
+        return best, gap, normal
+
+
+def _pattern(d: int) -> FloatArray:
+    """Return points (m, d) within the unit ball."""
+    if d == 2:
+        angle = 2 * np.pi * np.arange(_PROBES) / _PROBES
+        return np.concatenate([r * np.stack([np.cos(angle[::2]), np.sin(angle[::2])], axis=1) for r in (1.0, 0.5)])
+    i = np.arange(2 * _PROBES) + 0.5
+    z = 1 - i / _PROBES
+    flat = np.sqrt(1 - z * z)
+    sphere = np.stack([flat * np.cos(_PATTERN * i), flat * np.sin(_PATTERN * i), z], axis=1)
+    return sphere * np.where(np.arange(len(i)) % 2, 1.0, 0.5)[:, None]
+
+
+def _filled(shape: Shape) -> tuple[FloatArray, float]:
+    made = shape.mesh(_RESOLUTION[shape.d])
+    vertices, faces = (made, None) if shape.d == 2 else made
+    extent = float(np.ptp(vertices[np.isfinite(vertices).all(axis=1)], axis=0).max()) or shape.reference_length
+    spacing = extent / _PARTS[shape.d]
+    parts = [_points(shape)]
+    if faces is None:
+        ends = np.stack([vertices[:-1], vertices[1:]], axis=1)
+        for a, b in ends[np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1) > spacing]:
+            count = int(np.ceil(np.linalg.norm(b - a) / spacing))
+            parts.append(a + (np.arange(1, count) / count)[:, None] * (b - a))
+    else:
+        corners = vertices[faces]
+        longest = np.max([np.linalg.norm(corners[:, i] - corners[:, i - 1], axis=1) for i in range(3)], axis=0)
+        for face, length in zip(corners[longest > spacing], longest[longest > spacing], strict=True):
+            parts.append(_grid(int(np.ceil(length / spacing))) @ face)
+    points = np.concatenate(parts)
+    points = np.unique(np.round(points / (0.2 * spacing)).astype(np.int64), axis=0, return_index=True)[1]
+    chosen = np.concatenate(parts)[np.sort(points)]
+    return shape.closest(chosen), spacing
+
+
+def _grid(count: int) -> FloatArray:
+    """Return barycentric coordinates (m, 3) of a triangle in `count` parts a side."""
+    i, j = (g.ravel() for g in np.meshgrid(np.arange(count + 1), np.arange(count + 1), indexing="ij"))
+    inside = i + j <= count
+    i, j = i[inside], j[inside]
+    return np.stack([i, j, count - i - j], axis=1) / count
+
+
+class Cover:
+    """The distance of points to a shape: exactly, which takes long, or roughly and of many (final).
+
+    A rough one is right to first order near the boundary and has the sign of the exact one.
+    """
+
+    def __init__(self, shape: Shape) -> None:
+        self._shape, self._data = shape, data_ranges(shape)
+
+    def exactly(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return distances (m,), m, and their gradients (m, d); beyond its data a measured graph has no inside."""
+        s, gradient = self._shape.distance(points)
+        beyond = self._beyond(points) & (s < 0)
+        return np.where(beyond, -s, s), np.where(beyond[:, None], -gradient, gradient)
+
+    def _beyond(self, points: FloatArray) -> NDArray[np.bool_]:
+        """Return which points (m,) are beside the data of a measured graph."""
+        outside = np.zeros(len(points), dtype=bool)
+        for r, x in zip(self._data, points.T, strict=False):
+            outside |= (x < r.low) | (x > r.high)
+        return outside
+
+    def roughly(self, points: FloatArray) -> FloatArray:
+        """Return distances (m,), m."""
+        shape, known = self._shape, self._shape.representations
+        if known.distance is not None:
+            return shape.distance(points)[0]
+        if known.height is not None:
+            height = call(known.height, points[:, :-1])[:, 0]
+            up = points[:, -1] - np.where(np.isfinite(height), height, -np.inf)
+            return np.where(self._beyond(points), np.abs(up), up)
+        if known.level is not None:
+            f, gradient, _ = numeric_level(shape).at(points)
+            return f / np.maximum(np.linalg.norm(gradient, axis=1), 1e-12)
+        if known.support is not None and not known.hull:
+            return shape.distance(points)[0]
+        tree, samples, normals = shape.numeric(_tree)
+        nearest = tree.query(points)[1]
+        return np.einsum("ij,ij->i", normals[nearest], points - samples[nearest])
+
+
+def _tree(shape: Shape) -> tuple[cKDTree, FloatArray, FloatArray]:
+    samples, normals = shape.sample(20_000)
+    return cKDTree(samples), samples, normals

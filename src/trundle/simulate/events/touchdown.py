@@ -1,0 +1,96 @@
+"""Touch-down: at which instant two shapes that were apart meet, and which contact of theirs that is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from trundle.checks import FloatArray
+from trundle.contact.laws import LAWS
+from trundle.contact.proximity import Nearness
+from trundle.errors import InputError
+from trundle.models.tree.approach import Approach, approach_at
+from trundle.models.tree.system import ContactSystem
+from trundle.models.tree.touching import lowest, open_gap
+from trundle.simulate.events.recontact import crossing
+from trundle.simulate.events.separated import SUNK, TOUCHED, Look, Pair, SeparatedPairs, StateAt
+from trundle.simulate.events.transitions import Event
+from trundle.simulate.mode import Mode
+
+_SAME = 1e-5
+"""Difference, in sizes, of the distance of whole shapes and the gap of the contact that is to be followed."""
+_POLISHED, _POLISHES = 1e-15, 4
+DEEP = 1e-3
+"""Overlap, in sizes of the body, in which a touch was seen too late to go on from."""
+
+
+def touch_down(system: ContactSystem, mode: Mode, before: Look, after: Look, state_at: StateAt) -> tuple[float, Event]:
+    """Return the instant at which two shapes meet between two looks, and the event.
+
+    Where no contact of theirs can be followed from there the event says so.
+    """
+    pair = before.pair
+    instant = _instant(system, mode, before, after, state_at)
+    x = state_at(instant)
+    there = _look(system, mode, pair, instant, x, before.normal)
+    if there.gap < -DEEP * pair.size:
+        return instant, Event(pair.number, "overlap")
+    numbers = system.pair_of(pair.number)
+    form = system.contact_pairs[pair.number].form
+    if form == "support":
+        return instant, Event(lowest(system, x, numbers)[0], "gap")
+    if form == "features":
+        free = [i for i in numbers if not LAWS[mode.laws[i]].touching]
+        least = min(open_gap(system, x, i) for i in free)
+        follows = abs(least - there.gap) < _SAME * pair.size
+        return instant, Event(pair.number, "gap" if follows else "blunt")
+    found = approach_of(system, mode, there, x)
+    if found is None:
+        return instant, Event(pair.number, "blunt")
+    for _ in range(0 if _sinks(before, after) else _POLISHES):
+        step = -found.gap / found.speed if found.speed < 0 else 0.0
+        trial = min(max(instant + step, before.t), after.t)
+        if abs(trial - instant) <= _POLISHED * (1.0 + instant):
+            break
+        x = state_at(trial)
+        better = approach_of(system, mode, _look(system, mode, pair, trial, x, there.normal), x)
+        if better is None or not abs(better.gap) < abs(found.gap):
+            break
+        instant, found = trial, better
+    return instant, Event(pair.number, "touch", found.coordinates, found.charts)
+
+
+def _instant(system: ContactSystem, mode: Mode, before: Look, after: Look, state_at: StateAt) -> float:
+    """Return the time, s, at which the gap of two shapes is zero."""
+    # What came apart and falls back without ever being away, but by round-off, lands where that is sure.
+    floor = min(before.gap, 0.0) - TOUCHED if _sinks(before, after) else 0.0
+
+    def gap(t: float) -> float:
+        return _look(system, mode, before.pair, t, state_at(t), before.normal).gap - floor
+
+    return crossing(gap, before.t, after.t)
+
+
+def _sinks(before: Look, after: Look) -> bool:
+    """Return whether a pair was never seen to be open before it sank in."""
+    return before.gap < TOUCHED and after.gap < -SUNK
+
+
+def _look(system: ContactSystem, mode: Mode, pair: Pair, t: float, x: FloatArray, normal: FloatArray) -> Look:
+    pairs = SeparatedPairs.of(system, mode, [pair])
+    return replace(pairs.look(0, t, x), guess=normal)
+
+
+def approach_of(system: ContactSystem, mode: Mode, look: Look, x: FloatArray) -> Approach | None:
+    """Return the contact that can be followed from where the shapes are nearest, or None."""
+    apart, pair = look.apart, look.pair
+    near = Nearness(apart.gap, apart.x_A, apart.x_B, apart.normal)
+    try:
+        found = approach_at(system, mode.atlas, x, pair.number, near)
+    except InputError:
+        return None
+    return found if found is not None and agrees(found, look) else None
+
+
+def agrees(found: Approach, look: Look) -> bool:
+    """Return whether a contact that is followed is where the whole shapes are nearest."""
+    return abs(found.gap - look.gap) < _SAME * look.pair.size

@@ -2,8 +2,8 @@
 
 Random bodies with random contacts (`bench.contacts.scenes`); an answer is right if the law holds to 1e-10
 (`tests.oracles.coulomb_law`, which shares no code with the package). Siconos (``apt-get install python3-siconos``)
-solves the same problems in a process of its own. What can be compared are the velocities after: where both obey the law and
-differ, the law has several answers, or hardly decides between them.
+solves the same problems in a process of its own. What can be compared are the velocities after: where both obey the
+law and differ, the law has several answers, or hardly decides between them.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ LONG_FUNCTION = "def f():\n" + "    x = 1\n" * 59
 LAZY = "def f():\n    from trundle.models import b\n    return b\n"
 BROKEN = {
     "folders": {f"plan/m{i}.py": "" for i in range(17)},
-    "modules": {"plan/long.py": "x = 1\n" * 400},
+    "modules": {"plan/long.py": "x = 1\n" * 600},
     "functions": {"plan/long.py": LONG_FUNCTION},
     "circles": {"models/a.py": "from trundle.models import b\n", "models/b.py": "import trundle.models.a\n"},
     "circles_with_inner": {"models/a.py": LAZY, "models/b.py": "from .a import f\n"},

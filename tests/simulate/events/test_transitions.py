@@ -304,7 +304,7 @@ def test_an_excused_entry_still_resolves(law: str, margin: str, d: int) -> None:
 
 @pytest.mark.parametrize("flat", [0.01, 1e-3])
 def test_a_tall_can_that_falls_back_onto_its_end_rocks_over_it(flat: float) -> None:
-    """Angular momentum about the edge that lands is kept: (I + m (h^2 - r^2)) / (I + m (h^2 + r^2)) of the rate is left."""
+    """Angular momentum about the edge that lands is kept: (I + m (h^2 - r^2)) of (I + m (h^2 + r^2))."""
     r, h = 0.05, 0.2
     body = tr.RigidBody(tr.Cylinder(r, 2 * h, flat=flat), 1.0, "solid")
     start = {"object_quaternion": [np.cos(0.01), 0.0, np.sin(0.01), 0.0]}

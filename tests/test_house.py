@@ -40,7 +40,7 @@ def test_a_tree_in_order_passes(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out == ""
 
 
-LONG_FUNCTION = "def f():\n" + "    x = 1\n" * 59
+LONG_FUNCTION = "def f():\n" + "    x = 1\n" * 79
 LAZY = "def f():\n    from trundle.models import b\n    return b\n"
 BROKEN = {
     "folders": {f"plan/m{i}.py": "" for i in range(17)},
@@ -66,8 +66,8 @@ def test_a_broken_rule_is_seen(tmp_path: Path, rule: str, capsys: pytest.Capture
     "files",
     [
         {f"plan/m{i}.py": "" for i in range(16)} | {"plan/__init__.py": ""},
-        {"plan/long.py": "x = 1\n" * 399},
-        {"plan/long.py": "def f():\n" + "    x = 1\n" * 58},
+        {"plan/long.py": "x = 1\n" * 599},
+        {"plan/long.py": "def f():\n" + "    x = 1\n" * 78},
         {"systems/planar/build.py": 'kind = "planar"\n'},
         {"report/plots.py": '"""planar"""\n\n\ndef f():\n    """walking"""\n    return "a planar run"\n'},
         {"models/urdf/joints.py": 'TYPES = ("revolute", "planar")\n'},

@@ -65,22 +65,37 @@ def test_a_slow_fall_is_no_drift_and_what_swings_goes_on() -> None:
     assert not goes_on(NOTHING)
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_weights_that_do_not_see_a_drift_are_refused_whatever_the_round_off(seed: int) -> None:
-    """A cart with a pole, of which the pole alone costs: no gains stop the cart."""
+def cart_and_pole(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A and B of a cart with an upright pole, in turned coordinates with round-off, and what turns them."""
     A = np.zeros((4, 4))
     A[:2, 2:], A[2:, 1] = np.eye(2), [-1.5, 20.0]
     rng = np.random.default_rng(seed)
     turn = np.linalg.qr(rng.standard_normal((4, 4)))[0]
     A = turn @ A @ turn.T + 1e-15 * rng.standard_normal((4, 4))
-    B = turn @ np.array([[0.0], [0.0], [1.0], [-2.0]])
-    for weights, seen in (([0.0, 1.0, 0.0, 0.0], False), ([0.01, 1.0, 0.0, 0.0], True), ([0.0, 1.0, 0.0, 1.0], False)):
-        Q = turn @ np.diag(weights) @ turn.T
-        Q = (Q + Q.T) / 2
-        for run in (lambda Q: regulator(A, B, Q, np.eye(1)), lambda Q: sampled_regulator(A, B, Q, np.eye(1), 0.01)):
-            if seen:
-                K, _ = run(Q)
-                assert np.max(np.linalg.eigvals(A - B @ K).real) < -0.01
-                continue
-            with pytest.raises(InputError, match="with weights that see it"):
-                run(Q)
+    return A, turn @ np.array([[0.0], [0.0], [1.0], [-2.0]]), turn
+
+
+def weight(turn: np.ndarray, *values: float) -> np.ndarray:
+    """Q of weights of the cart, the pole and their rates, in turned coordinates."""
+    Q = turn @ np.diag(values) @ turn.T
+    return (Q + Q.T) / 2
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_weights_that_do_not_see_a_drift_are_refused_whatever_the_round_off(seed: int) -> None:
+    """Of a cart with a pole, of which the pole alone costs: no gains stop the cart."""
+    A, B, turn = cart_and_pole(seed)
+    for Q in (weight(turn, 0.0, 1.0, 0.0, 0.0), weight(turn, 0.0, 1.0, 0.0, 1.0)):
+        with pytest.raises(InputError, match="with weights that see it"):
+            regulator(A, B, Q, np.eye(1))
+        with pytest.raises(InputError, match="with weights that see it"):
+            sampled_regulator(A, B, Q, np.eye(1), 0.01)
+
+
+@pytest.mark.parametrize("least", [1e-2, 1e-5, 1e-7])
+def test_small_weights_are_not_refused_by_round_off(least: float) -> None:
+    for seed in range(20):
+        A, B, turn = cart_and_pole(seed)
+        Q = weight(turn, least, 1.0, 0.0, 0.0)
+        for K, _ in (regulator(A, B, Q, np.eye(1)), sampled_regulator(A, B, Q, np.eye(1), 0.01)):
+            assert np.max(np.linalg.eigvals(A - B @ K).real) < -1e-3

@@ -242,13 +242,16 @@ def _taylor(X: FloatArray) -> FloatArray:
 def _algebraic(
     solver: Callable[..., FloatArray], A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray, **more: FloatArray
 ) -> FloatArray:
-    try:
-        S = solver(A, B, Q, R, **more)
-    except (np.linalg.LinAlgError, ValueError) as error:
-        raise _unstable(A, B) from error
-    if not np.all(np.isfinite(S)):
-        raise _unstable(A, B)
-    return (S + S.T) / 2
+    reason: Exception | None = None
+    for balanced in (True, False):  # balancing helps units far apart, and fails by round-off where a weight is small
+        try:
+            S = solver(A, B, Q, R, balanced=balanced, **more)
+        except (np.linalg.LinAlgError, ValueError) as error:
+            reason = error
+            continue
+        if np.all(np.isfinite(S)):
+            return (S + S.T) / 2
+    raise _unstable(A, B) from reason
 
 
 def _check_seen(A: FloatArray, B: FloatArray, Q: FloatArray) -> None:

@@ -19,8 +19,9 @@ from trundle.simulate import LinearFeedback
 _LEAST = 1e-9
 """Weight, over the largest one, of states that have none: where to leave what no input can move."""
 
-
 _ROUND = 1e-9
+_STANDS = 1e-7
+"""Acceleration over gravity's, in natural sizes, that counts as none."""
 
 
 def lqr(
@@ -75,9 +76,11 @@ def lqr(
     """
     T, linear = positive("period", period, "s"), linearize(model, start, inputs=inputs)
     turning = linear.steady is not None and any(np.any(rate) for rate in linear.steady.rates.values())
-    if turning or np.max(np.abs(linear.drift), initial=0.0) > 1e-6:
+    point, x, _ = point_of(model, start, inputs)
+    sizes = point.sizes(x)
+    drift = linear.directions @ linear.drift / sizes.entries * sizes.time
+    if turning or np.max(np.abs(drift), initial=0.0) > _STANDS:
         raise InputError("start", start.x.tolist(), "an equilibrium, with the inputs that hold it: see equilibrium()")
-    point, _, _ = point_of(model, start, inputs)
     known = {entry.name: entry for entry in entries(point.model, point.model.layout, turns=True)}
     weights, efforts = _weights("Q", Q, [known[name] for name in linear.states]), _weights("R", R, point.inputs)
     held = np.zeros(len(efforts)) if inputs is None else array("inputs", inputs, (len(efforts),))

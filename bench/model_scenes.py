@@ -135,7 +135,7 @@ def random_pair(seed: int, hand: bool | None = None, unit: float = 1.0) -> PairS
         hand=bool(random.random() < 0.4) if hand is None else hand,
         contact=tuple(ground.place(random).tolist()),
         quaternion=tuple((turn / np.linalg.norm(turn)).tolist()),
-        gravity=(0.0, 0.0, -G * unit),
+        gravity=tuple(G * unit * one for one in ground.down),
         law=str(random.choice(["rolling", "rolling", "pure-rolling"])),
     )
 
@@ -243,9 +243,9 @@ def _rolling_pendulum(random: Random) -> TreeScene:
     r = float(10 ** random.uniform(-1.5, -0.5))
     body, ground = random_body(random, r), random_ground(random, r)
     length, stiffness = float(random.uniform(0.3, 0.8) * r), float(random.uniform(0.0, 0.3) * G * r)
-    axis = random.normal(size=3).tolist()
+    axis, gravity = random.normal(size=3).tolist(), tuple(G * one for one in ground.down)
     text = (
-        f'robot = tr.Robot(gravity=(0, 0, {-G}), on_slip="ignore", on_separation="ignore")\n'
+        f'robot = tr.Robot(gravity={gravity}, on_slip="ignore", on_separation="ignore")\n'
         f'base = robot.free(1.0, "solid", shape={body.text}, name="base")\n'
         f"arm = robot.revolute(base, (0, 0, 0), 0.2, {0.05 * r * r!r}, axis={axis}, "
         f'center_of_mass=(0, 0, {-length!r}), name="arm")\n'

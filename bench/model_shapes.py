@@ -38,7 +38,8 @@ class BodyShape:
 class GroundShape:
     """A ground: an expression of trundle, its size (m), its level (> 0 outside), and points to put a body on.
 
-    ``place`` maps a random generator to such a point (3,); `lowest` (3,) is where a ball comes to rest, or balances.
+    ``place`` maps a random generator to such a point (3,); `lowest` (3,) is where a ball comes to rest, or balances,
+    where gravity is along `down`.
     """
 
     text: str
@@ -46,6 +47,7 @@ class GroundShape:
     level: Callable[[NDArray[np.complex128]], NDArray[np.complex128]]
     place: Callable[[Random], Array]
     lowest: Array
+    down: tuple[float, float, float] = (0.0, 0.0, -1.0)
 
     def distance(self, x: Array) -> Array:
         """Return f/|grad f| (n,) at points (n, 3): the distance to first order, of the right sign."""
@@ -207,7 +209,9 @@ def tube(R: float) -> GroundShape:
         angle = random.uniform(0, 2 * np.pi)
         return np.array([R * np.cos(angle), R * np.sin(angle), R * random.uniform(-1, 1)])
 
-    return GroundShape(f"tr.Tube({R!r})", R, lambda x: R - _norm(x[..., :2]), place, np.array([0.0, -R, 0.0]))
+    return GroundShape(
+        f"tr.Tube({R!r})", R, lambda x: R - _norm(x[..., :2]), place, np.array([0.0, -R, 0.0]), (0.0, -1.0, 0.0)
+    )
 
 
 def graph(bend: Array, quartic: float, r: float, kind: str) -> GroundShape:

@@ -152,9 +152,12 @@ def survey_equilibrium(seed: int) -> Verdict:
 def survey_lqr(seed: int) -> Verdict:
     """Judge regulators by simulations of the closed loop from beside the equilibrium."""
     scene = _equilibrium(replace(random_pair(seed, hand=True), law="rolling"))
-    made = None if scene is None else _made(scene.script)
-    if scene is None or made is None:
+    if scene is None:
         return Verdict(("lqr without an equilibrium",))
+    script = scene.script + 'start = tr.equilibrium(pair, start, hold=("hand.position", "hand.orientation")).start\n'
+    made = _made(script)
+    if made is None:
+        return Verdict(("lqr not placed",))
     pair, start = made["pair"], made["start"]
     weights = {"object.position": 1 / scene.size**2, "hand.position": 1 / scene.size**2, "hand.orientation": 1.0}
     linear = _answered(lambda: tr.linearize(pair, start))
@@ -170,7 +173,7 @@ def survey_lqr(seed: int) -> Verdict:
     if isinstance(moved, tr.InputError):
         return Verdict(("lqr start refused",))
     run = tr.simulate(pair, moved, 60 * scene.time, policy=law)
-    script = scene.script + f"law = tr.lqr(pair, start, {Q}, {R}, {0.05 * scene.time!r})\n"
+    script += f"law = tr.lqr(pair, start, {Q}, {R}, {0.05 * scene.time!r})\n"
     text = _lost(scene, run)
     return Verdict((f"lqr {run.status.label}",), (Failure("lqr", seed, text, script),) if text else ())
 
@@ -253,12 +256,13 @@ def _statics(scene: PairScene, pair: tr.RollingPair, start: tr.Start, point: Arr
     """Return the lever of the weight about the contact (sizes) and the angle of the normal from the vertical."""
     layout = pair.model(start.atlas).layout
     arm = start.x[layout["object.position"]] - point
-    lever = float(np.linalg.norm(arm[:2])) / scene.size
+    up = -np.asarray(scene.gravity) / np.linalg.norm(scene.gravity)
+    lever = float(np.linalg.norm(np.cross(up, arm))) / scene.size
     h = 1e-7 * scene.ground.size
     steps = point + h * np.vstack([np.eye(3), -np.eye(3)])
     values = scene.ground.distance(steps)
     n = (values[:3] - values[3:]) / (2 * h)
-    return lever, float(np.arccos(np.clip(n[2] / np.linalg.norm(n), -1, 1)))
+    return lever, float(np.arccos(np.clip(up @ n / np.linalg.norm(n), -1, 1)))
 
 
 def _against_flow(

@@ -12,15 +12,16 @@ from trundle.control.regulators.regulation import reached
 from trundle.errors import InputError
 from trundle.models import LinearModel, RollingPair, RollingTree, Start, linearize
 from trundle.models.linear.names import Entry, entries, numbers_of
-from trundle.models.linear.point import point_of
+from trundle.models.linear.point import Point, point_of
 from trundle.numerics.riccati import sampled_regulator
 from trundle.simulate import LinearFeedback
 
 _LEAST = 1e-9
 """Weight, over the largest one, of states that have none: where to leave what no input can move."""
 
-
 _ROUND = 1e-9
+_STANDS = 1e-7
+"""Acceleration over gravity's, in natural sizes, that counts as none."""
 
 
 def lqr(
@@ -74,14 +75,21 @@ def lqr(
     ('success', True)
     """
     T, linear = positive("period", period, "s"), linearize(model, start, inputs=inputs)
-    turning = linear.steady is not None and any(np.any(rate) for rate in linear.steady.rates.values())
-    if turning or np.max(np.abs(linear.drift), initial=0.0) > 1e-6:
-        raise InputError("start", start.x.tolist(), "an equilibrium, with the inputs that hold it: see equilibrium()")
-    point, _, _ = point_of(model, start, inputs)
+    point, x, _ = point_of(model, start, inputs)
+    _refuse_moving(point, x, linear)
     known = {entry.name: entry for entry in entries(point.model, point.model.layout, turns=True)}
     weights, efforts = _weights("Q", Q, [known[name] for name in linear.states]), _weights("R", R, point.inputs)
     held = np.zeros(len(efforts)) if inputs is None else array("inputs", inputs, (len(efforts),))
     return LinearFeedback(T, held[None], _gains(linear, weights, efforts, T), start.x, low, high)
+
+
+def _refuse_moving(point: Point, x: FloatArray, linear: LinearModel) -> None:
+    """Raise `InputError` where a state is no equilibrium."""
+    turning = linear.steady is not None and any(np.any(rate) for rate in linear.steady.rates.values())
+    sizes = point.sizes(x)
+    drift = linear.directions @ linear.drift / sizes.entries * sizes.time
+    if turning or np.max(np.abs(drift), initial=0.0) > _STANDS:
+        raise InputError("start", x.tolist(), "an equilibrium, with the inputs that hold it: see equilibrium()")
 
 
 def _gains(linear: LinearModel, weights: FloatArray, efforts: FloatArray, period: float) -> FloatArray:

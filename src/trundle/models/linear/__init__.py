@@ -1,5 +1,6 @@
 """Models as mathematics: linear models about a state, equilibria and steady motions.
 
-`coordinates` chooses independent coordinates on the manifold of the constraints, `steady` finds whether a state moves
-on as a whole, `linearize` differentiates the equations of motion there, `equilibrium` searches.
+`constraints` says what a motion keeps, `sizes` what of it is round-off, `coordinates` chooses independent coordinates
+on that manifold, `point` holds the equations of motion there, `steady` finds whether a state moves on as a whole,
+`linearize` differentiates, `differences` checks it in every call, `equilibrium` searches.
 """

@@ -35,11 +35,13 @@ class Equilibrium:
     start : Start
     inputs : (n_u,)
     status : Status
-        SUCCESS; START_INFEASIBLE where a contact would pull or slip there, see `margins`; else NOT_CONVERGED.
+        SUCCESS; START_INFEASIBLE where a contact would pull or slip there, or shapes overlap, see `margins`; else
+        NOT_CONVERGED. All gaps of a success are closed to round-off.
     residual : float
         Largest rate (SI) that is not zero and should be, recomputed.
     margins : dict of str to float
-        ``"<contact>.<margin>"``: what keeps the mode valid; below zero it is not.
+        ``"<contact>.<margin>"``: what keeps the mode valid; below zero it is not. ``"<contact>.overlap"`` (m) is there
+        where the whole shapes overlap.
     steady : Steady or None
         Rates of the steady motion; None at rest.
 
@@ -144,8 +146,13 @@ def _newton(
 
 
 def _margins(point: Point, start: Start, x: FloatArray, u: FloatArray) -> dict[str, float]:
-    """Return the margins of the mode, and of shapes that overlap anywhere how deep."""
-    margins, system = point.margins(x, u), point.system
+    """Return the margins of the mode, and of shapes that overlap anywhere how deep.
+
+    A contact that is apart keeps the coordinates it had, which know no gap: whole shapes do.
+    """
+    system, constraints = point.system, zip(point.model.constraints, point.laws, strict=True)
+    frozen = {f"{c.name}.gap" for c, law in constraints if c.contact.size and not law.touching}
+    margins = {name: value for name, value in point.margins(x, u).items() if name not in frozen}
     for numbers in system.pairs:
         pair = system.contact_pairs[numbers[0]]
         R, p = system.relative_pose(x, numbers[0], start.atlas)

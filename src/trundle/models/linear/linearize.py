@@ -103,6 +103,9 @@ def linearize(
 
         z' = P f(x0, u0) + P df/dx X z + P df/du (u - u0).
 
+    Which constraints count is decided in natural sizes, and every call is checked against differences of f between
+    states that a simulation's projection puts onto the manifold.
+
     Place, heading and wheels' angles stay, with eigenvalues of zero. In a steady motion (see `equilibrium`) z is what
     an observer sees who moves with it: A is constant along it.
 
@@ -124,7 +127,8 @@ def linearize(
     Raises
     ------
     InputError
-        If there is no such output or coordinate, the state is at a chart's pole, or a number is not finite.
+        If there is no such output or coordinate, the state is at a chart's pole or off its constraints, a number is
+        not finite, or differences do not agree: where f jumps, as rolling friction at rest.
 
     Examples
     --------

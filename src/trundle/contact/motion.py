@@ -100,6 +100,37 @@ def free(R: ca.SX, p: ca.SX, w: ca.SX, v: ca.SX, nv: int, column: int) -> Motion
     return Motion(R, p, w, v, Jw, Jv, ca.SX(k, 1), ca.SX(d, 1))
 
 
+def told(
+    parent: Motion,
+    R: ca.SX,
+    p: ca.SX,
+    velocity: tuple[ca.SX, ca.SX],
+    acceleration: tuple[ca.SX, ca.SX],
+) -> Motion:
+    """Return the motion of a body that moves on `parent` as it is told.
+
+    Parameters
+    ----------
+    R, p : (d, d), (d,) m
+        Pose of the body in the parent's frame.
+    velocity, acceleration : (k,), (d,)
+        Angular ones, and those of the body's origin, relative to the parent, in its axes; the accelerations are the
+        derivatives of these components.
+    """
+    turn = (lambda w: w) if p.shape[0] == 2 else (lambda w: parent.R @ w)
+    base, w, v = parent.at(p), turn(velocity[0]), parent.R @ velocity[1]
+    return Motion(
+        R=parent.R @ R,
+        p=base.p,
+        w=base.w + w,
+        v=base.v + v,
+        Jw=base.Jw,
+        Jv=base.Jv,
+        al=base.al + angular_cross(base.w, w) + turn(acceleration[0]),
+        a=base.a + 2 * cross(base.w, v) + parent.R @ acceleration[1],
+    )
+
+
 def jointed(
     parent: Motion,
     R: ca.SX,
@@ -140,4 +171,20 @@ def jointed(
         Jv=Jv,
         al=base.al + angular_cross(base.w, w) + turn(bias[0]),
         a=base.a + 2 * cross(base.w, v) + parent.R @ bias[1],
+    )
+
+
+def resolved_in(B: Motion, to_world: ca.SX) -> Motion:
+    """Return the motion of B with its vectors resolved in the axes `to_world`'."""
+    back = to_world.T
+    resolve = (lambda w: w) if B.w.shape[0] == 1 else (lambda w: back @ w)
+    return Motion(
+        R=back @ B.R,
+        p=back @ B.p,
+        w=resolve(B.w),
+        v=back @ B.v,
+        Jw=B.Jw,
+        Jv=B.Jv,
+        al=resolve(B.al),
+        a=back @ B.a,
     )

@@ -19,6 +19,7 @@ from trundle.models.rolling_pair import IMPACT, SURFACE, RollingPair, surface_of
 from trundle.models.rolling_tree import RollingTree
 from trundle.models.tree.force import BodyState, Force, Potential
 from trundle.models.tree.joint import Joint, VectorJoint
+from trundle.models.tree.joints import Prismatic, Revolute
 from trundle.models.tree.multibody import Body, ContactConstraint, Dynamics, Multibody, Terms
 from trundle.models.tree.rolling_kinematics import RollingKinematics, control_affine
 from trundle.models.tree.system import ContactPair, ContactSystem, Rules, Start
@@ -66,8 +67,10 @@ __all__ = [
     "Pad",
     "PassiveWalker",
     "Potential",
+    "Prismatic",
     "Push",
     "Pushed",
+    "Revolute",
     "RigidBody",
     "Robot",
     "RollingKinematics",

@@ -99,14 +99,14 @@ def between(
     frame where its shape is off its origin: a contact knows shapes B at theirs.
     """
     known = {part.name: part for part in parts}
+    if not any(moves(tree, known[choice(key, one, known)].body) for key, one in (("shape", shape), ("other", other))):
+        raise InputError("other", other, f"a shape that moves, unless {shape!r} does: neither would give way")
     A, B = known[choice("shape", shape, known)], known[choice("other", other, known)]
     index = {spec.name: i for i, spec in enumerate(tree.specs)}
 
-    def carrier(part: Part) -> str:
-        spec = tree.specs[index[part.body]]
-        return tree.specs[spec.parent].name if spec.welded else spec.name
-
-    if carrier(A) == carrier(B):
+    if not moves(tree, A.body):
+        A, B = B, A
+    if _carrier(tree, A) == _carrier(tree, B):
         raise InputError("other", other, f"a shape of another body than {shape!r}")
     label = name or f"{shape}-{other}"
     if any(part.name == label for part in chain(parts, others)):
@@ -145,6 +145,22 @@ def on_terrain(parts: Sequence[Part], between: Sequence[Part]) -> tuple[Part, ..
             )
             raise InputError("shape", f"{type(part.shape).__name__} of {part.name!r}, above the terrain", allowed)
     return tuple(found)
+
+
+def _carrier(tree: Tree, part: Part) -> str:
+    """Return the name of the body that a part is fixed in."""
+    spec = next(spec for spec in tree.specs if spec.name == part.body)
+    while spec.welded:
+        spec = tree.specs[spec.parent]
+    return spec.name
+
+
+def moves(tree: Tree, body: str) -> bool:
+    """Return whether forces move a body: neither the world nor what is told how to move carries it alone."""
+    spec = next(spec for spec in tree.specs if spec.name == body)
+    while not spec.joint.size and spec.parent >= 0:
+        spec = tree.specs[spec.parent]
+    return spec.joint.size > 0
 
 
 def part_contacts(

@@ -114,8 +114,9 @@ def given_slips(
 
 def columns(tree: RollingTree, name: str) -> range:
     """Return the entries of nu that are of a body's joint."""
-    at = tree.system.model().columns[name]
-    return range(at, at + _spec(tree, name).joint.size)
+    size = _spec(tree, name).joint.size
+    at = tree.system.model().columns[name] if size else 0
+    return range(at, at + size)
 
 
 def _spec(tree: RollingTree, name: str) -> BodySpec:
@@ -299,7 +300,7 @@ def _refuse_given(name: str, positions: Mapping[str, ArrayLike], rates: Mapping[
     """Raise `InputError` if a body that cannot move has a position or a rate."""
     for key, given in ((name, positions), (f"rates.{name}", rates)):
         if name in given:
-            raise InputError(key, given[name], "left out: its joint does not move")
+            raise InputError(key, given[name], "left out: its joint does not move, or as it is told")
 
 
 def _free(tree: RollingTree, name: str, position: ArrayLike | None, rate: ArrayLike | None) -> dict[str, FloatArray]:

@@ -14,7 +14,7 @@ from trundle.errors import InputError
 from trundle.models.curvature_check import too_large
 from trundle.models.tree.approach import Approach, approach_at, placed, refined, with_charts
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem
-from trundle.models.tree.touching import inertia_at, loops_at, touch_function, velocities_changed
+from trundle.models.tree.touching import inertia_at, loop_speeds, loops_at, touch_function, velocities_changed
 
 _STEPS = 60
 _CLOSED = 1e-11
@@ -62,6 +62,16 @@ class Closure:
         M = inertia_at(self.system, self.atlas, self.x)
         values = [touch_function(self.system, self.atlas, i)(self.x) for i in self.contacts]
         return [np.asarray(v[0]) for v in values], [np.asarray(v[2]).ravel() for v in values], M
+
+    def told(self, nu: FloatArray) -> FloatArray:
+        """Return the part of the velocities of contacts and pins that bodies make which move as they are told.
+
+        That is all of v_A - v_B but J nu, (d a contact, then d a pin), m/s.
+        """
+        values = [touch_function(self.system, self.atlas, i)(self.x) for i in self.contacts]
+        parts = [np.asarray(v[1]).ravel() - np.asarray(v[0]) @ nu for v in values]
+        pins, speeds = loop_speeds(self.system, self.atlas, self.x)
+        return np.concatenate([np.zeros(0), *parts, speeds - pins @ nu])
 
 
 def nearest(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int) -> Approach | None:
@@ -204,6 +214,8 @@ def roll(
         full = slip * np.array([n[1], -n[0]]) if len(slip) == 1 else slip - n * float(n @ slip)
         over[i * len(n) : (i + 1) * len(n)] = full
     nu = np.asarray(velocities_at(system, atlas)(x)).ravel()
+    if any(spec.joint.by_time for spec in system.model(atlas).specs):
+        over -= Closure(system, tuple(slips), x, atlas).told(nu)
     # What no motion of the free velocities reaches has to come from the given ones.
     beyond = np.eye(len(J)) - J @ free @ np.linalg.pinv(J @ free, rcond=_RANK)
     missed = beyond @ (J @ nu - over)

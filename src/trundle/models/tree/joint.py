@@ -65,6 +65,8 @@ class Connection(ABC):
     """Number of entries of nu."""
     inputs: Mapping[str, int] = MappingProxyType({})
     """Names and sizes of inputs that every such body has."""
+    by_time: bool = False
+    """Whether the body moves on its parent as the time says, which is a state of the model then."""
     by_contact: bool = False
     """Whether the body's pose follows from the coordinates of its one contact."""
 

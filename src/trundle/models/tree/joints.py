@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from trundle.checks import FloatArray, array
 from trundle.contact.contact import Kinematics
-from trundle.contact.motion import Motion, free, prescribed
+from trundle.contact.motion import Motion, free, prescribed, told
 from trundle.errors import InputError
 from trundle.models.tree.joint import Connection, Site, Symbols, VectorJoint
 from trundle.numerics.space import (
@@ -24,6 +25,8 @@ from trundle.numerics.space import (
 )
 
 _UNIT = 1e-15
+Told = ca.SX | ca.DM | float | Sequence[ca.SX | float]
+"""Coordinates of a joint that is told how to move: a number, an expression, or a list of them."""
 
 
 @final
@@ -168,6 +171,72 @@ class Prescribed(Connection):
         return {}
 
 
+@final
+@dataclass(frozen=True)
+class Following(Connection):
+    """A joint that is told how to move: its coordinates are q = motion(t), twice differentiable in the time t (s).
+
+    Forces do not move it: it has no part in nu. With v = q' and v' = q'' the relative twist is S v, and what the
+    accelerations are without nudot has S v' in it.
+    """
+
+    joint: VectorJoint
+    path: Callable[[ca.SX], Told]
+    size = 0
+    by_time = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "d", self.joint.d)
+
+    def coordinates(self, t: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Return q, q' and q'' (size,) at the time t."""
+        found = self.path(t)
+        q = ca.SX(found) if isinstance(found, ca.SX | ca.DM | float | int) else ca.SX(ca.vertcat(*found))
+        v = ca.jacobian(q, t)
+        return q, v, ca.jacobian(v, t)
+
+    def check(self) -> None:
+        """Raise `InputError` unless the motion gives finite coordinates, as many as the joint has, at t = 0."""
+        t, allowed = ca.SX.sym("t"), f"a function of the time t, a CasADi symbol, to {self.joint.size} coordinates"
+        try:
+            found = self.coordinates(t)
+            values = np.array(ca.Function("motion", [t], [ca.horzcat(*found)])(0.0))
+        except (RuntimeError, TypeError, ValueError, NotImplementedError) as error:
+            raise InputError("motion", str(error).splitlines()[-1][:120], allowed) from error
+        if values.shape != (self.joint.size, 3) or not np.all(np.isfinite(values)):
+            raise InputError("motion", values.tolist(), f"{allowed}, finite with two derivatives")
+
+    def configuration(self) -> dict[str, int]:
+        """Return nothing: the time says the pose."""
+        return {}
+
+    def velocity(self) -> dict[str, int]:
+        """Return nothing: the time says the velocity."""
+        return {}
+
+    def motion(self, site: Site, y: Symbols) -> Motion:
+        """Return the parent's motion at the body's origin, and the relative one at the time ``y["time"]``."""
+        q, v, _ = self.coordinates(y["time"])
+        R, p = self.joint.transform(q)
+        Sw, Sv = self.joint.subspace(q)
+        w, v_p = Sw @ v, Sv @ v
+        rates = ca.jacobian(w, y["time"]), ca.jacobian(v_p, y["time"])
+        R = R if site.orientation is None else R @ site.orientation
+        return told(site.parent, R, site.at + p, (w, v_p), rates)
+
+    def rates(self, site: Site, y: Symbols, nudot: ca.SX, contact: Kinematics | None) -> dict[str, ca.SX]:
+        """Return nothing."""
+        return {}
+
+    def moved(self, y: Symbols, step: ca.SX) -> dict[str, ca.SX]:
+        """Return nothing: the pose is given."""
+        return {}
+
+    def with_velocity(self, nu: ca.SX) -> dict[str, ca.SX]:
+        """Return nothing: the velocity is given."""
+        return {}
+
+
 @dataclass(frozen=True)
 class BodySpec:
     """A body as the builder knows it: its data and its joint, at the point ``at`` (d,), m, of the parent's frame.
@@ -208,7 +277,7 @@ class BodySpec:
     @property
     def welded(self) -> bool:
         """Whether the body is a frame fixed in its parent."""
-        return self.parent >= 0 and self.joint.size == 0
+        return self.parent >= 0 and self.joint.size == 0 and not self.joint.by_time
 
     def site(self, parent: Motion, nv: int, column: int) -> Site:
         """Return where the joint acts."""

@@ -13,13 +13,13 @@ from trundle.checks import FloatArray, choice
 from trundle.contact.contact import Contact, Kinematics
 from trundle.contact.contacts import ChartContact
 from trundle.contact.laws import Friction
-from trundle.contact.motion import Motion, still
+from trundle.contact.motion import Motion, resolved_in, still
 from trundle.contact.stops import JointStop
 from trundle.errors import InputError
 from trundle.models.tree.composite import Branch
 from trundle.models.tree.force import Force, Potential, generalized_force
 from trundle.models.tree.joint import Joint, Site
-from trundle.models.tree.joints import BodySpec
+from trundle.models.tree.joints import BodySpec, Following
 from trundle.models.tree.loops import Loop, LoopSpec
 from trundle.models.tree.multibody import Body, ContactConstraint, Multibody
 from trundle.models.tree.rolling_joint import RollingJoint
@@ -115,7 +115,7 @@ class TreeModel(Multibody):
         self.S = self._selection()
         self.branches = self._branches() if d == 3 and self.nv > _SMALL else ()
         self.resistance = self._resistance()
-        self.powered = False
+        self.powered = TIME in self.layout
         if forces:
             self._add_forces(forces, origins)
 
@@ -136,6 +136,8 @@ class TreeModel(Multibody):
         groups = [(f"{s.name}.{key}", n) for s in by_place for key, n in s.joint.configuration().items()]
         groups += [(f"{m.name}.coordinates", m.contact.size) for m in self._contact_specs]
         groups += [(f"{s.name}.{key}", n) for s in by_nu for key, n in s.joint.velocity().items()]
+        told = [spec.name for spec in self.specs if spec.joint.by_time]
+        groups += [(TIME, 1)] if told else []
         self.x = self._stack(groups, self.layout)
         inputs = [(f"{s.name}.{key}", n) for s in self.specs for key, n in s.joint.inputs.items()]
         driven = (s for s in self.specs if s.actuated)
@@ -145,6 +147,8 @@ class TreeModel(Multibody):
             body, _, key = name.rpartition(".")
             if body in self._own:
                 self._own[body][key] = symbol
+        for name in told:
+            self._own[name][TIME] = self._symbols[TIME]
 
     def _sides(self, m: ContactSpec) -> tuple[Motion, Motion]:
         """Return the motions of both sides of a contact."""
@@ -201,7 +205,7 @@ class TreeModel(Multibody):
         B = self.motions[base.name]
         if self._resolve == "contact":
             self.to_world = B.R @ RollingJoint(contact, s, ca.SX(1, 1), pure=False).axes_on_B()
-            B = _turned(B, self.to_world)
+            B = resolved_in(B, self.to_world)
             self.motions[base.name] = B
         return Site(B, at, None, self.nv, column, contact, s)
 
@@ -255,11 +259,13 @@ class TreeModel(Multibody):
 
     def _add_forces(self, forces: Sequence[Force | Potential], origins: Mapping[str, Sequence[float]]) -> None:
         """Count external forces as resistance; time is a state of the model where they depend on it."""
-        t = ca.SX.sym(TIME)
+        t = self._symbols.get(TIME, ca.SX.sym(TIME))
         Q, self.potential = generalized_force(self, forces, self.motions, self.to_world, t, origins)
         self.resistance = -Q if self.resistance is None else self.resistance - Q
-        self.powered = any(isinstance(force, Force) for force in forces)
-        if ca.depends_on(ca.vertcat(Q, *([] if self.potential is None else [self.potential])), t):
+        self.powered = self.powered or any(isinstance(force, Force) for force in forces)
+        if TIME not in self.layout and ca.depends_on(
+            ca.vertcat(Q, *([] if self.potential is None else [self.potential])), t
+        ):
             self.powered = True
             self.layout[TIME] = slice(self.x.shape[0], self.x.shape[0] + 1)
             self._symbols[TIME] = t
@@ -296,10 +302,15 @@ class TreeModel(Multibody):
         key = f"{name}.orientation"
         if key in self._symbols:
             return self._symbols[key]
-        if name not in self.parents:
+        spec = next(spec for spec in self.specs if spec.name == name)
+        if spec.parent < 0:
             return ca.SX(1, 1)
-        before = self.angle(self.parents[name])
-        return before + self._joints[name].angle(self._symbols[f"{name}.joint"]) if self.turns(name) else before
+        angle = self.angle(self.specs[spec.parent].name)
+        if spec.orientation is not None:
+            angle += np.arctan2(spec.orientation[1][0], spec.orientation[0][0])
+        if isinstance(spec.joint, Following):
+            return angle + spec.joint.joint.angle(spec.joint.coordinates(self._symbols[TIME])[0])
+        return angle + self._joints[name].angle(self._symbols[f"{name}.joint"]) if self.turns(name) else angle
 
     @cached_property
     def _joints(self) -> dict[str, Joint]:
@@ -381,19 +392,3 @@ class TreeModel(Multibody):
             velocities = spec.joint.with_velocity(nu[c : c + spec.joint.size])
             changed |= {f"{spec.name}.{key}": value for key, value in velocities.items()}
         return ca.vertcat(*(changed[name] for name in self.layout))
-
-
-def _turned(B: Motion, to_world: ca.SX) -> Motion:
-    """Return the motion of B with its vectors resolved in the axes `to_world`'."""
-    back = to_world.T
-    resolve = (lambda w: w) if B.w.shape[0] == 1 else (lambda w: back @ w)
-    return Motion(
-        R=back @ B.R,
-        p=back @ B.p,
-        w=resolve(B.w),
-        v=back @ B.v,
-        Jw=B.Jw,
-        Jv=B.Jv,
-        al=resolve(B.al),
-        a=back @ B.a,
-    )

@@ -203,6 +203,21 @@ def loops_at(system: ContactSystem, atlas: Atlas, x: FloatArray) -> tuple[FloatA
     return np.asarray(J), np.asarray(apart).ravel()
 
 
+def loop_speeds(system: ContactSystem, atlas: Atlas, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return J (m, nv) of all pins and the velocities (m,), m/s, with which their two points part."""
+
+    def build() -> ca.Function:
+        model = system.model(atlas)
+        J, speeds = ca.SX(0, model.nv), ca.SX(0, 1)
+        for loop in model.loops:
+            rows, _, velocity, _ = loop.rows
+            J, speeds = ca.vertcat(J, rows), ca.vertcat(speeds, velocity)
+        return ca.Function("pin_speeds", [model.x], [J, speeds])
+
+    J, speeds = system.kept(("pin_speeds", atlas), build)(x)
+    return np.asarray(J), np.asarray(speeds).ravel()
+
+
 def free_directions(system: ContactSystem, atlas: Atlas, x: FloatArray) -> FloatArray | None:
     """Return an orthonormal basis (nv, k) of the velocities that the pins allow, or None where there are no pins."""
     if not system.model(atlas).loops:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+import casadi as ca
 from numpy.typing import ArrayLike
 
-from trundle.checks import array, choice, number, positive
+from trundle.checks import array, choice, non_negative, number, positive
 from trundle.contact.contact import Contact
 from trundle.contact.laws import Friction
 from trundle.errors import InputError
 from trundle.models.brief import brief
 from trundle.models.inertia import check_inertia
 from trundle.models.tree.force import Force, Potential, external_forces
-from trundle.models.tree.joint import Connection, Joint
-from trundle.models.tree.joints import BodySpec, Fixed, Free, Prescribed, Prismatic, Revolute
+from trundle.models.tree.joint import Connection, Joint, VectorJoint
+from trundle.models.tree.joints import BodySpec, Fixed, Following, Free, Prescribed, Prismatic, Revolute, Told
 from trundle.models.tree.loops import LoopSpec
 from trundle.models.tree.model import ContactSpec, TreeModel
 from trundle.models.tree.rolling_joint import Rolling
@@ -178,6 +179,46 @@ class Tree:
         joint.check()
         return self._hang(joint, parent, (0.0,) * self.d if at is None else at, mass, inertia, com, actuated, name)
 
+    def fixed(
+        self,
+        parent: Link,
+        at: Sequence[float],
+        orientation: ArrayLike | None = None,
+        mass: float = 0.0,
+        inertia: ArrayLike = 0.0,
+        com: Sequence[float] | None = None,
+        name: str = "link",
+    ) -> Link:
+        """Weld a body to `parent` at the point `at` (d,), m, of its frame; `orientation` (d, d): its axes there.
+
+        A body without mass is a frame.
+        """
+        axes = (
+            None
+            if orientation is None
+            else tuple(tuple(row) for row in array("orientation", orientation, (self.d,) * 2).tolist())
+        )
+        return self._hang(Fixed(self.d), parent, at, mass, inertia, com, False, name, axes)
+
+    def following(
+        self,
+        parent: Link,
+        joint: VectorJoint,
+        motion: Callable[[ca.SX], Told],
+        at: Sequence[float],
+        mass: float = 0.0,
+        inertia: ArrayLike = 0.0,
+        com: Sequence[float] | None = None,
+        name: str = "link",
+    ) -> Link:
+        """Add a body whose `joint` has the coordinates q = motion(t) at the time t (s); see `Following`."""
+        if not isinstance(joint, VectorJoint) or joint.d != self.d or not joint.size:
+            raise InputError("joint", joint, f"a VectorJoint of dimension {self.d} that moves")
+        joint.check()
+        following = Following(joint, motion)
+        following.check()
+        return self._hang(following, parent, at, mass, inertia, com, False, name)
+
     def add(self, spec: BodySpec) -> Link:
         """Add a body given by its data, which a reader of descriptions has checked (`trundle.models.urdf.tree`).
 
@@ -256,7 +297,7 @@ class Tree:
 
     def _hang(
         self,
-        joint: Joint,
+        joint: Connection,
         parent: Link,
         at: Sequence[float],
         mass: float,
@@ -264,16 +305,19 @@ class Tree:
         com: Sequence[float] | None,
         actuated: bool,
         name: str,
+        orientation: tuple[tuple[float, ...], ...] | None = None,
     ) -> Link:
+        frame = joint.size == 0 and non_negative("mass", mass) == 0
         spec = BodySpec(
             joint,
             name,
-            positive("mass", mass, "kg"),
-            check_inertia(self.d, inertia),
+            0.0 if frame else positive("mass", mass, "kg"),
+            0.0 if frame else check_inertia(self.d, inertia),
             com=tuple(float(c) for c in array("com", com, (self.d,))) if com is not None else (0.0,) * self.d,
             parent=self._index("parent", parent),
             at=tuple(float(c) for c in array("at", at, (self.d,))),
             actuated=actuated,
+            orientation=orientation,
         )
         return self._add(spec)
 

@@ -10,6 +10,7 @@ from scipy.optimize import minimize_scalar
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, ROLLING
+from trundle.models.tree.model import TIME
 
 if TYPE_CHECKING:
     from trundle.simulate.events.transitions import EventHandler, HybridState
@@ -82,6 +83,8 @@ def _base_is_still(board: EventHandler, now: HybridState) -> bool:
     if board.system.motions and board.phase_of(now.mode).held:
         return False
     layout = board.system.model(now.mode.atlas).layout
+    if TIME in layout:
+        return False
     return all(
         motion.is_still(now.t) and not np.any(np.abs(now.x[layout[f"{name}.twist"]]) > _STILL)
         for name, motion in board.system.motions.items()

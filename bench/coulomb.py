@@ -2,8 +2,8 @@
 
 Random bodies with random contacts (`bench.contacts.scenes`); an answer is right if the law holds to 1e-10
 (`tests.oracles.coulomb_law`, which shares no code with the package). Siconos (``apt-get install python3-siconos``)
-solves the same problems in a process of its own. What can be compared are the velocities after: where both obey the law and
-differ, the law has several answers, or hardly decides between them.
+solves the same problems in a process of its own. What can be compared are the velocities after: where both obey the
+law and differ, the law has several answers, or hardly decides between them.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def verdict(problem: Problem, own: Answer, other: Answer | None) -> str:
     change = problem.D @ (own.impulses - other.impulses).ravel()
     apart = float(np.abs(change).max()) / max(float(np.abs(problem.before).max()), 1e-300)
     if not other.breach <= RIGHT:
-        return f"Siconos obeys it to {NEARLY:.0e}; velocities to {'1e-3' if apart <= 1e-3 else 'less than 1e-3'}"
+        return f"Siconos obeys it to {NEARLY:.0e}; velocities {'close' if apart <= 1e-3 else 'far'}"
     return "both obey the law, " + ("same velocities" if apart <= NEARLY else "other velocities")
 
 

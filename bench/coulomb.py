@@ -91,7 +91,7 @@ def verdict(problem: Problem, own: Answer, other: Answer | None) -> str:
     change = problem.D @ (own.impulses - other.impulses).ravel()
     apart = float(np.abs(change).max()) / max(float(np.abs(problem.before).max()), 1e-300)
     if not other.breach <= RIGHT:
-        return f"Siconos obeys it to {NEARLY:.0e}; velocities to {'1e-3' if apart <= 1e-3 else 'less than 1e-3'}"
+        return f"Siconos obeys it to {NEARLY:.0e}; velocities {'close' if apart <= 1e-3 else 'far'}"
     return "both obey the law, " + ("same velocities" if apart <= NEARLY else "other velocities")
 
 

@@ -12,7 +12,7 @@ from scipy.optimize import root
 
 from bench.contacts.scenes import drawn, problems
 from tests.oracles.coulomb_law import breach, energy_gain
-from trundle.simulate.events.coulomb import contact_impulses
+from trundle.simulate.events.coulomb import contact_impulses, has_answer
 from trundle.simulate.events.coulomb.contacts import Contacts
 from trundle.simulate.events.coulomb.natural_map import NaturalMap
 from trundle.simulate.events.coulomb.proximal import ProximalPoints
@@ -255,3 +255,91 @@ def test_the_answer_does_not_depend_on_the_order_of_the_contacts() -> None:
         np.testing.assert_allclose(other.impulses, one.impulses[order], atol=1e-5 * push, err_msg=str(task.seed))
         redundant += np.linalg.matrix_rank(task.D) < m * d
     assert redundant > 10
+
+
+def test_a_slip_that_goes_on_is_pushed_along_its_ray_alone() -> None:
+    """One contact: L_n (n - mu e) with v_n = 0, whatever the friction does to the slip."""
+    D, before, mu, e = np.array([[2.0, 0.4], [0.4, 3.0]]), np.array([[-1.0, 0.01]]), 0.5, np.array([[1.0]])
+    found = contact_impulses(D, before, np.array([mu]), sliding=e)
+    push = 1.0 / (2.0 - mu * 0.4)
+    np.testing.assert_allclose(found.impulses, [[push, -mu * push]], rtol=1e-13)
+    assert found.exact
+    assert found.velocities[0, 1] < 0.0  # it would have stuck by Coulomb's law
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_sliding_sticking_and_frictionless_contacts_are_one_problem(d: int) -> None:
+    """Of contacts that slide and those without friction each parts or pushes: one of these sets is the answer."""
+    for seed in range(40):
+        random = np.random.default_rng([seed, d])
+        m = int(random.integers(1, 6))
+        J = random.normal(size=(m * d, m * d + 2))
+        D, before = J @ J.T, random.normal(size=(m, d))
+        mu = random.uniform(0.0, 0.3, m)
+        slips = random.normal(size=(m, d - 1))
+        slips /= np.linalg.norm(slips, axis=1)[:, None]
+        slides = random.random(m) < 0.5
+        slips[~slides], mu[~slides] = 0.0, 0.0
+        found = contact_impulses(D, before, mu, sliding=slips)
+        assert found.exact, seed
+        rays = np.hstack([np.ones((m, 1)), -mu[:, None] * slips])
+        np.testing.assert_allclose(
+            found.impulses, found.impulses[:, :1] * rays, rtol=0, atol=1e-15 * np.abs(found.impulses).max()
+        )
+        normals = D.reshape(m, d, m, d)[:, 0]
+        G = np.einsum("ijb,jb->ij", normals, rays)
+        np.testing.assert_allclose(found.velocities[:, 0], before[:, 0] + G @ found.impulses[:, 0], atol=1e-12)
+        assert np.all(np.minimum(found.impulses[:, 0], found.velocities[:, 0]) < 1e-10)
+
+
+def test_friction_without_limit_jams_where_sticking_would_pull() -> None:
+    """v_n = -1 - .9 L_t = 0 with L_n = 0; to stick would take L_n = -4.2."""
+    D, before = np.array([[1.0, -0.9], [-0.9, 1.0]]), np.array([[-1.0, 2.0]])
+    assert np.linalg.solve(D, -before[0])[0] < 0.0
+    found = contact_impulses(D, before, np.array([np.inf]))
+    assert found.exact
+    np.testing.assert_allclose(found.impulses, [[0.0, -1.0 / 0.9]], atol=1e-12)
+    assert found.velocities[0, 1] == pytest.approx(2.0 - 1.0 / 0.9)
+    large = contact_impulses(D, before, np.array([1e6]))
+    np.testing.assert_allclose(large.impulses, found.impulses, atol=1e-5)
+
+
+def test_contacts_that_nothing_couples_do_not_change_each_other() -> None:
+    one, other = drawn(3, "stack", wide=False), drawn(12, "stack", wide=False)
+    assert one.before.shape[1] == other.before.shape[1]
+    n = len(one.D)
+    D = np.zeros((n + len(other.D),) * 2)
+    D[:n, :n], D[n:, n:] = one.D, other.D
+    both = contact_impulses(D, np.vstack([one.before, other.before]), np.concatenate([one.friction, other.friction]))
+    alone = contact_impulses(one.D, one.before, one.friction)
+    np.testing.assert_array_equal(both.impulses[: len(one.friction)], alone.impulses)
+
+
+def test_what_has_no_answer_is_told_from_what_has_one_and_never_feeds_energy() -> None:
+    for task in (drawn(k, unlimited=False, wide=False) for k in range(12)):
+        assert has_answer(task.D, task.before, task.friction) is True, task.seed
+    # A body of 1 kg between two walls that close on it.
+    D = np.kron([[1.0, -1.0], [-1.0, 1.0]], np.eye(2))
+    closing = np.array([[-1.0, 0.3], [-0.5, -0.3]])
+    assert has_answer(D, closing, np.full(2, 0.3)) is False
+    assert has_answer(D, np.array([[-1.0, 0.3], [1.0, -0.3]]), np.full(2, 0.3)) is True
+    nothing = contact_impulses(D, closing, np.full(2, 0.3))
+    assert not nothing.exact
+    assert float(np.sum(nothing.impulses * (closing + nothing.velocities))) <= 1e-15
+
+
+def test_of_redundant_contacts_no_other_impulses_with_the_same_velocities_are_smaller() -> None:
+    redundant = 0
+    for task in (drawn(k, unlimited=False, wide=False) for k in range(60)):
+        m, d = task.before.shape
+        found = contact_impulses(task.D, task.before, task.friction)
+        own = np.linalg.svd(task.D)[2][np.linalg.matrix_rank(task.D, tol=1e-10 * np.abs(task.D).max()) :]
+        random = np.random.default_rng(task.seed)
+        for _ in range(20 if len(own) else 0):
+            aside = (own.T @ random.normal(size=len(own))).reshape(m, d)
+            aside *= np.abs(found.impulses).max() * 10.0 ** random.uniform(-4.0, 0.0) / max(np.abs(aside).max(), 1e-300)
+            other = found.impulses + aside
+            if breach(task.D, task.before, task.friction, other) < 1e-9:
+                assert np.sum(other**2) >= np.sum(found.impulses**2) * (1.0 - 1e-8), task.seed
+                redundant += 1
+    assert redundant > 50

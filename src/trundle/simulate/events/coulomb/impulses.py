@@ -18,8 +18,10 @@ _RANK = 1e-10
 """Of the largest singular value of D: contacts below it are redundant."""
 _POINTS = 400
 """Proximal points that are tried at most."""
-_STIFF = (1e1, 1e2, 1e3, 1e4)
+_STIFF = (1e1, 3e1, 1e2, 1e3, 1e4)
 """Frictions that lead to one without limit."""
+_SAME = 1e-13
+"""Of the largest impulse: where those of contacts that all stick are what was found."""
 _CLOSER = 0.3
 """Of the best residual of a proximal point: where Newton's method is tried again."""
 _NEARLY = 1e-6
@@ -91,8 +93,8 @@ def _solved(contacts: Contacts, guess: FloatArray | None, speed: float) -> Conta
     scaled, unit = contacts.scaled()
     # Of contacts that all stick the least impulses, N s, in the units of the scaled ones.
     units = np.repeat(unit, contacts.d)
-    stuck, _, rank, _ = np.linalg.lstsq(scaled.D / units, -scaled.before.ravel(), rcond=_RANK)
-    stuck = stuck / units
+    least, _, rank, _ = np.linalg.lstsq(scaled.D / units, -scaled.before.ravel(), rcond=_RANK)
+    stuck, least = least / units, least.reshape(contacts.before.shape)
     regular = bool(rank == len(scaled.D))
     starts = [stuck, np.zeros_like(stuck)]
     if guess is not None:
@@ -100,13 +102,13 @@ def _solved(contacts: Contacts, guess: FloatArray | None, speed: float) -> Conta
     best = _best(contacts, _answers(scaled, regular, starts), speed, unit)
     if not best.exact:
         return _without_gain(contacts, best, speed)
-    if regular or contacts.least.any() or np.allclose(best.impulses.ravel(), units * stuck, rtol=1e-13, atol=0.0):
+    if regular or contacts.least.any() or np.abs(best.impulses - least).max() <= _SAME * np.abs(least).max():
         return best
     largest = max(speed, float(np.abs(contacts.before).max()), float(np.abs(best.velocities).max()))
-    least = least_impulses(scaled, unit, best, largest)
-    if least is None:
+    chosen = least_impulses(scaled, unit, best, largest)
+    if chosen is None:
         return best
-    chosen = contacts.judged(least, speed)
+    chosen = contacts.judged(chosen, speed)
     return chosen if chosen.exact else best
 
 
@@ -126,10 +128,7 @@ def _answers(scaled: Contacts, regular: bool, starts: list[FloatArray]) -> Itera
         residual = scaled.judged(L.reshape(scaled.before.shape)).residual
         if residual <= _CLOSER * best:
             best = residual
-            L = near.newton(L, _POLISH, patient=False)
-            yield L
-            if scaled.judged(L.reshape(scaled.before.shape)).residual < _NEARLY:
-                yield from near.refined(L)
+            yield from _polished(near, L, patient=False)
 
 
 def _stiff_answers(scaled: Contacts, regular: bool) -> Iterator[FloatArray]:
@@ -138,14 +137,24 @@ def _stiff_answers(scaled: Contacts, regular: bool) -> Iterator[FloatArray]:
     for friction in _STIFF:
         stiff = replace(scaled, friction=np.where(scaled.unlimited, friction, scaled.friction))
         found = _best(stiff, _answers(stiff, regular, [L]), 0.0)
+        if not found.exact:
+            break
         L = found.impulses.ravel()
-        yield near.newton(L, _POLISH)
+        yield from _polished(near, L, patient=True)
         slips = np.sqrt(np.sum(found.velocities[:, 1:] ** 2, axis=1)) > _SLIPS
         jammed = scaled.unlimited & slips & found.impulses.any(axis=1)
         if jammed.any():
             start = found.impulses.copy()
             start[jammed, 0] = 0.0
-            yield NaturalMap(scaled, regular, jammed).newton(start.ravel(), _POLISH)
+            yield from _polished(NaturalMap(scaled, regular, jammed), start.ravel(), patient=True)
+
+
+def _polished(near: NaturalMap, L: FloatArray, patient: bool) -> Iterator[FloatArray]:
+    """Yield what Newton's method makes of impulses (m d,), and what refines them where they are nearly an answer."""
+    L = near.newton(L, _POLISH, patient)
+    yield L
+    if near.contacts.judged(L.reshape(near.contacts.before.shape)).residual < _NEARLY:
+        yield from near.refined(L)
 
 
 def _best(

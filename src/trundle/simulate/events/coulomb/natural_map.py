@@ -10,7 +10,7 @@ from trundle.checks import FloatArray
 from trundle.simulate.events.coulomb.contacts import BoolArray, Contacts, IntArray
 
 _HALVINGS = 12
-_ROUND_OFF = 1e-15
+_ROUND_OFF = 1e-14
 """Of the impulses: where the iteration ends."""
 _RIDGE = 1e-9
 """Added to equations of redundant contacts: far below what couples contacts, far above round-off."""
@@ -49,12 +49,15 @@ class NaturalMap:
         merit = float(F @ F)
         past = [merit]
         for _ in range(steps):
-            if merit <= (_ROUND_OFF * (_ROUND_OFF + float(np.abs(L).max()))) ** 2:
+            if merit <= (_ROUND_OFF * (0.1 + float(np.abs(L).max()))) ** 2:
                 break
             if not patient and len(past) > _STALL and merit > 1e-2 * past[-1 - _STALL]:
                 break
-            ahead = next(filter(None, (self._ahead(L, step, merit) for step in self._steps(trial, cones, L, F))), None)
-            if ahead is None:
+            for step in self._steps(trial, cones, L, F):
+                ahead = self._ahead(L, step, merit)
+                if ahead is not None:
+                    break
+            else:
                 break
             L, F, trial, cones, merit = ahead
             past.append(merit)
@@ -78,7 +81,7 @@ class NaturalMap:
     ) -> tuple[FloatArray, FloatArray, FloatArray, _Cones, float] | None:
         """Return L, F, the trial pushes, their cones and the merit where a part of a step makes it smaller, or None."""
         part = 1.0
-        for _ in range(_HALVINGS):
+        for _ in range(_HALVINGS if merit > _NEAR**2 else 2):
             ahead = L + part * step
             F, trial, cones = self.values(ahead)
             merit_ahead = float(F @ F)

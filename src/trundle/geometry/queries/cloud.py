@@ -12,6 +12,8 @@ from trundle.errors import InputError
 from trundle.geometry.chart import Range
 from trundle.geometry.queries.sampling import call, numeric_level, numeric_support
 from trundle.geometry.shape import Shape
+from trundle.numerics.compiled.buffered import BufferedFunction
+from trundle.threads import cached_property
 
 _RESOLUTION = {2: 512, 3: 40}
 _PARTS = {2: 256, 3: 28}
@@ -20,6 +22,7 @@ _CANDIDATES, _FEW, _PROBES, _ZOOMS = 24, 4, 24, 7
 _CLOSER = 0.35
 _CLOSE = 0.05
 """Distance, in sizes, under which rough distances tell where the exact one is least."""
+_NEWTON = 20
 _TURNS, _SETTLED = 8, 1e-7
 """From foot to foot: so often, or until the distance changes by less, in sizes."""
 _PATTERN = 2.399963229728653
@@ -116,16 +119,27 @@ class Cloud:
         s, gradient = cover.exactly((R @ x + p)[None])
         return (x, float(s[0]), gradient[0]) if s[0] < gap else (best[0], gap, normal)
 
+    def least_near(self, cover: Cover, R: FloatArray, p: FloatArray, x: FloatArray, foot: FloatArray) -> Nearest | None:
+        """Return the least around a point `x` (d,) of the boundary, with a `foot` (d,) close to its own; or None."""
+        found = cover.near(R @ x + p, foot)
+        if found is None or found[0] <= _CLOSE * self._shape.reference_length:
+            return None
+        return self._alternating(cover, R, p, (x, *found))
+
     def _alternating(self, cover: Cover, R: FloatArray, p: FloatArray, best: Nearest) -> Nearest:
         """Return the least around a point of the boundary: the point nearest to its foot, and so on."""
         for _ in range(_TURNS):
             x, gap, normal = best
             foot = R @ x + p - gap * normal
             closer = self._shape.closest((R.T @ (foot - p))[None])[0]
-            s, gradient = cover.exactly((R @ closer + p)[None])
-            if not s[0] < gap:
+            there = R @ closer + p
+            quick = cover.near(there, foot)
+            if quick is None or not quick[0] < gap:
+                s, gradient = cover.exactly(there[None])
+                quick = float(s[0]), gradient[0]
+            if not quick[0] < gap:
                 break
-            best = closer, float(s[0]), gradient[0]
+            best = closer, *quick
             if gap - best[1] < _SETTLED * self._shape.reference_length:
                 break
         return best
@@ -190,6 +204,54 @@ class Cover:
         s, gradient = self._shape.distance(points)
         beyond = self._beyond(points) & (s < 0)
         return np.where(beyond, -s, s), np.where(beyond[:, None], -gradient, gradient)
+
+    def near(self, x: FloatArray, foot: FloatArray) -> tuple[float, FloatArray] | None:
+        """Return the distance of a point (d,), m, and its gradient (d,), from a `foot` (d,) close to its own; or None.
+
+        Newton on y - x + m grad f(y) = 0 and f(y) = 0 of a level set; None where it leaves.
+        """
+        level = self._level
+        if level is None:
+            return None
+        d, y = len(x), np.array(foot)
+        f, gradient = 0.0, np.zeros(d)
+        m = None
+        for _ in range(_NEWTON):
+            values = level(y)[0]
+            f, gradient, hessian = float(values[0]), values[1 : 1 + d], values[1 + d :].reshape(d, d)
+            square = float(gradient @ gradient)
+            if not np.isfinite(values).all() or not square > 0:
+                return None
+            m = float((x - y) @ gradient) / square if m is None else m
+            matrix = np.zeros((d + 1, d + 1))
+            matrix[:d, :d] = np.eye(d) + m * hessian
+            matrix[:d, d] = matrix[d, :d] = gradient
+            right = -np.append(y - x + m * gradient, f)
+            try:
+                step = np.linalg.solve(matrix, right)
+            except np.linalg.LinAlgError:
+                return None
+            y, m = y + step[:d], m + float(step[d])
+            if float(np.abs(step[:d]).max()) <= 1e-13 * (1.0 + float(np.abs(y).max())):
+                break
+        else:
+            return None
+        s = float(np.copysign(np.linalg.norm(x - y), (x - y) @ gradient))
+        normal = gradient / np.linalg.norm(gradient)
+        if self._data and bool(self._beyond(x[None])[0]):
+            return None
+        return s, normal
+
+    @cached_property
+    def _level(self) -> BufferedFunction | None:
+        level = self._shape.representations.level
+        if level is None:
+            return None
+        x = ca.SX.sym("x", self._shape.d)
+        f = level.level(x)
+        hessian, gradient = ca.hessian(f, x)
+        values = ca.densify(ca.vertcat(f, gradient, ca.vec(hessian)))
+        return BufferedFunction(ca.Function("level", [x], [values], {"cse": True}))
 
     def _beyond(self, points: FloatArray) -> NDArray[np.bool_]:
         """Return which points (m,) are beside the data of a measured graph."""

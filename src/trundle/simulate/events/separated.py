@@ -88,6 +88,12 @@ class Look:
         """The distance of the shapes."""
         return self.pair.measure.apart(*self.relative, None if self.guess is None else self.B.R.T @ self.guess)
 
+    def followed(self, before: Look) -> Look:
+        """Return the same look with nearest points that follow from those of a look a little `before`."""
+        seen = replace(self, guess=before.normal)
+        vars(seen)["apart"] = self.pair.measure.followed(*self.relative, before.apart)
+        return seen
+
     @property
     def gap(self) -> float:
         """The distance of the shapes, m."""

@@ -12,14 +12,25 @@ from trundle.errors import InputError
 from trundle.geometry.chart import Range
 from trundle.geometry.queries.sampling import call, numeric_level, numeric_support
 from trundle.geometry.shape import Shape
+from trundle.numerics.compiled.buffered import BufferedFunction
+from trundle.threads import cached_property
 
 _RESOLUTION = {2: 512, 3: 40}
 _PARTS = {2: 256, 3: 28}
 """Into how many parts the extent of a shape is divided for the spacing of its cloud."""
-_CANDIDATES, _PROBES, _ZOOMS = 24, 24, 7
+_CANDIDATES, _FEW, _PROBES, _ZOOMS = 24, 4, 24, 7
 _CLOSER = 0.35
+_CLOSE = 0.05
+"""Distance, in sizes, under which rough distances tell where the exact one is least."""
+_NEWTON = 20
+_TURNS, _SETTLED = 8, 1e-7
+"""From foot to foot: so often, or until the distance changes by less, in sizes."""
 _PATTERN = 2.399963229728653
 """rad, the golden angle: probes around a point."""
+
+
+Nearest = tuple[FloatArray, float, FloatArray]
+"""A point (d,) of a boundary, in its shape's frame, its distance to another shape, m, and the gradient of that (d,)."""
 
 
 def bounding_ball(shape: Shape) -> tuple[FloatArray, float] | None:
@@ -76,28 +87,62 @@ class Cloud:
         self._shape = shape
         self.points, self.spacing = shape.numeric(_filled)
 
-    def least(self, cover: Cover, R: FloatArray, p: FloatArray) -> tuple[FloatArray, float, FloatArray]:
+    def least(self, cover: Cover, R: FloatArray, p: FloatArray) -> Nearest:
         """Return the point (d,) of the boundary with the least distance to the `cover`, that distance, its gradient.
 
         R (d, d), p (d,) m: the pose of the shape in the cover's frame.
         """
         rough = cover.roughly(self.points @ R.T + p)
-        index = np.argpartition(rough, min(_CANDIDATES, len(rough) - 1))[:_CANDIDATES]
-        places = self.points[index]
+        count = _CANDIDATES if cover.quick else _FEW
+        places = self.points[np.argpartition(rough, min(count, len(rough) - 1))[:count]]
         s, gradient = cover.exactly(places @ R.T + p)
         k = int(np.argmin(s))
-        best, gap, normal = places[k], float(s[k]), gradient[k]
-        reach = self.spacing
-        if gap > 4.0 * self.spacing + 4.0 * self._shape.reference_length:
-            return best, gap, normal
+        best = places[k], float(s[k]), gradient[k]
+        if not cover.quick and best[1] > _CLOSE * self._shape.reference_length:
+            return self._alternating(cover, R, p, best)
+        if best[1] > 4.0 * (self.spacing + self._shape.reference_length):
+            return best
+        return self._zoomed(cover, R, p, best)
+
+    def _zoomed(self, cover: Cover, R: FloatArray, p: FloatArray, best: Nearest) -> Nearest:
+        """Return the least around a point of the boundary, from probes on it that come closer and closer."""
+        x, gap, normal = best
+        reach, least = self.spacing, gap if cover.quick else float(cover.roughly((R @ x + p)[None])[0])
         for _ in range(_ZOOMS):
-            places = self._shape.closest(best + reach * _pattern(self._shape.d))
-            s, gradient = cover.exactly(places @ R.T + p)
+            places = self._shape.closest(x + reach * _pattern(self._shape.d))
+            there = places @ R.T + p
+            s = cover.exactly(there)[0] if cover.quick else cover.roughly(there)
             k = int(np.argmin(s))
-            if float(s[k]) < gap:
-                best, gap, normal = places[k], float(s[k]), gradient[k]
+            if float(s[k]) < least:
+                x, least = places[k], float(s[k])
             reach *= _CLOSER
-        return best, gap, normal
+        s, gradient = cover.exactly((R @ x + p)[None])
+        return (x, float(s[0]), gradient[0]) if s[0] < gap else (best[0], gap, normal)
+
+    def least_near(self, cover: Cover, R: FloatArray, p: FloatArray, x: FloatArray, foot: FloatArray) -> Nearest | None:
+        """Return the least around a point `x` (d,) of the boundary, with a `foot` (d,) close to its own; or None."""
+        found = cover.near(R @ x + p, foot)
+        if found is None or found[0] <= _CLOSE * self._shape.reference_length:
+            return None
+        return self._alternating(cover, R, p, (x, *found))
+
+    def _alternating(self, cover: Cover, R: FloatArray, p: FloatArray, best: Nearest) -> Nearest:
+        """Return the least around a point of the boundary: the point nearest to its foot, and so on."""
+        for _ in range(_TURNS):
+            x, gap, normal = best
+            foot = R @ x + p - gap * normal
+            closer = self._shape.closest((R.T @ (foot - p))[None])[0]
+            there = R @ closer + p
+            quick = cover.near(there, foot)
+            if quick is None or not quick[0] < gap:
+                s, gradient = cover.exactly(there[None])
+                quick = float(s[0]), gradient[0]
+            if not quick[0] < gap:
+                break
+            best = closer, *quick
+            if gap - best[1] < _SETTLED * self._shape.reference_length:
+                break
+        return best
 
 
 def _pattern(d: int) -> FloatArray:
@@ -145,17 +190,68 @@ def _grid(count: int) -> FloatArray:
 class Cover:
     """The distance of points to a shape: exactly, which takes long, or roughly and of many (final).
 
-    A rough one is right to first order near the boundary and has the sign of the exact one.
+    A rough one is right to first order near the boundary and has the sign of the exact one. ``quick``: exact ones take
+    hardly longer.
     """
 
     def __init__(self, shape: Shape) -> None:
         self._shape, self._data = shape, data_ranges(shape)
+        known = shape.representations
+        self.quick = known.distance is not None or (known.support is not None and not known.hull)
 
     def exactly(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return distances (m,), m, and their gradients (m, d); beyond its data a measured graph has no inside."""
         s, gradient = self._shape.distance(points)
         beyond = self._beyond(points) & (s < 0)
         return np.where(beyond, -s, s), np.where(beyond[:, None], -gradient, gradient)
+
+    def near(self, x: FloatArray, foot: FloatArray) -> tuple[float, FloatArray] | None:
+        """Return the distance of a point (d,), m, and its gradient (d,), from a `foot` (d,) close to its own; or None.
+
+        Newton on y - x + m grad f(y) = 0 and f(y) = 0 of a level set; None where it leaves.
+        """
+        level = self._level
+        if level is None:
+            return None
+        d, y = len(x), np.array(foot)
+        f, gradient = 0.0, np.zeros(d)
+        m = None
+        for _ in range(_NEWTON):
+            values = level(y)[0]
+            f, gradient, hessian = float(values[0]), values[1 : 1 + d], values[1 + d :].reshape(d, d)
+            square = float(gradient @ gradient)
+            if not np.isfinite(values).all() or not square > 0:
+                return None
+            m = float((x - y) @ gradient) / square if m is None else m
+            matrix = np.zeros((d + 1, d + 1))
+            matrix[:d, :d] = np.eye(d) + m * hessian
+            matrix[:d, d] = matrix[d, :d] = gradient
+            right = -np.append(y - x + m * gradient, f)
+            try:
+                step = np.linalg.solve(matrix, right)
+            except np.linalg.LinAlgError:
+                return None
+            y, m = y + step[:d], m + float(step[d])
+            if float(np.abs(step[:d]).max()) <= 1e-13 * (1.0 + float(np.abs(y).max())):
+                break
+        else:
+            return None
+        s = float(np.copysign(np.linalg.norm(x - y), (x - y) @ gradient))
+        normal = gradient / np.linalg.norm(gradient)
+        if self._data and bool(self._beyond(x[None])[0]):
+            return None
+        return s, normal
+
+    @cached_property
+    def _level(self) -> BufferedFunction | None:
+        level = self._shape.representations.level
+        if level is None:
+            return None
+        x = ca.SX.sym("x", self._shape.d)
+        f = level.level(x)
+        hessian, gradient = ca.hessian(f, x)
+        values = ca.densify(ca.vertcat(f, gradient, ca.vec(hessian)))
+        return BufferedFunction(ca.Function("level", [x], [values], {"cse": True}))
 
     def _beyond(self, points: FloatArray) -> NDArray[np.bool_]:
         """Return which points (m,) are beside the data of a measured graph."""

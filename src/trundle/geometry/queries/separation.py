@@ -55,6 +55,10 @@ class Separation(ABC):
         """Return the distance at the pose R (d, d), p (d,) m of A's shape; ``guess``: a normal nearby."""
 
     @abstractmethod
+    def followed(self, R: FloatArray, p: FloatArray, before: Apart) -> Apart:
+        """Return the distance at a pose close to one at which it was `before`: nearest points are followed."""
+
+    @abstractmethod
     def along(self, R: FloatArray, p: FloatArray, normal: FloatArray) -> float:
         """Return the distance (m) between the planes across `normal` (d,), in B's axes, that touch A and B."""
 
@@ -123,6 +127,11 @@ class _Swapped(Separation):
         found = self._other.apart(R.T, -R.T @ p, None if guess is None else -R.T @ guess)
         return Apart(found.gap, -R @ found.normal, found.x_B, found.x_A)
 
+    def followed(self, R: FloatArray, p: FloatArray, before: Apart) -> Apart:
+        turned = Apart(before.gap, -R.T @ before.normal, before.x_B, before.x_A)
+        found = self._other.followed(R.T, -R.T @ p, turned)
+        return Apart(found.gap, -R @ found.normal, found.x_B, found.x_A)
+
     def along(self, R: FloatArray, p: FloatArray, normal: FloatArray) -> float:
         return self._other.along(R.T, -R.T @ p, -R.T @ normal)
 
@@ -140,6 +149,9 @@ class _OverFlat(Separation):
         x_B = R @ x_A + p
         gap = float(x_B[-1])
         return Apart(gap, self._up, x_A, x_B - gap * self._up)
+
+    def followed(self, R: FloatArray, p: FloatArray, before: Apart) -> Apart:
+        return self.apart(R, p, before.normal)
 
     def along(self, R: FloatArray, p: FloatArray, normal: FloatArray) -> float:
         return self.apart(R, p).gap if float(normal @ self._up) > 1.0 - 1e-9 else -np.inf
@@ -166,6 +178,9 @@ class _Ball(Separation):
         s, gradient = self._B.exactly(p[None])
         normal = gradient[0]
         return Apart(float(s[0]) - self._radius, normal, -self._radius * (R.T @ normal), p - float(s[0]) * normal)
+
+    def followed(self, R: FloatArray, p: FloatArray, before: Apart) -> Apart:
+        return self.apart(R, p, before.normal)
 
     def along(self, R: FloatArray, p: FloatArray, normal: FloatArray) -> float:
         if self._other is not None:
@@ -223,6 +238,9 @@ class _Convex(Separation):
             total = weights / weights.sum()
             x_A, x_B = (sum(w * e[i] for w, e in zip(total, ends, strict=True)) for i in (0, 1))
         return Apart(low, n, R.T @ (x_A - p), x_B)
+
+    def followed(self, R: FloatArray, p: FloatArray, before: Apart) -> Apart:
+        return self.apart(R, p, before.normal)
 
     def along(self, R: FloatArray, p: FloatArray, normal: FloatArray) -> float:
         a, b = self._ends(R, p, normal)
@@ -286,6 +304,13 @@ class _Sampled(Separation):
 
     def apart(self, R: FloatArray, p: FloatArray, guess: FloatArray | None = None) -> Apart:
         x_A, gap, normal = self._cloud.least(self._cover, R, p)
+        return Apart(gap, normal, x_A, R @ x_A + p - gap * normal)
+
+    def followed(self, R: FloatArray, p: FloatArray, before: Apart) -> Apart:
+        found = self._cloud.least_near(self._cover, R, p, before.x_A, before.x_B)
+        if found is None:
+            return self.apart(R, p)
+        x_A, gap, normal = found
         return Apart(gap, normal, x_A, R @ x_A + p - gap * normal)
 
     def along(self, R: FloatArray, p: FloatArray, normal: FloatArray) -> float:

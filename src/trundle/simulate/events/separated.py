@@ -88,6 +88,12 @@ class Look:
         """The distance of the shapes."""
         return self.pair.measure.apart(*self.relative, None if self.guess is None else self.B.R.T @ self.guess)
 
+    def followed(self, before: Look) -> Look:
+        """Return the same look with nearest points that follow from those of a look a little `before`."""
+        seen = replace(self, guess=before.normal)
+        vars(seen)["apart"] = self.pair.measure.followed(*self.relative, before.apart)
+        return seen
+
     @property
     def gap(self) -> float:
         """The distance of the shapes, m."""
@@ -243,7 +249,10 @@ class SeparatedPairs:
     @property
     def margined(self) -> bool:
         """Whether margins of the integrator know the gaps of all of them, but for dips between its steps."""
-        return all(self.system.contact_pairs[pair.number].form in ("support", "features") for pair in self.pairs)
+        return all(self._has_margin(pair.number) for pair in self.pairs)
+
+    def _has_margin(self, number: int) -> bool:
+        return self.system.contact_pairs[number].form in ("support", "features")
 
     def look(self, number: int, t: float, x: FloatArray) -> Look:
         """Return the look at a pair, by its place among the pairs, at the state `x` (n_x,)."""
@@ -363,7 +372,7 @@ class SeparatedPairs:
             if not self._open[number]:
                 if b.apart_at_least > TOUCHED or b.gap > TOUCHED:
                     self._open[number] = True
-                elif b.gap < -SUNK and b.speed < -_STILL and not known:
+                elif b.gap < -SUNK and b.speed < -_STILL and not self._has_margin(number):
                     return self._sunk(a, b, look)
                 continue
             found = first_in(a, b, look, known)

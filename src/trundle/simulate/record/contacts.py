@@ -105,15 +105,21 @@ def _in_flight(
     watch, last = PairDetector(system, mode, numbers), len(times) - 1
     pairs = SeparatedPairs.of(system, mode, [separated_pair(system, numbers)])
     near: Approach | None = None
+    look: Look | None = None
     approaches: dict[int, Approach] = {}
     alone: dict[int, Look] = {}
     begin = 0
     for i, x in enumerate(states):
+        afresh = i % _SEARCH_EVERY == 0 or i == last
         followed = None if near is None else watch.followed(x, near)
-        if followed is not None and i % _SEARCH_EVERY and i < last:
+        if followed is not None and not afresh:
             approaches[i] = near = followed
             continue
-        look = pairs.look(0, times[i], x)
+        here = pairs.look(0, times[i], x)
+        if not afresh and look is not None and near is None:
+            alone[i] = look = here.followed(look)
+            continue
+        look = here
         if followed is not None and not agrees(followed, look):
             # Nearest points that were followed since the last look at the shapes are no longer the nearest.
             for k in range(begin, i):

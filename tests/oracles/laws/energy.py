@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .scene import Finding, moment
+from .scene import Finding, moment, turn
 from .shapes import Array
 from .state import State
 
@@ -39,7 +39,7 @@ def from_ground(state: State) -> Array:
     if mo.ground_v is None or mo.ground_omega is None:
         return none
     omega, r, v = mo.ground_omega[0], mo.ground_p[0], mo.ground_v[0]  # type: ignore[index]
-    V = v - _cross(omega, r)
+    V = v - turn(omega, r)
     p = state.masses[None, :, None] * mo.velocity
     L = (state.spin + moment(mo.position, p)).sum(axis=1)
     gained = L @ omega + p.sum(axis=1) @ V
@@ -52,10 +52,6 @@ def from_ground(state: State) -> Array:
     given = moment(path, np.broadcast_to(pull, path.shape)).sum(axis=1) @ omega
     given = given + float(state.masses.sum()) * (state.scene.gravity @ V) * mo.time
     return gained - given
-
-
-def _cross(omega: Array, r: Array) -> Array:
-    return np.cross(omega, r) if len(r) == 3 else float(omega[0]) * np.array([-r[1], r[0]])
 
 
 def of_joints(state: State) -> Array:

@@ -51,15 +51,16 @@ def _of_contact(state: State, contact: Contact, meeting: Meeting, weight: float)
     yield from worst(gap, far, "force at a distance", f"{meeting.name} push each other and do not touch (m)")
     if contact.shared:
         return
-    # Against slip: the power of friction is -mu N |slip|.
+    # Friction of what slips is mu N against the slip; the direction of a slow slip is known less well.
     slip = slips(state.scene, state.motion, contact, meeting)
     slip = slip - np.sum(slip * n, axis=1)[:, None] * n
     fast = np.linalg.norm(slip, axis=1)
-    power = np.sum(across * slip, axis=1) + meeting.mu * np.maximum(normal, 0.0) * fast
-    slides = fast > STILL * state.speed
-    power = np.where(slides, power, 0.0)
-    most = 1e-4 * np.maximum(size, weight) * np.maximum(fast, STILL * state.speed)
-    yield from worst(power, most, "slip", f"{contact.name} slips and its friction does not act against it fully (W)")
+    off = across + (meeting.mu * np.maximum(normal, 0.0) / np.maximum(fast, 1e-300))[:, None] * slip
+    off = np.where((fast > STILL * state.speed)[:, None], off, 0.0)
+    most = np.maximum(size, weight) * (1e-5 + 1e-7 * state.speed / np.maximum(fast, STILL * state.speed))
+    yield from worst(
+        np.linalg.norm(off, axis=1), most, "slip", f"{contact.name} slips, its friction is not mu N against it (N)"
+    )
 
 
 def slips(scene: Scene, motion: Motion, contact: Contact, meeting: Meeting) -> Array:

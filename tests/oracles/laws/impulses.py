@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.optimize import nnls
 
-from .scene import Finding, Motion, moment
+from .scene import Finding, Motion, cross, moment
 from .shapes import Array, unit
 from .state import MOMENTUM, TOUCH, Meeting, State
 
@@ -125,34 +125,29 @@ def _sides(state: State, meeting: Meeting) -> tuple[int, int]:
 
 
 def _balance(state: State, k: int, members: list[int], touching: list[Meeting]) -> Finding | None:
+    """Return what an island's change of momentum has that gravity and rays of what touches cannot give, if anything.
+
+    Angular momentum is about each component's own moving centre of mass, where gravity has no moment.
+    """
     scene, mo = state.scene, state.motion
     dt = float(mo.time[k + 1] - mo.time[k])
-    rows = np.array([k, k + 1])
-    changes, origins, length = [], {}, state.length
+    changes, centers = [], {}
     for label in members:
-        bodies = np.flatnonzero(scene.component == label)
-        m = state.masses[bodies]
-        origin = np.einsum("b,bi->i", m, mo.position[k, bodies]) / m.sum()
-        origins[label] = origin
-        p = np.einsum("b,rbi->ri", m, mo.velocity[rows][:, bodies])
-        L = state.around(origin, rows)[:, bodies].sum(axis=1)
-        mean = np.mean(mo.position[rows][:, bodies], axis=0) - origin
-        pull = m[:, None] * scene.gravity * dt
-        changes += [p[1] - p[0] - pull.sum(axis=0), (L[1] - L[0] - moment(mean, pull).sum(axis=0)) / length]
+        p, L, centers[label] = _momentum(state, k, np.flatnonzero(scene.component == label))
+        mass = float(state.masses[scene.component == label].sum())
+        changes += [p[1] - p[0] - mass * dt * scene.gravity, (L[1] - L[0]) / state.length]
     change = np.concatenate(changes)
-    mass = float(state.masses.sum())
-    allowed = MOMENTUM * mass * state.speed + mass * float(np.linalg.norm(scene.gravity)) * dt * _drift(state, k) / length
+    allowed = MOMENTUM * float(state.masses.sum()) * state.speed
     if np.linalg.norm(change) <= allowed:
         return None
-    columns = [c for m in touching for row in (k, k + 1) for c in _rays(state, m, row, members, origins)]
-    if columns:
-        matrix = np.array(columns).T
+    none = np.zeros((len(change), 0))
+    matrix = np.hstack([none, *(_rays(state, m, k + e, members, centers, e) for m in touching for e in (0, 1))])
+    left = float(np.linalg.norm(change))
+    if matrix.size:
         factors, _ = nnls(matrix, change, maxiter=50 * matrix.shape[1])
         left = float(np.linalg.norm(matrix @ factors - change))
-        # Points and normals move between the samples, in first order from one ray to another.
-        allowed += 0.3 * float(factors.sum()) * (_drift(state, k) / length + _bend(state, k, touching))
-    else:
-        left = float(np.linalg.norm(change))
+        # Arms and normals move between the samples, in first order from one ray to another.
+        allowed += 0.3 * float(factors.sum()) * _bend(state, k, touching) ** 2
     if left <= allowed:
         return None
     who = ", ".join(scene.links[i].name for i in range(len(scene.links)) if scene.component[i] in members)
@@ -161,56 +156,71 @@ def _balance(state: State, k: int, members: list[int], touching: list[Meeting]) 
     return Finding("impulse", float(mo.time[k]), left, allowed, who, text)
 
 
-def _drift(state: State, k: int) -> float:
-    """Return how far a point of a body moves in an interval, m."""
-    mo = state.motion
-    dt = float(mo.time[k + 1] - mo.time[k])
-    fast = 0.0
-    for row in (k, k + 1):
-        v = np.linalg.norm(mo.velocity[row], axis=1) + state.length * np.linalg.norm(mo.omega[row], axis=1)
-        fast = max(fast, float(v.max()))
-    return fast * dt
+def _momentum(state: State, k: int, bodies: Array) -> tuple[Array, Array, Array]:
+    """Return p (2, d), L (2, t) about the common centre of mass, and that centre (2, d), at both ends."""
+    mo, rows = state.motion, np.array([k, k + 1])
+    m = state.masses[bodies]
+    v, x = mo.velocity[rows][:, bodies], mo.position[rows][:, bodies]
+    p = np.einsum("b,rbi->ri", m, v)
+    center = np.einsum("b,rbi->ri", m, x) / m.sum()
+    L = state.spin[rows][:, bodies].sum(axis=1)
+    if len(bodies) > 1:
+        L = L + moment(x - center[:, None], m[None, :, None] * v).sum(axis=1)
+    return p, L, center
 
 
 def _bend(state: State, k: int, touching: list[Meeting]) -> float:
-    """Return how far the normals of what touches turn in an interval, rad."""
-    return max((float(np.linalg.norm(np.diff(m.gaps.normal[k : k + 2], axis=0))) for m in touching), default=0.0)
+    """Return by how much arms (in lengths) and normals (rad) of what touches turn in an interval."""
+    mo = state.motion
+    dt = float(mo.time[k + 1] - mo.time[k])
+    turned = float(np.linalg.norm(mo.omega[k : k + 2], axis=2).max()) * dt
+    normals = max((float(np.linalg.norm(np.diff(m.gaps.normal[k : k + 2], axis=0))) for m in touching), default=0.0)
+    moved = 0.0
+    for meeting in touching:
+        if meeting.B is not None:
+            i, j = (state.scene.number_of[s.link] for s in (meeting.A, meeting.B))
+            between = mo.velocity[k : k + 2, i] - mo.velocity[k : k + 2, j]
+            moved = max(moved, float(np.linalg.norm(between, axis=1).max()) * dt / state.length)
+    return max(turned, normals, moved)
 
 
-def _rays(state: State, meeting: Meeting, row: int, members: list[int], origins: dict[int, Array]) -> Iterator[Array]:
-    """Yield the columns (linear, angular / length, of every member) of unit normal impulses with friction."""
-    scene, d = state.scene, state.scene.d
+def _rays(
+    state: State, meeting: Meeting, row: int, members: list[int], centers: dict[int, Array], end: int
+) -> Array:
+    """Return the columns (rows, rays) of unit normal impulses with friction: linear, angular/length of every member."""
     a, b = _sides(state, meeting)
-    turns = 3 if d == 3 else 1
+    columns = []
     for point, normal in contact_points(state, meeting, row):
-        for force, couple in _cone(normal, meeting.mu, meeting.lever):
-            column = []
-            for label in members:
-                sign = (1.0 if label == a else 0.0) - (1.0 if label == b else 0.0)
-                turning = (moment(point - origins[label], force) + couple) / state.length
-                column += [sign * force, sign * turning if sign else np.zeros(turns)]
-            yield np.concatenate(column)
+        force, couple = cone(normal, meeting.mu, meeting.lever)
+        parts = []
+        for label in members:
+            sign = float(label == a) - float(label == b)
+            turning = (moment(np.broadcast_to(point - centers[label][end], force.shape), force) + couple) / state.length
+            parts.append(sign * np.hstack([force, turning]))
+        columns.append(np.hstack(parts))
+    turns = 3 if state.scene.d == 3 else 1
+    return np.vstack([np.zeros((0, len(members) * (state.scene.d + turns))), *columns]).T
 
 
-def _cone(n: Array, mu: float, lever: float) -> Iterator[tuple[Array, Array]]:
-    """Yield forces and couples on A with a unit normal part; `n` points from B to A."""
+def cone(n: Array, mu: float, lever: float) -> tuple[Array, Array]:
+    """Return forces (r, d) and couples (r, k) on A with a unit normal part; `n` points from B to A."""
     d = len(n)
-    none = np.zeros(3 if d == 3 else 1)
     if d == 2:
         t = np.array([-n[1], n[0]])
-        for s in (-1.0, 1.0) if mu else (0.0,):
-            for c in (-lever, lever) if lever else (0.0,):
-                yield n + s * mu * t, none + c
-        return
-    first = unit(np.cross(n, [1.0, 0.0, 0.0] if abs(n[0]) < 0.6 else [0.0, 1.0, 0.0])[None])[0]
-    second = np.cross(n, first)
-    wide = 1.0 / np.cos(np.pi / RAYS)
-    around = [np.cos(t) * first + np.sin(t) * second for t in 2 * np.pi * np.arange(RAYS) / RAYS]
-    for t in around if mu else around[:1]:
-        yield n + wide * mu * t, none
+        sides = np.array([-1.0, 1.0]) if mu else np.zeros(1)
+        force = n + mu * sides[:, None] * t
+        if not lever:
+            return force, np.zeros((len(force), 1))
+        return np.vstack([force, force]), lever * np.repeat([[-1.0], [1.0]], len(force), axis=0)
+    first = unit(cross(n, np.array([1.0, 0.0, 0.0] if abs(n[0]) < 0.6 else [0.0, 1.0, 0.0]))[None])[0]
+    second = cross(n, first)
+    angle = 2 * np.pi * np.arange(RAYS) / RAYS
+    around = (np.cos(angle)[:, None] * first + np.sin(angle)[:, None] * second) / np.cos(np.pi / RAYS)
+    force = n + mu * around if mu else n[None]
+    couple = np.zeros_like(force)
     if lever:
-        for t in around:
-            yield n, wide * lever * t
+        force, couple = np.vstack([force, np.tile(n, (RAYS, 1))]), np.vstack([couple, lever * around])
+    return force, couple
 
 
 def contact_points(state: State, meeting: Meeting, row: int) -> list[tuple[Array, Array]]:

@@ -196,15 +196,23 @@ class Finding:
 def turn(omega: Array, r: Array) -> Array:
     """Return omega x r of (..., 3) and (..., 3), or of (..., 1) and (..., 2) in the plane."""
     if r.shape[-1] == 3:
-        return np.cross(omega, r)
+        return cross(omega, r)
     return omega * np.stack([-r[..., 1], r[..., 0]], axis=-1)
 
 
 def moment(r: Array, f: Array) -> Array:
     """Return r x f, (..., 3), in the plane (..., 1)."""
     if r.shape[-1] == 3:
-        return np.cross(r, f)
+        return cross(r, f)
     return (r[..., 0] * f[..., 1] - r[..., 1] * f[..., 0])[..., None]
+
+
+def cross(a: Array, b: Array) -> Array:
+    """Return a x b of (..., 3): as `numpy.cross`, without its cost for few vectors."""
+    x = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
+    y = a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2]
+    z = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+    return np.stack([x, y, z], axis=-1)
 
 
 def world_inertia(R: Array, inertia: Array) -> Array:

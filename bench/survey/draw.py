@@ -84,8 +84,8 @@ class Pen:
 
 
 def rounded(value: float, digits: int = 3) -> float:
-    """Return a number with this many digits."""
-    return float(f"{value:.{digits}g}")
+    """Return a number with this many digits, 0 without a sign."""
+    return float(f"{value:.{digits}g}") + 0.0
 
 
 def form(pen: Pen, kind: str, scale: float = 1.0) -> ShapeSpec:
@@ -126,7 +126,9 @@ def form(pen: Pen, kind: str, scale: float = 1.0) -> ShapeSpec:
         case "Torus":
             return shape(kind, major=part(0.6, 0.9), minor=part(0.1, 0.3))
         case _:
-            return shape(kind, radius=part(0.6, 1.0), cos=[0.0, pen.number(0.0, 0.12)], sin=[0.0, 0.0, pen.number(0, 0.05)])
+            return shape(
+                kind, radius=part(0.6, 1.0), cos=[0.0, pen.number(0.0, 0.12)], sin=[0.0, 0.0, pen.number(0, 0.05)]
+            )
 
 
 def body(pen: Pen, name: str, kinds: tuple[str, ...]) -> BodySpec:
@@ -153,7 +155,7 @@ def compound(pen: Pen, name: str, mass: float, kinds: tuple[str, ...]) -> BodySp
         made = form(pen, ball if pen.chance(0.7) else str(pen.pick(plain)), 0.5)
         at = [0.0] * pen.d
         angle = 2 * np.pi * k / count
-        at[0], at[-1] = (rounded(pen.size * 0.7 * float(f(angle))) for f in (np.cos, np.sin))
+        at[0], at[-1] = (rounded(pen.size * 0.7 * round(float(f(angle)), 6)) for f in (np.cos, np.sin))
         parts.append(Part(name if k == 0 else f"{name}s{k}", made, tuple(at)))
         surface.append(made.body().surface + at)
     return BodySpec(name, mass, moments(pen, mass, np.vstack(surface)), (0.0,) * pen.d, tuple(parts))
@@ -181,15 +183,22 @@ def base(pen: Pen, kind: str, duration: float) -> Spec:
 
 
 def at_start(spec: Spec) -> Motion:
-    """Return the start as the judge's arrays: of free bodies alone."""
-    poses = []
+    """Return the start as the judge's arrays: joints are at zero."""
+    poses: list[tuple[Array, Array]] = []
+    frames: dict[str, tuple[Array, Array]] = {}
     for one in spec.bodies:
+        if one.joint != "free":
+            R, origin = frames[one.parent] if one.parent else (np.eye(spec.d), np.zeros(spec.d))
+            frames[one.name] = R, origin + R @ np.array(one.at)
+            poses.append((R, frames[one.name][1] + R @ np.array(one.center)))
+            continue
         turned = one.position[spec.d :]
         if spec.d == 2:
             R = turn_of(2, tuple(turned))
         else:
             R = np.asarray(Rotation.from_quat(turned, scalar_first=True).as_matrix())
-        poses.append((R, np.array(one.position[: spec.d]) + (R @ np.array(one.center) if spec.hand is None else 0.0)))
+        frames[one.name] = R, np.array(one.position[: spec.d])
+        poses.append((R, frames[one.name][1] + (R @ np.array(one.center) if spec.hand is None else 0.0)))
     R, p = np.array([r for r, _ in poses])[None], np.array([x for _, x in poses])[None]
     zero = np.zeros((1, len(poses), 1 if spec.d == 2 else 3))
     hand = {}

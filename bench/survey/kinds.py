@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from bench.survey.curved import on_hand_shape, over_curved
 from bench.survey.draw import GRAVITY, PLANE, SIMPLE, SPACE, Pen, base, body, least_gap, rounded
 from bench.survey.spec import Between, BodySpec, HandSpec, Spec
 from bench.survey.trees import tree
@@ -83,8 +84,6 @@ def on_the_floor(pen: Pen, spec: Spec) -> Spec:
 
 def ground(pen: Pen, count: int) -> Spec:
     """Bodies fall on curved ground."""
-    from bench.survey.curved import over_curved
-
     return over_curved(pen, count)
 
 
@@ -96,17 +95,18 @@ def hands(pen: Pen, count: int) -> Spec:
     one = replace(one, parts=(replace(one.parts[0], at=(0.0,) * pen.d),))
     k = 1 if pen.d == 2 else 3
     spread = [0.5 * pen.speed / pen.size] * k + [0.3 * pen.speed] * pen.d
-    twist = tuple(rounded(float(s * v)) if pen.chance(0.5) else 0.0 for s, v in zip(spread, pen.random.normal(size=k + pen.d), strict=True))
+    shares = zip(spread, pen.random.normal(size=k + pen.d), strict=True)
+    twist = tuple(rounded(float(s * v)) if pen.chance(0.5) else 0.0 for s, v in shares)
     amplitude: tuple[float, ...] = ()
     frequency: tuple[float, ...] = ()
     if pen.chance(0.3):
         rate = pen.speed / pen.size
-        amplitude = tuple(rounded(float(v * GRAVITY * 0.2 / (pen.size if i < k else 1.0))) for i, v in enumerate(pen.random.normal(size=k + pen.d)))
+        swing = [0.2 * GRAVITY / pen.size] * k + [0.2 * GRAVITY] * pen.d
+        shares = zip(swing, pen.random.normal(size=k + pen.d), strict=True)
+        amplitude = tuple(rounded(float(s * v)) for s, v in shares)
         frequency = tuple(rounded(float(rate * pen.random.uniform(0.1, 0.5))) for _ in range(k + pen.d))
     hand = HandSpec((0.0,) * pen.d, (0.0,) * k, twist, amplitude, frequency)
-    from bench.survey.curved import hand_shape
-
-    return hand_shape(pen, replace(spec, bodies=(one,), hand=hand, gravity=base_gravity(pen)))
+    return on_hand_shape(pen, replace(spec, bodies=(one,), hand=hand, gravity=base_gravity(pen)))
 
 
 def base_gravity(pen: Pen) -> tuple[float, ...]:
@@ -134,7 +134,7 @@ def drawn(kind: str, seed: int, number: int, most: int = 4, least: int = 1) -> t
     """Return scene `number` of a kind and how many draws before it were left out: shapes overlapped at the start."""
     make, dimensions = KINDS[kind]
     for attempt in range(200):
-        random = np.random.default_rng([seed, number, attempt])
+        random = np.random.default_rng([seed, number, list(KINDS).index(kind), attempt])
         d = int(dimensions[int(random.integers(len(dimensions)))])
         size = 0.1 if random.random() < 0.5 else rounded(10.0 ** float(random.uniform(-3, 1)), 2)
         pen = Pen(random, d, size)

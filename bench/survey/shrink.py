@@ -74,8 +74,10 @@ def _plainer(spec: Spec) -> Iterator[Spec]:
     )  # fmt: skip
     for change in changes:
         other = replace(spec, **change)
-        if other != spec and (change.get("restitution") != 0.5 or spec.restitution) and (
-            change.get("friction") != 0.5 or spec.friction
+        if (
+            other != spec
+            and (change.get("restitution") != 0.5 or spec.restitution)
+            and (change.get("friction") != 0.5 or spec.friction)
         ):
             yield other
     for key in ("friction", "restitution"):
@@ -116,7 +118,9 @@ def _plainer_body(spec: Spec, body: BodySpec) -> Iterator[BodySpec]:
     parts = []
     for part in body.parts:
         numbers = tuple((name, _round(value, 2)) for name, value in part.shape.numbers)
-        parts.append(replace(part, shape=replace(part.shape, numbers=numbers), at=tuple(rounded(x, 2) for x in part.at)))
+        parts.append(
+            replace(part, shape=replace(part.shape, numbers=numbers), at=tuple(rounded(x, 2) for x in part.at))
+        )
     yield replace(body, parts=tuple(parts))
 
 

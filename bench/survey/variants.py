@@ -55,7 +55,11 @@ def bodies_order(spec: Spec, random: np.random.Generator) -> Change | None:
         left.remove(one)
         done.append(one)
     if tuple(done) == spec.bodies:
-        done = sorted(done, key=lambda b: -len([1 for d in spec.bodies if d.name < b.name])) if all(b.parent is None for b in done) else done
+        done = (
+            sorted(done, key=lambda b: -len([1 for d in spec.bodies if d.name < b.name]))
+            if all(b.parent is None for b in done)
+            else done
+        )
     return same(spec, replace(spec, bodies=tuple(done)))
 
 

@@ -147,7 +147,7 @@ def _balance(state: State, k: int, members: list[int], touching: list[Meeting]) 
         factors, _ = nnls(matrix, change, maxiter=50 * matrix.shape[1])
         left = float(np.linalg.norm(matrix @ factors - change))
         # Arms and normals move between the samples, in first order from one ray to another.
-        allowed += 0.3 * float(factors.sum()) * _bend(state, k, touching) ** 2
+        allowed += 0.3 * float(factors.sum()) * _bend(state, k, touching, centers) ** 2
     if left <= allowed:
         return None
     who = ", ".join(scene.links[i].name for i in range(len(scene.links)) if scene.component[i] in members)
@@ -169,24 +169,24 @@ def _momentum(state: State, k: int, bodies: Array) -> tuple[Array, Array, Array]
     return p, L, center
 
 
-def _bend(state: State, k: int, touching: list[Meeting]) -> float:
+def _bend(state: State, k: int, touching: list[Meeting], centers: dict[int, Array]) -> float:
     """Return by how much arms (in lengths) and normals (rad) of what touches turn in an interval."""
     mo = state.motion
     dt = float(mo.time[k + 1] - mo.time[k])
-    turned = float(np.linalg.norm(mo.omega[k : k + 2], axis=2).max()) * dt
-    normals = max((float(np.linalg.norm(np.diff(m.gaps.normal[k : k + 2], axis=0))) for m in touching), default=0.0)
-    moved = 0.0
+    most = float(np.linalg.norm(mo.omega[k : k + 2], axis=2).max()) * dt
     for meeting in touching:
-        if meeting.B is not None:
-            i, j = (state.scene.number_of[s.link] for s in (meeting.A, meeting.B))
-            between = mo.velocity[k : k + 2, i] - mo.velocity[k : k + 2, j]
-            moved = max(moved, float(np.linalg.norm(between, axis=1).max()) * dt / state.length)
-    return max(turned, normals, moved)
+        most = max(most, float(np.linalg.norm(np.diff(meeting.gaps.normal[k : k + 2], axis=0))))
+        points = [contact_points(state, meeting, row) for row in (k, k + 1)]
+        if all(points):
+            moved = points[1][0][0] - points[0][0][0]
+            for label in _sides(state, meeting):
+                if label >= 0:
+                    center = centers[label]
+                    most = max(most, float(np.linalg.norm(moved - (center[1] - center[0]))) / state.length)
+    return most
 
 
-def _rays(
-    state: State, meeting: Meeting, row: int, members: list[int], centers: dict[int, Array], end: int
-) -> Array:
+def _rays(state: State, meeting: Meeting, row: int, members: list[int], centers: dict[int, Array], end: int) -> Array:
     """Return the columns (rows, rays) of unit normal impulses with friction: linear, angular/length of every member."""
     a, b = _sides(state, meeting)
     columns = []
@@ -214,13 +214,14 @@ def cone(n: Array, mu: float, lever: float) -> tuple[Array, Array]:
         return np.vstack([force, force]), lever * np.repeat([[-1.0], [1.0]], len(force), axis=0)
     first = unit(cross(n, np.array([1.0, 0.0, 0.0] if abs(n[0]) < 0.6 else [0.0, 1.0, 0.0]))[None])[0]
     second = cross(n, first)
-    angle = 2 * np.pi * np.arange(RAYS) / RAYS
-    around = (np.cos(angle)[:, None] * first + np.sin(angle)[:, None] * second) / np.cos(np.pi / RAYS)
+    count = RAYS // 2 if lever else RAYS
+    angle = 2 * np.pi * np.arange(count) / count
+    around = (np.cos(angle)[:, None] * first + np.sin(angle)[:, None] * second) / np.cos(np.pi / count)
     force = n + mu * around if mu else n[None]
-    couple = np.zeros_like(force)
-    if lever:
-        force, couple = np.vstack([force, np.tile(n, (RAYS, 1))]), np.vstack([couple, lever * around])
-    return force, couple
+    if not lever:
+        return force, np.zeros_like(force)
+    # The same normal force bears both: every friction with every couple.
+    return np.repeat(force, count, axis=0), lever * np.tile(around, (len(force), 1))
 
 
 def contact_points(state: State, meeting: Meeting, row: int) -> list[tuple[Array, Array]]:

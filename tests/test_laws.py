@@ -9,8 +9,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
-from tests.oracles.laws import Contact, Joint, Link, Motion, Pair, Scene, Shape, judge
-from tests.oracles.laws import grounds, shapes
+from tests.oracles.laws import Contact, Joint, Link, Motion, Pair, Scene, Shape, grounds, judge, shapes
 from tests.oracles.laws.gaps import Placed, between, over
 
 G = 9.81
@@ -114,7 +113,7 @@ def test_a_ball_that_loses_its_spin_in_an_impact_without_friction_is_found():
     assert "impulse" in laws(ball_scene(), changed(run, "omega", (slice(first, None), 0, 1), -0.5))
 
 
-# A block that slides, a ball that rolls ---------------------------------------------------------------------------------
+# A block that slides, a ball that rolls -------------------------------------------------------------------------------
 
 
 def sliding(mu: float = 0.3, n: int = 201) -> tuple[Scene, Motion]:
@@ -128,7 +127,7 @@ def sliding(mu: float = 0.3, n: int = 201) -> tuple[Scene, Motion]:
     position = np.stack([time - mu * G * time**2 / 2, zero, zero + 0.05], axis=1)
     velocity = np.stack([1 - mu * G * time, zero, zero], axis=1)
     force = np.tile([-mu * G, 0.0, G], (n, 1))
-    point = position + [mu * 0.05, 0.0, -0.05]
+    point = position + np.array([mu * 0.05, 0.0, -0.05])
     contact = Contact("block", "block", None, point, np.tile(UP, (n, 1)), force, gap=zero)
     return scene, motion(time, position, velocity, np.zeros(3), contacts=[contact])
 
@@ -194,7 +193,7 @@ def test_a_disc_of_the_plane_rolls_and_falls_within_the_laws():
     assert {"impulse", "friction impulse"} <= laws(slippery, run)
 
 
-# Bodies that meet -------------------------------------------------------------------------------------------------------
+# Bodies that meet -----------------------------------------------------------------------------------------------------
 
 
 def colliding(through: bool = False) -> tuple[Scene, Motion]:
@@ -269,7 +268,7 @@ def test_a_joint_beyond_its_stop_and_work_of_a_motor():
     assert laws(weaker, run) == {"energy"}
 
 
-# Its geometry -----------------------------------------------------------------------------------------------------------
+# Its geometry ---------------------------------------------------------------------------------------------------------
 
 FORMS = {
     "ball": shapes.ball(0.1),

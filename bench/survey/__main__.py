@@ -55,7 +55,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--kind", choices=list(KINDS), help="all in turn unless given")
     parser.add_argument("--bodies", default="1-4", help="how many, such as 1-8")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--limit", type=float, default=60.0, help="s that a run may take")
+    parser.add_argument("--limit", type=float, default=60.0, help="s of processor time that a run may take")
     parser.add_argument("--only", type=int, nargs="*", help="numbers of scenes")
     parser.add_argument("--invariance", choices=compared_ways(), help="in place of the one that is drawn")
     parser.add_argument("--no-invariance", action="store_true", help="judge single runs alone")

@@ -28,7 +28,7 @@ def shrunk(task: Task, judged: Judged, limit: float, seconds: float) -> str:
             if not _starts(candidate):
                 continue
             again = watched(replace(task, spec=candidate, invariance=way), limit)
-            if "wrong" in again.verdict and law in again.laws or (again.verdict, law) == ("crash", "crash"):
+            if ("wrong" in again.verdict and law in again.laws) or (again.verdict, law) == ("crash", "crash"):
                 spec, best, smaller = candidate, again, True
                 break
     return headed(task, best, spec)

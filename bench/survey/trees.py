@@ -63,7 +63,6 @@ def _link(pen: Pen, name: str, parent: BodySpec, i: int, count: int) -> BodySpec
     if pen.chance(0.5):
         weight = mass * 9.81
         push = rounded(weight * pen.number(-1.0, 1.0) * (1.0 if kind == "slide" else 0.5 * pen.size))
-    return BodySpec(
-        name, mass, inertia, center, (Part(name, foot, place),), joint, parent.name, tuple(out), tuple(axis), push, low, high,
-        (0.0,), (0.0,),
-    )  # fmt: skip
+    parts = (Part(name, foot, place),)
+    return BodySpec(name, mass, inertia, center, parts, joint, parent.name, tuple(out), tuple(axis), push, low, high,
+                    (0.0,), (0.0,))  # fmt: skip

@@ -2,7 +2,8 @@
 
 For a unit vector n from A to B the slab between the two, g(n) = -h_A(n) - h_B(-n), is empty: every n gives a lower
 bound of the gap, and the best n the gap itself, also where they overlap (the shortest way out). The nearest points of
-shapes that are shrunk a little (Gilbert, Johnson and Keerthi 1988) give that n; shrunk shapes that meet prove an overlap.
+shapes that are shrunk a little (Gilbert, Johnson and Keerthi 1988) give that n; shrunk shapes that meet prove an
+overlap.
 """
 
 from __future__ import annotations
@@ -177,7 +178,7 @@ def _subsets(d: int) -> list[list[int]]:
 
 def _closest(corners: Array, used: Array) -> tuple[Array, Array]:
     """Return the point (n, d) nearest to the origin of the hulls of corners (n, d + 1, d), and which carry it."""
-    count, slots, d = corners.shape
+    count, _, d = corners.shape
     best, point, carry = np.full(count, np.inf), corners[:, 0].copy(), np.zeros_like(used)
     size = np.max(np.sum(corners**2, axis=2), axis=1) + 1e-300
     for subset in _subsets(d):

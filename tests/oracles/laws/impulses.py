@@ -95,7 +95,8 @@ def impulses(state: State) -> Iterator[Finding]:
 
 
 def _interval(state: State, k: int) -> Iterator[Finding]:
-    scene, component = state.scene, state.scene.component
+    """Yield what is wrong with the momentum of each island of one interval."""
+    component = state.scene.component
     close = [m for m in state.meetings if _touches(m, k) or _touches(m, k + 1)]
     labels = [int(c) for c in np.unique(component) if c >= 0]
     group = {label: label for label in labels}

@@ -190,7 +190,8 @@ class Finding:
     text: str
 
     def __str__(self) -> str:
-        return f"{self.law}: {self.text} ({self.who}, t = {self.time:.6g} s, {self.amount:.3g}, allowed {self.allowed:.2g})"
+        at = f"{self.who}, t = {self.time:.6g} s, {self.amount:.3g}, allowed {self.allowed:.2g}"
+        return f"{self.law}: {self.text} ({at})"
 
 
 def turn(omega: Array, r: Array) -> Array:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from bench.survey.spec import BodySpec, Part, Spec
-from tests.oracles.laws import Contact, Joint, Link, Motion, Pair, Scene, Shape
+from tests.oracles.laws import Contact, Event, Joint, Link, Motion, Pair, Scene, Shape
 
 Array = NDArray[np.float64]
 
@@ -27,7 +27,13 @@ def scene_of(spec: Spec) -> Scene:
             shapes.append(Shape(part.name, body.name, part.shape.body(), at, turn_of(spec.d, part.rpy), mu, spec.lever))
         if body.joint != "free":
             ends = (-np.inf if body.low is None else body.low, np.inf if body.high is None else body.high)
-            joints.append(Joint(body.name, body.parent, body.input, *ends))
+            parent = next((b for b in spec.bodies if b.name == body.parent), None)
+            at = np.array(body.at) - (0.0 if parent is None else np.array(parent.center))
+            axis = np.array(body.axis) if body.axis else None
+            joints.append(
+                Joint(body.name, body.parent, body.input, *ends, own=-np.array(body.center), at=at, axis=axis,
+                      slides=body.joint == "prismatic")
+            )  # fmt: skip
     pairs = []
     for pair in spec.pairs:
         mu = spec.friction if pair.friction is None else pair.friction
@@ -85,7 +91,8 @@ def _tree_motion(spec: Spec, run: Any) -> Motion:
         sides = _sides(spec, label)
         if sides is not None:
             arrays = [run[f"contact_{what}"][:, i] for what in ("position", "normal", "force")]
-            contacts.append(Contact(label, *sides, *arrays, gap=run["gap"][:, i]))
+            about = run["contact_moment"][:, i] if spec.d == 3 else None
+            contacts.append(Contact(label, *sides, *arrays, gap=run["gap"][:, i], moment=about))
     return Motion(
         run.time,
         run["body_position"][:, order],
@@ -93,8 +100,21 @@ def _tree_motion(spec: Spec, run: Any) -> Motion:
         run["body_velocity"][:, order],
         omega,
         contacts,
+        events=events_of(run),
         q=run["joint_position"][:, held] if held else None,
+        breaks=[float(t["time"]) for t in run.transitions],
+        complete=len(contacts) == len(labels) and not any(b.low is not None for b in spec.bodies),
     )
+
+
+def events_of(run: Any) -> list[Event]:
+    """Return what the record says of impacts, nothing if it does not."""
+    if "event_time" not in run.dataset:
+        return []
+    columns = [run.dataset[f"event_{what}"].values for what in ("time", "contact", "impulse")]
+    around = [run.dataset[f"event_velocity_{when}"].values for when in ("before", "after")]
+    rows = zip(*columns, *around, strict=True)
+    return [Event(float(t), str(name), np.array(J), np.array(u), np.array(v)) for t, name, J, u, v in rows]
 
 
 def _sides(spec: Spec, label: str) -> tuple[str, str | None] | None:
@@ -140,4 +160,6 @@ def _pair_motion(spec: Spec, run: Any) -> Motion:
         ground_p=flat("hand_position"),
         ground_v=flat("hand_velocity"),
         ground_omega=rates("hand_angular_velocity"),
+        breaks=[float(t["time"]) for t in run.transitions],
+        complete=True,
     )

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from .balance import balances, events
 from .energy import energies, stops
 from .forces import forces
+from .hinges import joints
 from .impulses import floors, impulses, untouched
 from .overlap import jumps, overlaps, overlaps_between
 from .scene import Finding, Motion, Scene
@@ -23,6 +25,9 @@ CHECKS: tuple[Callable[[State], Iterator[Finding]], ...] = (
     untouched,
     impulses,
     forces,
+    balances,
+    events,
+    joints,
 )
 
 

@@ -77,7 +77,7 @@ def refined(motion: Motion, rows: Array, parts: int) -> Motion:
         U, _, V = np.linalg.svd(M)
         return U @ V
 
-    keep = {"contacts": (), "events": (), "q": None, "total_force": None}
+    keep = {"contacts": (), "events": (), "q": None, "complete": False}
     moved = {
         name: None if getattr(motion, name) is None else mixed(getattr(motion, name))
         for name in ("time", "position", "velocity", "omega", "ground_p", "ground_v", "ground_omega")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -52,7 +52,8 @@ class Pair:
 class Joint:
     """What holds a link: to `parent` (None: the world), with a constant torque or force, stops and a spring.
 
-    `free` is False of ends of a joint that carry reactions into the world: then momentum is not kept.
+    ``own`` and ``at`` (d,): the joint's place from the centres of mass of the link and its parent (of the world: from
+    its origin), in their axes. ``axis`` (d,), in the parent's axes: of a hinge in space, or what a slide slides along.
     """
 
     link: str
@@ -62,6 +63,10 @@ class Joint:
     high: float = np.inf
     stiffness: float = 0.0
     rest: float = 0.0
+    own: Array | None = None
+    at: Array | None = None
+    axis: Array | None = None
+    slides: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +117,7 @@ class Contact:
     """What a record says of a contact of shape `A` with shape `B` (None: the ground); force on A (n, d), N.
 
     ``normal`` is out of B. ``gap`` is the reported one. ``shared``: the force is that of several points with one
-    normal, of which `position` is one.
+    normal, of which `position` is one. ``moment``: (n,) N m on A about the normal.
     """
 
     name: str
@@ -123,11 +128,12 @@ class Contact:
     force: Array
     gap: Array | None = None
     shared: bool = False
+    moment: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """What a record says of an impact at `time`: contact, impulse (d,), N s, on A, and the point's velocities."""
+    """What a record says of an impact: time, contact, impulse (d,), N s, on A, and A's velocity over B around it."""
 
     time: float
     contact: str
@@ -142,6 +148,7 @@ class Motion:
 
     ``omega`` (n, b, 3), in the plane (n, b, 1) counter-clockwise. The ground's frame: rotation, place, and the
     velocity of its origin and its angular velocity. ``q``: joint coordinates (n, joints) in the scene's order.
+    ``breaks``: times of events and changes of law; ``complete``: the contacts' forces are all that push.
     """
 
     time: Array
@@ -156,7 +163,8 @@ class Motion:
     ground_v: Array | None = None
     ground_omega: Array | None = None
     q: Array | None = None
-    total_force: Array | None = field(default=None)
+    breaks: Sequence[float] = ()
+    complete: bool = False
 
     def placed(self, scene: Scene, shape: Shape) -> Placed:
         """Return a shape at all instants."""

@@ -99,6 +99,11 @@ class State:
             parts.append(np.einsum("nij,nj->ni", inertia, self.motion.omega[:, i]))
         return np.stack(parts, axis=1)
 
+    @property
+    def curved(self) -> bool:
+        """Whether normals turn from place to place."""
+        return self.scene.ground is None or self.scene.ground.flat is None or bool(self.scene.pairs)
+
     @cached_property
     def energy(self) -> Array:
         """Kinetic energy and that in the field of gravity (n,)."""

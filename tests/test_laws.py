@@ -339,3 +339,25 @@ def test_a_box_in_a_dish_and_on_a_hill():
         Placed(FORMS["box"], np.eye(3)[None], np.array([[0.0, 0.0, 0.6]])), hill, np.eye(3)[None], np.zeros((1, 3)), 1.0
     )
     assert above.gap[0] == pytest.approx(0.06, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["box", "die", "capsule", "cylinder", "ellipsoid"])
+def test_a_body_over_a_hill_has_the_same_gap_whether_the_hill_is_a_solid_or_a_graph(name):
+    n = 30
+    body = FORMS[name]
+    place = np.column_stack([0.1 * np.cos(np.arange(n)), 0.1 * np.sin(np.arange(n)), np.zeros(n)])
+    place[:, 2] = np.sqrt(0.5**2 - place[:, 0] ** 2 - place[:, 1] ** 2) + 0.11
+    A = Placed(body, Rotation.random(n, random_state=3).as_matrix(), place)
+    A.R[0] = np.eye(3)
+    R, p = np.tile(np.eye(3), (n, 1, 1)), np.zeros((n, 3))
+    solid = over(A, grounds.solid(shapes.ball(0.5)), R, p, 1.0)
+    # Let down until they touch.
+    touching = Placed(body, A.R, A.p + solid.gap[:, None] * solid.normal)
+
+    def height(x):
+        return np.sqrt(0.25 - np.sum(x**2, axis=1))
+
+    graph = grounds.graph(height, lambda x: -x / height(x)[:, None])
+    found = over(touching, graph, R, p, 1.0)
+    np.testing.assert_allclose(found.gap, 0.0, atol=1e-6)
+    np.testing.assert_allclose(found.normal, solid.normal, atol=1e-2)

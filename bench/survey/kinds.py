@@ -90,7 +90,7 @@ def ground(pen: Pen, count: int) -> Spec:
 def hands(pen: Pen, count: int) -> Spec:
     """One body over a hand that moves."""
     spec = base(pen, "hands", 8.0)
-    one = started(pen, body(pen, "b0", PLANE if pen.d == 2 else SPACE), 0.0)
+    one = started(pen, body(pen, "b0", PLANE if pen.d == 2 else tuple(k for k in SPACE if k != "Torus")), 0.0)
     one = replace(one, parts=one.parts[:1])
     one = replace(one, parts=(replace(one.parts[0], at=(0.0,) * pen.d),))
     k = 1 if pen.d == 2 else 3

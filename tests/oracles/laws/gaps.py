@@ -15,7 +15,7 @@ from itertools import combinations
 import numpy as np
 
 from .grounds import Ground
-from .shapes import Array, Body, directions, unit
+from .shapes import Array, Body, Facets, directions, unit
 
 SHRINKS = (1e-3, 1e-5, 1e-6)
 """By how much (of their size) sharp shapes are shrunk to look for the direction between them."""
@@ -52,10 +52,11 @@ class Placed:
 
 @dataclass(frozen=True, eq=False)
 class Gaps:
-    """Gaps (n,) m, the unit normals (n, d) from A to B that show them, and whether an overlap is proven (n,)."""
+    """Gaps (n,) m, the unit normals (n, d) from A to B that show them; over curved ground the lowest points (n, d)."""
 
     gap: Array
     normal: Array
+    point: Array | None = None
 
 
 def between(A: Placed, B: Placed, far: float) -> Gaps:
@@ -253,7 +254,7 @@ def _over_curved(A: Placed, ground: Ground, R: Array, p: Array, far: float) -> G
     An upper bound of the true gap where a face or an edge of the body meets the ground between the points.
     """
     count, d = A.p.shape
-    gap, normal = np.empty(count), np.zeros((count, d))
+    gap, normal, lowest = np.empty(count), np.zeros((count, d)), np.full((count, d), np.nan)
     local = np.einsum("nji,nj->ni", R, A.p - p)
     turn = np.einsum("nji,njk->nik", R, A.R)
     height = ground.distance(local)
@@ -265,11 +266,59 @@ def _over_curved(A: Placed, ground: Ground, R: Array, p: Array, far: float) -> G
         values = ground.distance(points)
         k = int(np.argmin(values))
         point, value = points[k], float(values[k])
-        if abs(value) < 0.05 * A.body.size:
+        if abs(value) < 0.1 * A.body.size:
             point, value = _lowest(A.body, turn[i], local[i], ground, point, value)
+            for facets in A.body.facets:
+                point, value = _lowest_of_facets(facets, turn[i], local[i], ground, point, value)
         gap[i] = value
         normal[i] = -R[i] @ ground.normal(point[None])[0]
-    return Gaps(gap, normal)
+        lowest[i] = p[i] + R[i] @ point
+    return Gaps(gap, normal, lowest)
+
+
+STEPS = 8
+"""Of a grid over a flat piece; finer ones follow around its best point."""
+
+
+def _lowest_of_facets(
+    facets: Facets, turn: Array, at: Array, ground: Ground, point: Array, value: float
+) -> tuple[Array, float]:
+    """Return a lower point of flat pieces over ground, by grids that close in on the lowest points of the best three."""
+    axis = None if facets.axis is None else turn @ facets.axis
+    corners = at + facets.corners @ turn.T
+    grid = _grid(corners.shape[1])
+
+    def look(weights: Array, piece: Array) -> tuple[Array, Array]:
+        """Points (n, d) of the grown piece that face the ground, and their heights (n,)."""
+        core = weights @ piece
+        x = core
+        for _ in range(3 if facets.radius else 0):
+            n = ground.normal(x)
+            if axis is not None:
+                n = unit(n - (n @ axis)[:, None] * axis)
+            x = core - facets.radius * n
+        return x, ground.distance(x)
+
+    heights = [float(look(grid, piece)[1].min()) for piece in corners]
+    for k in np.argsort(heights)[:3]:
+        weights, width = grid, 1.0
+        for _ in range(12):
+            x, height = look(weights, corners[k])
+            best = int(np.argmin(height))
+            if height[best] < value:
+                point, value = x[best], float(height[best])
+            width *= 0.3
+            middle = weights[best]
+            weights = np.clip(middle + width * (grid - middle), 0.0, None)
+            weights = weights / weights.sum(axis=1, keepdims=True)
+    return point, value
+
+
+@cache
+def _grid(corners: int) -> Array:
+    """Return weights (n, corners) of a grid over a simplex."""
+    counts = np.array(list(np.ndindex(*(STEPS + 1,) * corners)))
+    return counts[counts.sum(axis=1) == STEPS] / STEPS
 
 
 def _lowest(body: Body, turn: Array, at: Array, ground: Ground, point: Array, value: float) -> tuple[Array, float]:

@@ -259,7 +259,8 @@ def _on_ground(state: State, meeting: Meeting, row: int, points: list[Array]) ->
     corners = list(one.points(one.body.corners)[0]) if one.body.radius == 0.0 else []
     recorded = [c.position[row] for c in state.motion.contacts if c.B is None and c.A == meeting.A.name]
     found = []
-    for x in (*points, *corners, *recorded):
+    lowest = [] if meeting.gaps.point is None else [meeting.gaps.point[row]]
+    for x in (*lowest, *points, *corners, *recorded):
         local = (R[row].T @ (x - p[row]))[None]
         if abs(float(ground.distance(local)[0])) < 2 * TOUCH * meeting.size:
             found.append((x, R[row] @ ground.normal(local)[0]))

@@ -17,6 +17,18 @@ TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
+class Facets:
+    """Flat pieces of a core: simplices (m, k, d) of points, grown by `radius`, across `axis` (d,) only if there is one.
+
+    Where ground meets the middle of an edge, a face or a bar's side, these have the point that no support point is.
+    """
+
+    corners: Array
+    radius: float
+    axis: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Body:
     """A convex body: all points within `radius` (m) of a convex core.
 
@@ -35,6 +47,7 @@ class Body:
         Points all over the surface.
     hull_only : bool
         The body is not convex: this is its hull (a ring).
+    facets : tuple of Facets
     """
 
     core: Callable[[Array], Array]
@@ -44,6 +57,7 @@ class Body:
     corners: Array
     surface: Array
     hull_only: bool = False
+    facets: tuple[Facets, ...] = ()
 
     @property
     def d(self) -> int:
@@ -137,7 +151,8 @@ def polytope(vertices: object, radius: float = 0.0) -> Body:
     u = directions(given.shape[1], 200)
     surface = np.vstack([*faces, core(u) + radius * u, corners + radius * unit(corners)])
     size = float(np.max(np.linalg.norm(corners, axis=1))) + radius
-    return Body(core, radius, size, max(inner, 0.0) + radius, corners, surface)
+    facets = (Facets(given[hull.simplices], radius),)
+    return Body(core, radius, size, max(inner, 0.0) + radius, corners, surface, facets=facets)
 
 
 def _on_face(corners: Array, normal: Array, radius: float) -> Array:
@@ -169,7 +184,7 @@ def capsule(radius: float, length: float) -> Body:
     side = [radius * round_ + [0.0, 0.0, z] for z in np.linspace(-half, half, 9)]
     u = directions(3, 600)
     surface = np.vstack([core(u) + radius * u, *side])
-    return Body(core, radius, half + radius, radius, ends, surface)
+    return Body(core, radius, half + radius, radius, ends, surface, facets=(Facets(ends[None], radius),))
 
 
 def cylinder(radius: float, length: float, rounding: float = 0.0) -> Body:
@@ -189,7 +204,13 @@ def cylinder(radius: float, length: float, rounding: float = 0.0) -> Body:
     u = directions(3, 800)
     surface = np.vstack([core(u) + rounding * u, *side, *faces])
     size = float(np.hypot(radius, half)) + rounding
-    return Body(core, rounding, size, min(radius, half) + rounding, rims, surface)
+    fans = []
+    for z in (half, -half):
+        middle, rim = z * up, radius * ring + z * up
+        fans += [np.stack([middle, rim[i], rim[(i + 8) % 96]]) for i in range(0, 96, 8)]
+    side_ = Facets(np.array([[half * up, -half * up]]), radius + rounding, up)
+    facets = (Facets(np.array(fans), rounding), *((side_,) if half else ()))
+    return Body(core, rounding, size, min(radius, half) + rounding, rims, surface, facets=facets)
 
 
 def torus(major: float, minor: float) -> Body:

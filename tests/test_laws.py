@@ -359,5 +359,5 @@ def test_a_body_over_a_hill_has_the_same_gap_whether_the_hill_is_a_solid_or_a_gr
 
     graph = grounds.graph(height, lambda x: -x / height(x)[:, None])
     found = over(touching, graph, R, p, 1.0)
-    np.testing.assert_allclose(found.gap, 0.0, atol=1e-6)
+    np.testing.assert_allclose(found.gap, 0.0, atol=1e-8)
     np.testing.assert_allclose(found.normal, solid.normal, atol=1e-2)

@@ -67,7 +67,7 @@ def _second(rate: Array) -> Array:
 
 
 def _pushes(state: State, bodies: Array) -> tuple[Array, Array, bool]:
-    """Return force (n, d) and torque (n, t) about the centre of mass of contacts on bodies, and if the torque counts."""
+    """Return force (n, d) and torque (n, t) of contacts about bodies' centre of mass, and whether the torque counts."""
     scene, mo = state.scene, state.motion
     mass = state.masses[bodies]
     center = np.einsum("b,nbi->ni", mass, mo.position[:, bodies]) / mass.sum()

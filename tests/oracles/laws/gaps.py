@@ -283,7 +283,7 @@ STEPS = 8
 def _lowest_of_facets(
     facets: Facets, turn: Array, at: Array, ground: Ground, point: Array, value: float
 ) -> tuple[Array, float]:
-    """Return a lower point of flat pieces over ground, by grids that close in on the lowest points of the best three."""
+    """Return a lower point of flat pieces over ground, by grids that close in on the best three's lowest points."""
     axis = None if facets.axis is None else turn @ facets.axis
     corners = at + facets.corners @ turn.T
     grid = _grid(corners.shape[1])
@@ -302,14 +302,14 @@ def _lowest_of_facets(
     heights = [float(look(grid, piece)[1].min()) for piece in corners]
     for k in np.argsort(heights)[:3]:
         weights, width = grid, 1.0
-        for _ in range(12):
+        for _ in range(14):
             x, height = look(weights, corners[k])
             best = int(np.argmin(height))
             if height[best] < value:
                 point, value = x[best], float(height[best])
-            width *= 0.3
-            middle = weights[best]
-            weights = np.clip(middle + width * (grid - middle), 0.0, None)
+            width *= 0.35  # a little more than the spacing of the grid on both sides
+            around = weights[best] + width * (grid - 1.0 / grid.shape[1])
+            weights = np.clip(np.vstack([weights[best], around]), 0.0, None)
             weights = weights / weights.sum(axis=1, keepdims=True)
     return point, value
 

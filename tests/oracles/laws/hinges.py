@@ -1,4 +1,4 @@
-"""Joints hold: hinges keep their point and axis, slides their line and orientation; coordinates are those of the poses."""
+"""Joints hold: hinges keep their point and axis, slides their line and orientation; coordinates are the poses'."""
 
 from __future__ import annotations
 

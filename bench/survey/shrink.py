@@ -9,6 +9,7 @@ from dataclasses import replace
 from bench.survey.draw import least_gap, rounded
 from bench.survey.source import script
 from bench.survey.spec import BodySpec, Judged, Spec
+from bench.survey.variants import drawn_change
 from bench.survey.work import Task, watched
 
 
@@ -22,7 +23,7 @@ def shrunk(task: Task, judged: Judged, limit: float, seconds: float) -> str:
     smaller = True
     while smaller and time.monotonic() < end:
         smaller = False
-        for candidate in candidates(spec):
+        for candidate in candidates(spec, best.more.get("first", spec.duration)):
             if time.monotonic() > end:
                 break
             if not _starts(candidate):
@@ -32,6 +33,15 @@ def shrunk(task: Task, judged: Judged, limit: float, seconds: float) -> str:
                 spec, best, smaller = candidate, again, True
                 break
     return headed(task, best, spec)
+
+
+_TOLD = """E = np.ravel(run["energy"])
+print(run.status.label, run.feasible, "largest rise of the energy", np.max(E - np.minimum.accumulate(E)), "J")
+for name in run.dataset:
+    if name.endswith("_position") and "contact" not in name:
+        print(name, "at the end", run[name][-1].tolist())
+"""
+"""What scripts print."""
 
 
 def _starts(spec: Spec) -> bool:
@@ -46,11 +56,19 @@ def headed(task: Task, judged: Judged, spec: Spec) -> str:
     found = [f for f in (*judged.findings, judged.invariance, judged.reason) if f]
     lines = [f'"""{task.kind}, seed {task.seed}, scene {task.number}: {judged.verdict} (status {judged.status}).', ""]
     lines += [f"- {f}" for f in found] or ["- it does not end"]
-    return "\n".join([*lines, '"""', "", script(spec) + "print(run.status.label, run.feasible)\n"])
+    text = "\n".join([*lines, '"""', "", script(spec) + _TOLD])
+    if not judged.invariance:
+        return text
+    _, change = drawn_change(spec, task.seed, task.number, judged.compared)
+    again = "".join(script(change.spec).splitlines(keepends=True)[2:])  # without the imports
+    return f"{text}\n# The same scene in other words ({judged.compared}): it has to move alike.\n{again}{_TOLD}"
 
 
-def candidates(spec: Spec) -> Iterator[Spec]:
-    """Yield smaller scenes, the boldest first."""
+def candidates(spec: Spec, first: float) -> Iterator[Spec]:
+    """Yield smaller scenes, the boldest first; `first` (s) is when the first law was broken."""
+    soon = rounded(1.1 * first, 2)
+    if 0.0 < soon < 0.9 * spec.duration:
+        yield replace(spec, duration=soon)
     for body in spec.bodies:
         if len(spec.bodies) > 1:
             yield spec.without_body(body.name)

@@ -276,11 +276,10 @@ def nudged(spec: Spec) -> Spec:
 
 
 def compare(
-    spec: Spec, seed: int, number: int, simulate: Callable[[Spec], Any], wanted: str | None = None
+    spec: Spec, base: Any, seed: int, number: int, simulate: Callable[[Spec], Any], wanted: str | None = None
 ) -> tuple[str, str]:
-    """Return which change was compared, and in words how the runs differ, nothing if they do not."""
+    """Return which change of a scene, whose run is `base`, was compared; and in words how they differ, or nothing."""
     name, change = drawn_change(spec, seed, number, wanted or None)
-    base = simulate(spec)
     first = motion_of(spec, base)
     try:
         run = simulate(change.spec)

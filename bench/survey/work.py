@@ -22,6 +22,9 @@ from bench.survey.variants import compare, compared_ways
 from tests.oracles.laws import judge
 from trundle.errors import TrundleError
 
+INSIDE = " m inside "
+"""What errors of starts that overlap say."""
+
 WHOLE = ("success", "rest")
 """Statuses of runs that claim to be right, to their end or for ever."""
 
@@ -52,24 +55,26 @@ def simulated(spec: Spec) -> Any:
     return names["run"]
 
 
-def tried(task: Task) -> Judged:
-    """Return the verdict on one scene, without its invariance."""
+def tried(task: Task) -> tuple[Judged, Any]:
+    """Return the verdict on one scene, without its invariance, and its run (None without one)."""
     spec = task.drawn()
     begin = time.process_time()
     try:
         run = simulated(spec)
     except TrundleError as error:
-        return Judged(task.number, "refused", type(error).__name__, reason=str(error), spec=spec)
+        # Starts are apart by the judge's geometry: who says that a shape is inside another one is wrong.
+        verdict = "refused, wrong" if INSIDE in str(error) else "refused"
+        return Judged(task.number, verdict, type(error).__name__, reason=str(error), laws=("refusal",), spec=spec), None
     except Exception as error:  # what no error of the package: a fault by itself
         where = traceback.extract_tb(error.__traceback__)[-1]
         reason = f"{type(error).__name__}: {error} ({where.filename.rsplit('/', 1)[-1]}:{where.lineno})"
-        return Judged(task.number, "crash", type(error).__name__, reason=reason, spec=spec)
+        return Judged(task.number, "crash", type(error).__name__, reason=reason, spec=spec), None
     seconds = time.process_time() - begin
     findings = judge(scene_of(spec), motion_of(spec, run))
     label = run.status.label
     verdict = _verdict(label, bool(run.feasible), bool(findings))
     last = run.transitions[-1]["reason"] if run.transitions else ""
-    return Judged(
+    judged = Judged(
         task.number,
         verdict,
         label,
@@ -79,8 +84,9 @@ def tried(task: Task) -> Judged:
         "" if label in WHOLE else last,
         simulated=float(run.time[-1]) / spec.duration,
         spec=spec,
-        more={"transitions": len(run.transitions)},
+        more={"transitions": len(run.transitions), "first": min((f.time for f in findings), default=spec.duration)},
     )
+    return judged, run
 
 
 def _verdict(label: str, feasible: bool, broken: bool) -> str:
@@ -97,11 +103,11 @@ def _verdict(label: str, feasible: bool, broken: bool) -> str:
 def _child(task: Task, seconds: float, end: Connection) -> None:
     """Send the verdict, then the verdict with its invariance."""
     _may_use(seconds)
-    judged = tried(task)
+    judged, run = tried(task)
     end.send(judged)
     if task.invariance is not None and judged.verdict == "right":
         _may_use(4.0 * seconds)
-        way, finding = compare(judged.spec or task.drawn(), task.seed, task.number, simulated, task.invariance)
+        way, finding = compare(judged.spec or task.drawn(), run, task.seed, task.number, simulated, task.invariance)
         if finding:
             judged = replace(judged, verdict="wrong and silent", invariance=finding, laws=(f"invariance: {way}",))
         judged = replace(judged, compared=way)

@@ -43,15 +43,27 @@ def from_ground(state: State) -> Array:
     p = state.masses[None, :, None] * mo.velocity
     L = (state.spin + moment(mo.position, p)).sum(axis=1)
     gained = L @ omega + p.sum(axis=1) @ V
-    # Gravity's own part: integrals of position by parabolas through both ends' velocities.
-    dt = np.diff(mo.time)[:, None, None]
-    x, u = mo.position, mo.velocity
-    path = np.cumsum(dt / 2 * (x[1:] + x[:-1]) + dt**2 / 12 * (u[:-1] - u[1:]), axis=0)
-    path = np.concatenate([np.zeros_like(path[:1]), path])
+    path = _paths(state)
     pull = state.masses[None, :, None] * state.scene.gravity
     given = moment(path, np.broadcast_to(pull, path.shape)).sum(axis=1) @ omega
     given = given + float(state.masses.sum()) * (state.scene.gravity @ V) * mo.time
     return gained - given
+
+
+def _paths(state: State) -> Array:
+    """Return the integrals (n, b, d) of positions over time.
+
+    By cubics through both ends' velocities; after an impact by parabolas with the later one's, as samples at impacts
+    are those before them.
+    """
+    mo = state.motion
+    dt = np.diff(mo.time)[:, None, None]
+    x, u = mo.position, mo.velocity
+    cubic = dt / 2 * (x[1:] + x[:-1]) + dt**2 / 12 * (u[:-1] - u[1:])
+    parabola = dt / 3 * (x[:-1] + 2 * x[1:]) - dt**2 / 6 * u[1:]
+    after = np.isin(mo.time[:-1], np.asarray(mo.breaks))[:, None, None]
+    pieces = np.where(after, parabola, cubic)
+    return np.concatenate([np.zeros_like(pieces[:1]), np.cumsum(pieces, axis=0)])
 
 
 def of_joints(state: State) -> Array:

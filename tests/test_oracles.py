@@ -59,7 +59,7 @@ def ball(radius: float = 0.2, mass: float = 0.1) -> spatial.Body:
 
 def test_the_oracles_import_nothing_of_the_package():
     # CasADi only to differentiate Lagrangians.
-    for file in (Path(__file__).parent / "oracles").glob("*.py"):
+    for file in (Path(__file__).parent / "oracles").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) and node.level == 0 else []
@@ -69,6 +69,7 @@ def test_the_oracles_import_nothing_of_the_package():
                 "casadi",
                 "collections",
                 "dataclasses",
+                "functools",
                 "itertools",
                 "numpy",
                 "scipy",

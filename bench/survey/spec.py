@@ -1,0 +1,149 @@
+"""A scene as data: what `source` writes as a script, `described` tells the judge, and `variants` transforms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bench.survey.shapes import ShapeSpec
+
+Numbers = tuple[float, ...]
+BOUNCE_SPEED = 1e-3
+"""The package's default, m/s: slower approaches do not bounce."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A shape of a body: where in the body's frame, how turned (rpy, in the plane one angle), own coefficients."""
+
+    name: str
+    shape: ShapeSpec
+    at: Numbers
+    rpy: Numbers = ()
+    friction: float | None = None
+    restitution: float | None = None
+
+
+@dataclass(frozen=True)
+class BodySpec:
+    """A body: how it hangs on its parent, its mass, principal moments, centre of mass and shapes.
+
+    ``joint``: "free", "revolute" or "prismatic"; ``input``: constant torque or force; ``low``, ``high``: stops.
+    """
+
+    name: str
+    mass: float
+    inertia: Numbers
+    center: Numbers
+    parts: tuple[Part, ...]
+    joint: str = "free"
+    parent: str | None = None
+    at: Numbers = ()
+    axis: Numbers = ()
+    input: float = 0.0
+    low: float | None = None
+    high: float | None = None
+    position: Numbers = ()
+    rate: Numbers = ()
+
+    @property
+    def size(self) -> float:
+        """How far its shapes reach from its frame's origin, m."""
+        return max((p.shape.body().size + float(np.linalg.norm(p.at)) for p in self.parts), default=0.0)
+
+
+@dataclass(frozen=True)
+class Between:
+    """Two shapes that may touch, in this order, with their coefficients (None: the terrain's)."""
+
+    A: str
+    B: str
+    friction: float | None = None
+    restitution: float | None = None
+
+
+@dataclass(frozen=True)
+class HandSpec:
+    """A hand that moves: place, rpy (in the plane an angle), twist in its own axes (angular first), and sinusoids."""
+
+    position: Numbers
+    rpy: Numbers
+    twist: Numbers
+    amplitude: Numbers = ()
+    frequency: Numbers = ()
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A scene: one body on a hand where there is a `hand`, else a tree of bodies."""
+
+    kind: str
+    d: int
+    gravity: Numbers
+    duration: float
+    bodies: tuple[BodySpec, ...]
+    ground: ShapeSpec | None = None
+    friction: float = 0.0
+    restitution: float = 0.0
+    lever: float = 0.0
+    bounce_speed: float = BOUNCE_SPEED
+    pairs: tuple[Between, ...] = ()
+    closed: tuple[str, ...] = ()
+    slips: tuple[tuple[str, Numbers], ...] = ()
+    hand: HandSpec | None = None
+    output_step: float | None = None
+    size: float = 1.0
+
+    @cached_property
+    def parts(self) -> dict[str, Part]:
+        """Shapes by name."""
+        return {part.name: part for body in self.bodies for part in body.parts}
+
+    @property
+    def acts(self) -> bool:
+        """Whether a joint has an input."""
+        return any(body.input for body in self.bodies)
+
+    def without_body(self, name: str) -> Spec:
+        """Return the scene without a body and what hangs on it, and without what they touched."""
+        gone = {name}
+        for body in self.bodies:
+            if body.parent in gone:
+                gone.add(body.name)
+        kept = tuple(body for body in self.bodies if body.name not in gone)
+        return replace(self, bodies=kept).tidy()
+
+    def tidy(self) -> Spec:
+        """Return the scene without pairs, closed contacts and slips of shapes that are gone."""
+        names = {part.name for body in self.bodies for part in body.parts}
+        return replace(
+            self,
+            pairs=tuple(p for p in self.pairs if p.A in names and p.B in names),
+            closed=tuple(c for c in self.closed if c in names),
+            slips=tuple((name, slip) for name, slip in self.slips if name in names),
+        )
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What came of a run of a scene, as its child process reports it.
+
+    ``verdict``: "right", "wrong and silent", "inconsistent", "refused", "infeasible", another status's label,
+    "time-out" or "crash".
+    """
+
+    number: int
+    verdict: str
+    status: str = ""
+    seconds: float = 0.0
+    findings: tuple[str, ...] = ()
+    laws: tuple[str, ...] = ()
+    reason: str = ""
+    invariance: str = ""
+    compared: str = ""
+    simulated: float = 0.0
+    spec: Spec | None = field(default=None, repr=False)
+    more: dict[str, Any] = field(default_factory=dict, repr=False)

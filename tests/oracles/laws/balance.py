@@ -1,0 +1,122 @@
+"""What a record says of forces and impulses is what the momentum did: gravity, forces and impulses make it up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from .scene import Contact, Event, Finding, moment
+from .shapes import Array
+from .state import MOMENTUM, State
+
+BEND = 3.0
+"""Times the second differences of the forces: what the trapezoidal rule may err by, twelve times what it does."""
+
+
+def balances(state: State) -> Iterator[Finding]:
+    """Yield, per free component, where recorded forces and impulses do not make up the change of momentum."""
+    scene, mo = state.scene, state.motion
+    if not mo.contacts or not mo.complete:
+        return
+    dt = np.diff(mo.time)
+    smooth = _smooth(state)
+    for label in np.unique(scene.component):
+        if label < 0:
+            continue
+        bodies = np.flatnonzero(scene.component == label)
+        names = ", ".join(scene.links[i].name for i in bodies)
+        mass = float(state.masses[bodies].sum())
+        p = np.einsum("b,nbi->ni", state.masses[bodies], mo.velocity[:, bodies])
+        force, torque, certain = _pushes(state, bodies)
+        L = state.spin[:, bodies].sum(axis=1)
+        center = np.einsum("b,nbi->ni", state.masses[bodies], mo.position[:, bodies]) / mass
+        if len(bodies) > 1:
+            arms = mo.position[:, bodies] - center[:, None]
+            L = L + moment(arms, state.masses[bodies][None, :, None] * mo.velocity[:, bodies]).sum(axis=1)
+        given = [("momentum", p, force + mass * scene.gravity, mass * state.speed)]
+        if certain:
+            given.append(("angular momentum", L, torque, mass * state.speed * state.length))
+        for what, value, rate, scale in given:
+            mean = dt[:, None] / 2 * (rate[1:] + rate[:-1])
+            left = np.linalg.norm(np.diff(value, axis=0) - mean, axis=1)
+            allowed = MOMENTUM * scale + BEND * dt * _second(rate)
+            k = int(np.argmax(np.where(smooth, left - allowed, -np.inf)))
+            if smooth[k] and left[k] > allowed[k]:
+                text = f"recorded forces do not make up the change of {what} of {names}"
+                yield Finding("force balance", float(mo.time[k]), float(left[k]), float(allowed[k]), names, text)
+
+
+def _smooth(state: State) -> Array:
+    """Return which intervals (n - 1,) have no event in them nor beside them."""
+    time, breaks = state.motion.time, state.motion.breaks
+    near = np.zeros(len(time) - 1, dtype=bool)
+    for t in breaks:
+        k = int(np.searchsorted(time, t, side="right")) - 1
+        near[max(k - 2, 0) : k + 3] = True
+    return ~near
+
+
+def _second(rate: Array) -> Array:
+    """Return the larger second difference (n - 1,) beside each interval."""
+    if len(rate) < 4:
+        return np.full(len(rate) - 1, np.inf)
+    inner = np.linalg.norm(rate[2:] - 2 * rate[1:-1] + rate[:-2], axis=1)
+    whole = np.concatenate([inner[:1], inner, inner[-1:]])
+    return np.maximum(whole[1:], whole[:-1])
+
+
+def _pushes(state: State, bodies: Array) -> tuple[Array, Array, bool]:
+    """Return force (n, d) and torque (n, t) of contacts about bodies' centre of mass, and whether the torque counts."""
+    scene, mo = state.scene, state.motion
+    mass = state.masses[bodies]
+    center = np.einsum("b,nbi->ni", mass, mo.position[:, bodies]) / mass.sum()
+    force = np.zeros_like(center)
+    torque = np.zeros((len(center), 3 if scene.d == 3 else 1))
+    certain = all(shape.lever == 0.0 for shape in scene.shapes)
+    for contact in mo.contacts:
+        for name, sign in ((contact.A, 1.0), (contact.B, -1.0)):
+            if name is None or scene.number_of[scene.shape_of[name].link] not in bodies:
+                continue
+            force = force + sign * contact.force
+            torque = torque + moment(contact.position - center, sign * contact.force)
+            if contact.moment is not None:
+                torque = torque + sign * contact.moment[:, None] * contact.normal
+            certain = certain and not contact.shared
+    return force, torque, certain
+
+
+def events(state: State) -> Iterator[Finding]:
+    """Yield impulses outside their cones, contacts that approach after an impact, and energy that impulses make."""
+    by_name = {contact.name: contact for contact in state.motion.contacts}
+    mus = {(m.A.name, m.B.name if m.B else None): m.mu for m in state.meetings}
+    work: dict[float, float] = {}
+    scale = float(state.masses.sum()) * state.speed
+    for event in state.motion.events:
+        contact = by_name.get(event.contact)
+        work[event.time] = work.get(event.time, 0.0) + float(event.impulse @ (event.before + event.after)) / 2
+        if contact is not None:
+            yield from _of_event(state, event, contact, mus.get((contact.A, contact.B)), scale)
+    for time, gained in work.items():
+        if gained > MOMENTUM * scale * state.speed and state.scene.coasts and state.motion.ground_v is None:
+            text = f"the impulses at {time:.6g} s make {gained:.3g} J"
+            yield Finding("impact energy", time, gained, MOMENTUM * scale * state.speed, "all bodies", text)
+
+
+def _of_event(state: State, event: Event, contact: Contact, mu: float | None, scale: float) -> Iterator[Finding]:
+    if mu is None:
+        return
+    row = int(np.argmin(np.abs(state.motion.time - event.time)))
+    n = contact.normal[row]
+    normal = float(event.impulse @ n)
+    across = float(np.linalg.norm(event.impulse - normal * n))
+    allowed = MOMENTUM * scale + 1e-4 * abs(normal) * state.curved
+    if -normal > allowed:
+        yield Finding("event pull", event.time, -normal, allowed, event.contact, f"{event.contact}'s impulse pulls")
+    if across - mu * max(normal, 0.0) > allowed:
+        text = f"{event.contact}'s impulse {across:.3g} across, {normal:.3g} along the normal, mu {mu:.3g}"
+        yield Finding("event cone", event.time, across - mu * max(normal, 0.0), allowed, event.contact, text)
+    closing = -float(event.after @ n)
+    if closing > 1e-4 * state.speed:
+        text = f"{event.contact} still approaches after its impulse"
+        yield Finding("event approach", event.time, closing, 1e-4 * state.speed, event.contact, text)

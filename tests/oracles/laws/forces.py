@@ -1,0 +1,75 @@
+"""Recorded forces: they push, stay in their cones, act against the slip, and only where shapes touch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from .scene import Contact, Finding, Motion, Scene, turn
+from .shapes import Array
+from .state import TOUCH, Meeting, State
+
+CONE = 1e-6
+"""In parts of the largest force."""
+
+STILL = 1e-5
+"""Slips slower than this part of the fastest speed say nothing about the force's direction."""
+
+
+def forces(state: State) -> Iterator[Finding]:
+    """Yield what is wrong with each contact's forces."""
+    meetings = {(m.A.name, m.B.name if m.B else None): m for m in state.meetings}
+    weight = float(state.masses.sum() * np.linalg.norm(state.scene.gravity))
+    for contact in state.motion.contacts:
+        meeting = meetings.get((contact.A, contact.B))
+        if meeting is not None:
+            yield from _of_contact(state, contact, meeting, weight)
+
+
+def _of_contact(state: State, contact: Contact, meeting: Meeting, weight: float) -> Iterator[Finding]:
+    time, f, n = state.motion.time, contact.force, contact.normal
+    size = np.linalg.norm(f, axis=1)
+    acts = size > CONE * max(weight, 1e-12)
+    if not acts.any():
+        return
+    allowed = CONE * np.maximum(size, weight) * 10
+    normal = np.sum(f * n, axis=1)
+    across = f - normal[:, None] * n
+    rubs = np.linalg.norm(across, axis=1)
+
+    def worst(value: Array, most: Array, law: str, text: str) -> Iterator[Finding]:
+        value = np.where(acts, value, 0.0)
+        k = int(np.argmax(value - most))
+        if value[k] > most[k]:
+            yield Finding(law, float(time[k]), float(value[k]), float(most[k]), contact.name, text)
+
+    yield from worst(-normal, allowed, "pull", f"{contact.name} pulls (N)")
+    yield from worst(rubs - meeting.mu * np.maximum(normal, 0), allowed, "cone", f"{contact.name} leaves its cone (N)")
+    gap = np.where(acts, meeting.gaps.gap, 0.0)
+    far = np.full(len(gap), TOUCH * meeting.size)
+    yield from worst(gap, far, "force at a distance", f"{meeting.name} push each other and do not touch (m)")
+    if contact.shared:
+        return
+    # Friction of what slips is mu N against the slip; the direction of a slow slip is known less well.
+    slip = slips(state.scene, state.motion, contact, meeting)
+    slip = slip - np.sum(slip * n, axis=1)[:, None] * n
+    fast = np.linalg.norm(slip, axis=1)
+    off = across + (meeting.mu * np.maximum(normal, 0.0) / np.maximum(fast, 1e-300))[:, None] * slip
+    off = np.where((fast > STILL * state.speed)[:, None], off, 0.0)
+    most = np.maximum(size, weight) * (1e-5 + 1e-7 * state.speed / np.maximum(fast, STILL * state.speed))
+    yield from worst(
+        np.linalg.norm(off, axis=1), most, "slip", f"{contact.name} slips, its friction is not mu N against it (N)"
+    )
+
+
+def slips(scene: Scene, motion: Motion, contact: Contact, meeting: Meeting) -> Array:
+    """Return the velocity (n, d) of A's material point over B's, from the bodies' velocities."""
+
+    def velocity(link: str) -> Array:
+        i = scene.number_of[link]
+        return motion.velocity[:, i] + turn(motion.omega[:, i], contact.position - motion.position[:, i])
+
+    of_A = velocity(meeting.A.link)
+    of_B = motion.ground_velocity(contact.position) if meeting.B is None else velocity(meeting.B.link)
+    return of_A - of_B

@@ -1,0 +1,267 @@
+"""Momentum: every change between two samples is gravity and an impulse that the touching contacts can give.
+
+An impulse lies in the cone of the contact's normal and friction, wherever and however often it acts in between, so no
+quadrature of forces is needed: the change of linear and angular momentum is to be a sum of rays with factors >= 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.optimize import nnls
+
+from .scene import Finding, Motion, cross, moment
+from .shapes import Array, unit
+from .state import MOMENTUM, TOUCH, Meeting, State
+
+RAYS = 16
+"""Of a friction cone; they lie outside it, so that none of its forces is left out."""
+
+
+def floors(state: State) -> Iterator[Finding]:
+    """Yield where the impulse on all that stands on a flat floor at rest leaves the cone of its friction."""
+    scene, mo = state.scene, state.motion
+    if scene.ground is None or scene.ground.flat is None or moves(mo) or np.any(scene.component < 0):
+        return
+    R, _ = mo.ground_frame(scene.d)
+    n = R[0] @ scene.ground.flat[1]
+    groups = {"all bodies": np.arange(len(scene.links))}
+    paired = {scene.number_of[scene.shape_of[name].link] for pair in scene.pairs for name in (pair.A, pair.B)}
+    for label in np.unique(scene.component):
+        members = np.flatnonzero(scene.component == label)
+        if not paired & set(members.tolist()) and len(np.unique(scene.component)) > 1:
+            groups[" ".join(scene.links[i].name for i in members)] = members
+    for name, members in groups.items():
+        names = {scene.links[i].name for i in members}
+        mu = max((s.mu for s in scene.shapes if s.link in names), default=0.0)
+        m = state.masses[members]
+        p = np.einsum("b,nbi->ni", m, mo.velocity[:, members])
+        change = np.diff(p, axis=0) - m.sum() * np.diff(mo.time)[:, None] * scene.gravity
+        normal = change @ n
+        across = np.linalg.norm(change - normal[:, None] * n, axis=1)
+        allowed = MOMENTUM * m.sum() * state.speed
+        k = int(np.argmax(across - mu * np.maximum(normal, 0.0)))
+        excess = float(across[k] - mu * max(float(normal[k]), 0.0))
+        if excess > allowed:
+            text = f"impulse {across[k]:.3g} N s along the floor beside {normal[k]:.3g} normal to it, mu {mu:.3g}"
+            yield Finding("friction impulse", float(mo.time[k]), excess, allowed, name, text)
+        k = int(np.argmin(normal))
+        if normal[k] < -allowed:
+            text = f"the floor pulls with {-normal[k]:.3g} N s"
+            yield Finding("pull", float(mo.time[k]), -float(normal[k]), allowed, name, text)
+
+
+def moves(motion: Motion) -> bool:
+    """Return whether the ground moves."""
+    return any(v is not None and bool(np.any(v)) for v in (motion.ground_v, motion.ground_omega))
+
+
+def untouched(state: State) -> Iterator[Finding]:
+    """Yield bodies that change their motion though nothing touches them: free flight is a parabola without torque."""
+    scene, mo = state.scene, state.motion
+    dt = np.diff(mo.time)
+    for i, link in enumerate(scene.links):
+        if any(link.name in (j.link, j.parent) for j in scene.joints):
+            continue
+        free = np.ones(len(dt), dtype=bool)
+        for meeting in state.meetings:
+            if link.name in (meeting.A.link, meeting.B.link if meeting.B else None):
+                gap = meeting.gaps.gap
+                free &= np.minimum(gap[1:], gap[:-1]) > TOUCH * meeting.size
+                free &= gap[1:] + gap[:-1] > 2 * state.speed * dt
+        if not free.any():
+            continue
+        off = np.linalg.norm(np.diff(mo.velocity[:, i], axis=0) - dt[:, None] * scene.gravity, axis=1)
+        spin = np.linalg.norm(np.diff(state.spin[:, i], axis=0), axis=1)
+        allowed = MOMENTUM * state.speed
+        size = float(np.max(link.inertia)) * state.speed / state.length
+        for what, value, most in (("velocity", off, allowed), ("angular momentum", spin, MOMENTUM * size)):
+            k = int(np.argmax(np.where(free, value, 0.0)))
+            if free[k] and value[k] > most:
+                text = f"{link.name} changes its {what} by {value[k]:.3g} though nothing touches it"
+                yield Finding("untouched", float(mo.time[k]), float(value[k]), most, link.name, text)
+
+
+def impulses(state: State) -> Iterator[Finding]:
+    """Yield, per island of touching components, the change of momentum that touching contacts cannot give."""
+    worst: dict[str, Finding] = {}
+    for k in state.intervals():
+        for finding in _interval(state, k):
+            known = worst.get(finding.who)
+            if known is None or finding.amount / finding.allowed > known.amount / known.allowed:
+                worst[finding.who] = finding
+    yield from worst.values()
+
+
+def _interval(state: State, k: int) -> Iterator[Finding]:
+    """Yield what is wrong with the momentum of each island of one interval."""
+    component = state.scene.component
+    close = [m for m in state.meetings if _touches(m, k) or _touches(m, k + 1)]
+    labels = [int(c) for c in np.unique(component) if c >= 0]
+    group = {label: label for label in labels}
+    for meeting in close:  # components that touch each other are one island
+        a, b = _sides(state, meeting)
+        if a >= 0 and b >= 0 and group[a] != group[b]:
+            old, new = group[b], group[a]
+            group = {label: new if g == old else g for label, g in group.items()}
+    for island in sorted(set(group.values())):
+        members = [label for label in labels if group[label] == island]
+        touching = [m for m in close if {c for c in _sides(state, m) if c >= 0} <= set(members)
+                    and any(c in members for c in _sides(state, m))]  # fmt: skip
+        finding = _balance(state, k, members, touching)
+        if finding is not None:
+            yield finding
+
+
+def _touches(meeting: Meeting, k: int) -> bool:
+    return bool(meeting.gaps.gap[k] < TOUCH * meeting.size)
+
+
+def _sides(state: State, meeting: Meeting) -> tuple[int, int]:
+    """Return the components of both sides, -1 of the ground or of what the world holds."""
+    component, number = state.scene.component, state.scene.number_of
+    a = int(component[number[meeting.A.link]])
+    return a, -1 if meeting.B is None else int(component[number[meeting.B.link]])
+
+
+def _balance(state: State, k: int, members: list[int], touching: list[Meeting]) -> Finding | None:
+    """Return what an island's change of momentum has that gravity and rays of what touches cannot give, if anything.
+
+    Angular momentum is about each component's own moving centre of mass, where gravity has no moment.
+    """
+    scene, mo = state.scene, state.motion
+    dt = float(mo.time[k + 1] - mo.time[k])
+    changes, centers = [], {}
+    for label in members:
+        p, L, centers[label] = _momentum(state, k, np.flatnonzero(scene.component == label))
+        mass = float(state.masses[scene.component == label].sum())
+        changes += [p[1] - p[0] - mass * dt * scene.gravity, (L[1] - L[0]) / state.length]
+    change = np.concatenate(changes)
+    allowed = MOMENTUM * float(state.masses.sum()) * state.speed
+    if np.linalg.norm(change) <= allowed:
+        return None
+    none = np.zeros((len(change), 0))
+    matrix = np.hstack([none, *(_rays(state, m, k + e, members, centers, e) for m in touching for e in (0, 1))])
+    left = float(np.linalg.norm(change))
+    if matrix.size:
+        factors, _ = nnls(matrix, change, maxiter=50 * matrix.shape[1])
+        left = float(np.linalg.norm(matrix @ factors - change))
+        # Arms and normals move between the samples, in first order from one ray to another.
+        allowed += 0.3 * float(factors.sum()) * _bend(state, k, touching, centers) ** 2
+    if left <= allowed:
+        return None
+    who = ", ".join(scene.links[i].name for i in range(len(scene.links)) if scene.component[i] in members)
+    by = ", ".join(m.name for m in touching) or "nothing"
+    text = f"a change of momentum of {np.linalg.norm(change):.3g} N s of which {by} cannot give {left:.3g}"
+    return Finding("impulse", float(mo.time[k]), left, allowed, who, text)
+
+
+def _momentum(state: State, k: int, bodies: Array) -> tuple[Array, Array, Array]:
+    """Return p (2, d), L (2, t) about the common centre of mass, and that centre (2, d), at both ends."""
+    mo, rows = state.motion, np.array([k, k + 1])
+    m = state.masses[bodies]
+    v, x = mo.velocity[rows][:, bodies], mo.position[rows][:, bodies]
+    p = np.einsum("b,rbi->ri", m, v)
+    center = np.einsum("b,rbi->ri", m, x) / m.sum()
+    L = state.spin[rows][:, bodies].sum(axis=1)
+    if len(bodies) > 1:
+        L = L + moment(x - center[:, None], m[None, :, None] * v).sum(axis=1)
+    return p, L, center
+
+
+def _bend(state: State, k: int, touching: list[Meeting], centers: dict[int, Array]) -> float:
+    """Return by how much arms (in lengths) and normals (rad) of what touches turn in an interval."""
+    mo = state.motion
+    dt = float(mo.time[k + 1] - mo.time[k])
+    most = float(np.linalg.norm(mo.omega[k : k + 2], axis=2).max()) * dt
+    for meeting in touching:
+        most = max(most, float(np.linalg.norm(np.diff(meeting.gaps.normal[k : k + 2], axis=0))))
+        points = [contact_points(state, meeting, row) for row in (k, k + 1)]
+        if all(points):
+            moved = points[1][0][0] - points[0][0][0]
+            for label in _sides(state, meeting):
+                if label >= 0:
+                    center = centers[label]
+                    most = max(most, float(np.linalg.norm(moved - (center[1] - center[0]))) / state.length)
+    return most
+
+
+def _rays(state: State, meeting: Meeting, row: int, members: list[int], centers: dict[int, Array], end: int) -> Array:
+    """Return the columns (rows, rays) of unit normal impulses with friction: linear, angular/length of every member."""
+    a, b = _sides(state, meeting)
+    columns = []
+    for point, normal in contact_points(state, meeting, row):
+        force, couple = cone(normal, meeting.mu, meeting.lever)
+        parts = []
+        for label in members:
+            sign = float(label == a) - float(label == b)
+            turning = (moment(np.broadcast_to(point - centers[label][end], force.shape), force) + couple) / state.length
+            parts.append(sign * np.hstack([force, turning]))
+        columns.append(np.hstack(parts))
+    turns = 3 if state.scene.d == 3 else 1
+    return np.vstack([np.zeros((0, len(members) * (state.scene.d + turns))), *columns]).T
+
+
+def cone(n: Array, mu: float, lever: float) -> tuple[Array, Array]:
+    """Return forces (r, d) and couples (r, k) on A with a unit normal part; `n` points from B to A."""
+    d = len(n)
+    if d == 2:
+        t = np.array([-n[1], n[0]])
+        sides = np.array([-1.0, 1.0]) if mu else np.zeros(1)
+        force = n + mu * sides[:, None] * t
+        if not lever:
+            return force, np.zeros((len(force), 1))
+        return np.vstack([force, force]), lever * np.repeat([[-1.0], [1.0]], len(force), axis=0)
+    first = unit(cross(n, np.array([1.0, 0.0, 0.0] if abs(n[0]) < 0.6 else [0.0, 1.0, 0.0]))[None])[0]
+    second = cross(n, first)
+    count = RAYS // 2 if lever else RAYS
+    angle = 2 * np.pi * np.arange(count) / count
+    around = (np.cos(angle)[:, None] * first + np.sin(angle)[:, None] * second) / np.cos(np.pi / count)
+    force = n + mu * around if mu else n[None]
+    if not lever:
+        return force, np.zeros_like(force)
+    # The same normal force bears both: every friction with every couple.
+    return np.repeat(force, count, axis=0), lever * np.tile(around, (len(force), 1))
+
+
+def contact_points(state: State, meeting: Meeting, row: int) -> list[tuple[Array, Array]]:
+    """Return the points where two shapes may push each other at a sample, with the normals from B to A."""
+    n = -meeting.gaps.normal[row]
+    if meeting.gaps.gap[row] > TOUCH * meeting.size:
+        return []
+    found = [*_near_plane(meeting.placed_A, -n, row, meeting.size)]
+    if meeting.placed_B is not None:
+        found += _near_plane(meeting.placed_B, n, row, meeting.size)
+    points = [(x, n) for x in found]
+    curved = meeting.B is None and state.scene.ground is not None and state.scene.ground.level is not None
+    if curved:
+        points = _on_ground(state, meeting, row, [x for x, _ in points])
+    return points
+
+
+def _near_plane(placed: object, outward: Array, row: int, size: float) -> Iterator[Array]:
+    """Yield the points of a body that are furthest along `outward`: the support point, and corners as far."""
+    one = placed.some(np.array([row]))  # type: ignore[attr-defined]
+    support = one.core(outward[None])[0] + one.body.radius * outward
+    yield support
+    if len(one.body.corners):
+        corners = one.points(one.body.corners)[0] + one.body.radius * outward
+        level = (corners - support) @ outward
+        yield from corners[level > -TOUCH * size]
+
+
+def _on_ground(state: State, meeting: Meeting, row: int, points: list[Array]) -> list[tuple[Array, Array]]:
+    """Return points that are on curved ground, each with its own normal; corners that touch elsewhere, too."""
+    ground, (R, p) = state.scene.ground, state.motion.ground_frame(state.scene.d)
+    assert ground is not None
+    one = meeting.placed_A.some(np.array([row]))
+    corners = list(one.points(one.body.corners)[0]) if one.body.radius == 0.0 else []
+    recorded = [c.position[row] for c in state.motion.contacts if c.B is None and c.A == meeting.A.name]
+    found = []
+    lowest = [] if meeting.gaps.point is None else [meeting.gaps.point[row]]
+    for x in (*lowest, *points, *corners, *recorded):
+        local = (R[row].T @ (x - p[row]))[None]
+        if abs(float(ground.distance(local)[0])) < 2 * TOUCH * meeting.size:
+            found.append((x, R[row] @ ground.normal(local)[0]))
+    return found

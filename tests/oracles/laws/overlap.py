@@ -1,0 +1,120 @@
+"""No two whole shapes overlap, at samples and between them; nothing jumps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from .scene import Finding, Motion, Scene
+from .shapes import Array
+from .state import GAP, Meeting, State
+
+COARSE = 0.1
+"""In sizes: what moves further than this between two samples is looked at between them, too."""
+
+
+def overlaps(state: State) -> Iterator[Finding]:
+    """Yield the deepest overlap of every two shapes."""
+    for meeting in state.meetings:
+        gap = meeting.gaps.gap
+        allowed = GAP * meeting.size
+        if np.min(gap) < -allowed:
+            first, worst = int(np.argmax(gap < -allowed)), int(np.argmin(gap))
+            since = f"{meeting.name} overlap by {-gap[worst]:.3g} m, from {state.motion.time[first]:.6g} s on"
+            yield Finding("overlap", float(state.motion.time[worst]), -float(gap[worst]), allowed, meeting.name, since)
+
+
+def overlaps_between(state: State) -> Iterator[Finding]:
+    """Yield overlaps between samples: poses in between are interpolated where something could have passed."""
+    for meeting in state.meetings:
+        gap, time = meeting.gaps.gap, state.motion.time
+        speed = _closing(state, meeting)
+        step = speed * np.diff(time)
+        open_ = (gap[:-1] + gap[1:] < step) & (step > COARSE * meeting.size)
+        rows = np.flatnonzero(open_)
+        if not rows.size:
+            continue
+        finer = refined(state.motion, rows, int(np.ceil(np.max(step[rows]) / (COARSE * meeting.size))))
+        scene = replace(state.scene, shapes=[s for s in (meeting.A, meeting.B) if s is not None], pairs=[
+            p for p in state.scene.pairs if meeting.B is not None and {p.A, p.B} == {meeting.A.name, meeting.B.name}
+        ], ground=state.scene.ground if meeting.B is None else None)  # fmt: skip
+        (again,) = State(scene, finer).meetings
+        allowed = 2e-2 * meeting.size  # the interpolation's own error
+        worst = int(np.argmin(again.gaps.gap))
+        depth = -float(again.gaps.gap[worst])
+        if depth > allowed:
+            text = f"{meeting.name} pass through each other between samples, {depth:.3g} m deep"
+            yield Finding("overlap", float(finer.time[worst]), depth, allowed, meeting.name, text)
+
+
+def _closing(state: State, meeting: Meeting) -> Array:
+    """Return a bound (n - 1,) of the speed at which the two can close."""
+    mo, scene, fast = state.motion, state.scene, np.zeros(len(state.motion.time))
+    for shape in (meeting.A, meeting.B):
+        if shape is not None:
+            i = scene.number_of[shape.link]
+            reach = shape.body.size + float(np.linalg.norm(shape.at))
+            fast = fast + np.linalg.norm(mo.velocity[:, i], axis=1) + reach * np.linalg.norm(mo.omega[:, i], axis=1)
+    if meeting.B is None and mo.ground_v is not None and mo.ground_omega is not None:
+        far = np.linalg.norm(mo.position[:, 0] - mo.ground_frame(scene.d)[1], axis=1)
+        fast = fast + np.linalg.norm(mo.ground_v, axis=1) + far * np.linalg.norm(mo.ground_omega, axis=1)
+    return np.maximum(fast[1:], fast[:-1])
+
+
+def refined(motion: Motion, rows: Array, parts: int) -> Motion:
+    """Return poses between the samples `rows` and the next ones: straight lines, turns about fixed axes."""
+    share = np.linspace(0, 1, min(parts, 50) + 1)[1:-1] if parts > 1 else np.array([0.5])
+
+    def mixed(values: Array) -> Array:
+        a, b = values[rows], values[rows + 1]
+        s = share.reshape(-1, *(1,) * (values.ndim - 1))
+        return np.concatenate([a[k][None] * (1 - s) + b[k][None] * s for k in range(len(rows))])
+
+    def turned(R: Array) -> Array:
+        M = mixed(R)  # the nearest rotation of a mean of near ones
+        U, _, V = np.linalg.svd(M)
+        return U @ V
+
+    keep = {"contacts": (), "events": (), "q": None, "complete": False}
+    moved = {
+        name: None if getattr(motion, name) is None else mixed(getattr(motion, name))
+        for name in ("time", "position", "velocity", "omega", "ground_p", "ground_v", "ground_omega")
+    }
+    ground_R = None if motion.ground_R is None else turned(motion.ground_R)
+    return replace(motion, R=turned(motion.R), ground_R=ground_R, **moved, **keep)
+
+
+def jumps(state: State) -> Iterator[Finding]:
+    """Yield jumps of positions and orientations: further than the velocities of both samples allow."""
+    mo, scene = state.motion, state.scene
+    dt = np.diff(mo.time)
+    g = float(np.linalg.norm(scene.gravity))
+    for i, link in enumerate(scene.links):
+        allowed = 1e-6 * state.length + _rule_of_faces(scene, link.name)
+        v0, v1 = mo.velocity[:-1, i], mo.velocity[1:, i]
+        # x' stays between both velocities and what a push turns round in between.
+        off = mo.position[1:, i] - mo.position[:-1, i] - 0.5 * (v0 + v1) * dt[:, None]
+        room = (0.75 * np.linalg.norm(v1 - v0, axis=1) + g * dt) * dt + allowed
+        k = int(np.argmax(np.linalg.norm(off, axis=1) - room))
+        far = float(np.linalg.norm(off[k]))
+        if far > room[k]:
+            text = f"{link.name} jumps {far:.3g} m beside its velocity"
+            yield Finding("jump", float(mo.time[k]), far, float(room[k]), link.name, text)
+        relative = np.swapaxes(mo.R[:-1, i], 1, 2) @ mo.R[1:, i]
+        half = np.clip(np.linalg.norm(relative - np.eye(scene.d), axis=(1, 2)) / np.sqrt(8.0), 0.0, 1.0)
+        turned = 2 * np.arcsin(half)
+        w0, w1 = (np.linalg.norm(w, axis=1) for w in (mo.omega[:-1, i], mo.omega[1:, i]))
+        change = np.linalg.norm(mo.omega[1:, i] - mo.omega[:-1, i], axis=1)
+        room = (np.maximum(w0, w1) + change) * dt * 1.01 + (allowed / state.length)
+        k = int(np.argmax(np.minimum(turned, np.pi) - room))
+        if turned[k] > room[k]:
+            text = f"{link.name} turns by {turned[k]:.3g} rad beside its angular velocity"
+            yield Finding("jump", float(mo.time[k]), float(turned[k]), float(room[k]), link.name, text)
+
+
+def _rule_of_faces(scene: Scene, link: str) -> float:
+    """Return how far a round face may drop when it lies down at once, m: the rule of `Scene.flat_tilt`."""
+    faces = [s for s in scene.shapes if s.link == link and len(s.body.corners) == 192]
+    return max((2.0 * scene.flat_tilt * s.body.size for s in faces), default=0.0)

@@ -1,0 +1,132 @@
+"""What every check of a run needs: whole-shape gaps, sizes, momentum, tolerances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .gaps import Gaps, Placed, between, over
+from .scene import Motion, Pair, Scene, Shape, moment, world_inertia
+from .shapes import Array
+
+GAP = 2e-6
+"""Overlap, in sizes of the smaller shape: the judge's own geometry is true to 6e-7."""
+
+TOUCH = 1e-5
+"""In sizes: closer shapes may push each other."""
+
+MOMENTUM = 1e-6
+"""Of momentum and energy, in parts of what moves."""
+
+
+@dataclass(frozen=True, eq=False)
+class Meeting:
+    """Two shapes that may touch, or a shape and the ground (B None), at all instants."""
+
+    name: str
+    A: Shape
+    B: Shape | None
+    mu: float
+    lever: float
+    placed_A: Placed
+    placed_B: Placed | None
+    gaps: Gaps
+
+    @property
+    def size(self) -> float:
+        """The smaller one's, m."""
+        return self.A.body.size if self.B is None else min(self.A.body.size, self.B.body.size)
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """A run with what follows from it."""
+
+    scene: Scene
+    motion: Motion
+
+    @cached_property
+    def meetings(self) -> list[Meeting]:
+        """All that may touch."""
+        scene, motion, found = self.scene, self.motion, []
+        placed = {shape.name: motion.placed(scene, shape) for shape in scene.shapes}
+        if scene.ground is not None:
+            R, p = motion.ground_frame(scene.d)
+            for shape in scene.shapes:
+                A = placed[shape.name]
+                gaps = over(A, scene.ground, R, p, self.reach)
+                found.append(Meeting(f"{shape.name} on the ground", shape, None, shape.mu, shape.lever, A, None, gaps))
+        for pair in scene.pairs:
+            found.append(self._met(pair, placed))
+        return found
+
+    def _met(self, pair: Pair, placed: dict[str, Placed]) -> Meeting:
+        A, B = placed[pair.A], placed[pair.B]
+        shapes = self.scene.shape_of[pair.A], self.scene.shape_of[pair.B]
+        gaps = between(A, B, self.reach)
+        return Meeting(f"{pair.A} and {pair.B}", *shapes, pair.mu, pair.lever, A, B, gaps)
+
+    @cached_property
+    def reach(self) -> float:
+        """How far things move in the longest interval, with room (m)."""
+        return 2.0 * float(np.max(np.diff(self.motion.time), initial=0.0)) * self.speed + 1e-3 * self.length
+
+    @cached_property
+    def length(self) -> float:
+        """Size of the largest body with its offset (m)."""
+        return max((s.body.size + float(np.linalg.norm(s.at)) for s in self.scene.shapes), default=1.0)
+
+    @cached_property
+    def speed(self) -> float:
+        """The largest speed of any point of a body that there was (m/s), at least that of a small fall."""
+        fast = np.linalg.norm(self.motion.velocity, axis=2) + self.length * np.linalg.norm(self.motion.omega, axis=2)
+        g = float(np.linalg.norm(self.scene.gravity))
+        return float(np.max(fast, initial=0.0)) + 1e-2 * np.sqrt(g * self.length) + 1e-9
+
+    @cached_property
+    def masses(self) -> Array:
+        """Masses (b,)."""
+        return np.array([link.mass for link in self.scene.links])
+
+    @cached_property
+    def spin(self) -> Array:
+        """Angular momentum (n, b, k) of each body about its centre of mass."""
+        parts = []
+        for i, link in enumerate(self.scene.links):
+            inertia = world_inertia(self.motion.R[:, i], link.inertia)
+            parts.append(np.einsum("nij,nj->ni", inertia, self.motion.omega[:, i]))
+        return np.stack(parts, axis=1)
+
+    @property
+    def curved(self) -> bool:
+        """Whether normals turn from place to place."""
+        return self.scene.ground is None or self.scene.ground.flat is None or bool(self.scene.pairs)
+
+    @cached_property
+    def energy(self) -> Array:
+        """Kinetic energy and that in the field of gravity (n,)."""
+        m, mo = self.masses, self.motion
+        kinetic = 0.5 * np.einsum("b,nbi,nbi->n", m, mo.velocity, mo.velocity)
+        kinetic += 0.5 * np.einsum("nbi,nbi->n", self.spin, mo.omega)
+        return kinetic - np.einsum("b,nbi,i->n", m, mo.position, self.scene.gravity)
+
+    @cached_property
+    def moving(self) -> float:
+        """The largest kinetic energy and change of height there was (J): what energies are compared with."""
+        m, mo = self.masses, self.motion
+        kinetic = 0.5 * np.einsum("b,nbi,nbi->n", m, mo.velocity, mo.velocity)
+        kinetic = kinetic + 0.5 * np.einsum("nbi,nbi->n", self.spin, mo.omega)
+        g = float(np.linalg.norm(self.scene.gravity))
+        return float(np.max(kinetic)) + float(np.sum(m)) * g * 1e-3 * self.length
+
+    def intervals(self) -> range:
+        """Numbers of the intervals between samples."""
+        return range(len(self.motion.time) - 1)
+
+    def around(self, points: Array, rows: Array) -> Array:
+        """Angular momentum (r, b, k) of the bodies at some samples about points (d,)."""
+        mo = self.motion
+        arm = mo.position[rows] - points
+        return self.spin[rows] + moment(arm, self.masses[None, :, None] * mo.velocity[rows])

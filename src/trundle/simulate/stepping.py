@@ -15,6 +15,7 @@ from trundle.contact.laws import LAWS
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import may_touch
 from trundle.simulate.events.contact_detection import ContactDetector
+from trundle.simulate.events.jumps import with_impulses
 from trundle.simulate.events.states import followed
 from trundle.simulate.events.time_stepping import TimeStepping
 from trundle.simulate.events.transitions import HybridState
@@ -72,7 +73,9 @@ class Stepping:
             following = steps.step(until - now.t if until - now.t > 1e-12 else np.inf)
             if following is None:
                 return Status.NOT_FINITE
-            steps, now = self._joined(steps, now, following)
+            pushed = steps.forces()
+            before, (steps, now) = now, self._joined(steps, now, following)
+            runner.log.jumped(before, replace(now, impulses=_impulses(pushed, now.t - before.t)))
             if samples.size and now.t >= samples[0] - 1e-12:
                 self._record(now, float(samples[0]), steps.forces())
             if self._came_apart(now):
@@ -80,6 +83,7 @@ class Stepping:
             if runner.progress is not None:
                 runner.progress(now.t)
             after = steps.settled(self._least)
+        runner.log.jumped(now, with_impulses(runner.system, now, after))
         self._until = now.t
         return after
 
@@ -111,6 +115,11 @@ class Stepping:
         if system.rules.on_separation == "fly":
             return False
         return not all(any(LAWS[now.mode.laws[i]].touching for i in pair) for pair in system.pairs)
+
+
+def _impulses(forces: FloatArray, h: float) -> dict[int, FloatArray]:
+    """Return the impulses (d,), N s, of forces (contacts, d), N, over a time h (s): of the contacts that push."""
+    return {int(i): h * forces[i] for i in np.flatnonzero(np.any(forces != 0.0, axis=1))}
 
 
 def nearby(system: ContactSystem) -> list[int]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from trundle.contact.laws import LAWS, SLIDING
 from trundle.simulate.compiled_mode import projected
+from trundle.simulate.events.jumps import with_impulses
 from trundle.simulate.events.states import round_on_both_sides, slip_and_spin
 from trundle.simulate.events.transitions import HybridState
 from trundle.status import Status
@@ -56,7 +57,9 @@ def begun_mode(runner: Runner, now: HybridState) -> HybridState | Status:
     runner.note(now, now.mode.label, reason)
     for i in slipping:
         runner.log.lower(f"{runner.board.name(i)}.friction", -np.inf)
-    return _onto_constraints(runner, now)
+    after = with_impulses(runner.system, now, _onto_constraints(runner, now))
+    runner.log.jumped(now, after)
+    return after
 
 
 def _onto_constraints(runner: Runner, now: HybridState) -> HybridState:

@@ -21,6 +21,7 @@ from trundle.simulate.compiled_mode import CompiledMode
 from trundle.simulate.divergence import DivergenceCheck
 from trundle.simulate.events import ContactDetector, Event, EventHandler, HybridState
 from trundle.simulate.events.chart_transition import has_neighbour
+from trundle.simulate.events.jumps import with_impulses
 from trundle.simulate.events.recontact import landing_depths, recontact
 from trundle.simulate.events.states import round_on_both_sides
 from trundle.simulate.events.transitions import INDETERMINATE, Following, Undecided
@@ -130,6 +131,7 @@ class Runner:
                 return status
             x, mode = array("kicks", self.kicks[time](np.array(last.states[-1])), now.x.shape), last.phase.mode
             now = HybridState(time, x, mode, np.zeros_like(now.onsets))
+            self.log.jumped(replace(now, x=last.states[-1]), now, kick=True)
         return self._through(now, duration)
 
     def _through(self, now: HybridState, duration: float) -> Status:
@@ -152,6 +154,7 @@ class Runner:
             if stuck and (low := self.board.without_bounce(after, event)) is not None:
                 following, reason, stuck = low, "it bounces too low to follow", False
             if isinstance(following, HybridState):
+                self.log.jumped(after, with_impulses(self.system, after, following))
                 self.note(after, following.mode.label, reason, event)
                 if stuck:
                     reason = "transitions follow each other without progress"
@@ -214,12 +217,13 @@ class Runner:
         self._most = self.stepping.most(now, MAX_STEPS)
         first_step: float | None = None
         depths = landing_depths(self.system, phase, now.t, now.x, self.parameters(now))
-        brief = _BRIEF
+        brief, since = _BRIEF, (now, np.zeros(0))
         while now.t < duration:
             interrupts.check()
             self.ask(now)
             inputs, until = self.inputs(now.t)
             p = phase.parameters(inputs, now.onsets, signs)
+            since = since if np.array_equal(since[1], p) else (now, p)
             looked = needed or watch.full
             light = any(not a and name.endswith(_LOADS) for a, name in zip(armed, phase.margins, strict=True))
             waiting = ~armed
@@ -247,14 +251,14 @@ class Runner:
                     done, _ = self._integrate(phase, now.t, now.x, instant, p, armed, first_step)
             lasted = done.t_end > now.t
             if end is None or lasted or not self.log.segments:  # forces that end a mode at once never acted
-                self._keep(phase, done, p, ended=end is not None)
+                self._keep(phase, done, p, since[0], ended=end is not None)
             self.log.count(Leg(phase, now, p, done, end))
             if done.status is not Status.SUCCESS:
                 return self._failed(now, done, phase)
             if watch.full and watch.overlaps(np.vstack([seen[1], done.x_end[None]])) is not None:
                 self.note(replace(now, t=done.t_end), Status.SECOND_CONTACT.label, "a third point touched")
                 return Status.SECOND_CONTACT
-            now = replace(now, t=done.t_end, x=done.x_end, unarmed=frozenset() if lasted else now.unarmed)
+            now = replace(now, t=done.t_end, x=done.x_end, impulses={}, unarmed=frozenset() if lasted else now.unarmed)
             if end is not None:
                 return now, end, phase
             if not armed.all():
@@ -382,7 +386,7 @@ class Runner:
             signs.append(-1.0 if below and round_on_both_sides(contact_pair) else 1.0)
         return signs
 
-    def _keep(self, phase: CompiledMode, done: Integration, p: FloatArray, ended: bool) -> None:
+    def _keep(self, phase: CompiledMode, done: Integration, p: FloatArray, since: HybridState, ended: bool) -> None:
         times, states, x = done.times, done.states, done.x_end
         if self.policy is not None and done.status is Status.NOT_FINITE:  # steps too long for such speeds
             self._divergence.check(done.t_end, x, lambda: speeds_at(self.system, phase.mode.atlas, x))
@@ -390,12 +394,12 @@ class Runner:
             if not times.size or times[-1] < done.t_end:
                 times, states = np.append(times, done.t_end), np.vstack([states, done.x_end[None]])
         if times.size:
-            self.log.segments.append(Segment(phase, times, states, np.repeat(p[None], len(times), axis=0)))
+            self.log.segments.append(Segment(phase, times, states, np.repeat(p[None], len(times), axis=0), since=since))
 
     def _hold(self, now: HybridState) -> None:
         """Record the start alone."""
-        one = (np.array([now.t]), np.array(now.x)[None], self.parameters(now)[None])
-        self.log.segments.append(Segment(self.phase(now.mode), *one))
+        one = Segment(self.phase(now.mode), np.array([now.t]), np.array(now.x)[None], self.parameters(now)[None])
+        self.log.segments.append(one)
 
     def note(
         self, at: HybridState, following: str, reason: str, event: Event | Undecided | None = None, mode: str = ""

@@ -15,9 +15,10 @@ from trundle.contact.laws import LAWS
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import may_touch
 from trundle.simulate.events.contact_detection import ContactDetector
+from trundle.simulate.events.jumps import with_impulses
 from trundle.simulate.events.states import followed
 from trundle.simulate.events.time_stepping import TimeStepping
-from trundle.simulate.events.transitions import Event, HybridState, Undecided
+from trundle.simulate.events.transitions import Event, HybridState
 from trundle.simulate.record import Segment
 from trundle.status import Status
 
@@ -73,12 +74,15 @@ class Stepping:
             if steps.step(until - now.t if until - now.t > ROUND_OFF else np.inf) is None:
                 return Status.NOT_FINITE
             before, made = now, steps
-            following = self._landed(steps, before) or self._joined(steps, before)
-            if isinstance(following, Status):
-                return following
-            steps = following or steps
-            now = steps.now
+            touch = self._first_touch(made, before)
+            now = made.now if touch is None else replace(made.now, t=touch[0], x=made.state_at(before, touch[0]))
+            runner.log.jumped(before, replace(now, impulses=_impulses(made.forces(), now.t - before.t)))
             self._record(made, before, now.t)
+            if touch is not None:
+                following = self._after_touch(made, now, touch[1])
+                if isinstance(following, Status):
+                    return following
+                steps, now = following, following.now
             if self._came_apart(now):
                 return Status.SEPARATED
             if runner.progress is not None:
@@ -87,6 +91,7 @@ class Stepping:
                 near, looked = self._near(now, {*steps.contacts}), now.t
                 steps = steps if near == list(steps.contacts) else steps.on(near)
             after = steps.settled(self._least)
+        runner.log.jumped(now, with_impulses(runner.system, now, after))
         self._until = now.t
         return after
 
@@ -95,43 +100,36 @@ class Stepping:
         system = self.runner.system
         return sorted(i for i in touched | set(nearby(system)) if may_touch(system, now.x, i, soon=True))
 
-    def _landed(self, steps: TimeStepping, before: HybridState) -> TimeStepping | Status | None:
-        """Return steps from where, in the last one, a contact landed that gives back; None: there is no such."""
-        found = steps.first_landing(before)
-        if found is None:
-            return None
-        instant, contact = found
-        there = replace(before, t=instant, x=steps.state_at(before, instant))
-        return self._bounced(steps, there, Event(contact, "gap"))
+    def _first_touch(self, steps: TimeStepping, before: HybridState) -> tuple[float, Event] | None:
+        """Return when something touched, in the step since `before`, that these steps do not decide; None: nothing did.
 
-    def _joined(self, steps: TimeStepping, before: HybridState) -> TimeStepping | Status | None:
-        """Return steps that know what touched within the last one, from that instant on; None: nothing did."""
-        board, watch = self.runner.board, ContactDetector(self.runner.system, steps.now.mode)
+        A contact that gives back, or one that they do not know.
+        """
+        landing = steps.first_landing(before)
+        if landing is not None:
+            return landing[0], Event(landing[1], "gap")
+        watch = ContactDetector(self.runner.system, steps.now.mode)
 
         def state_at(t: float) -> FloatArray:
             return steps.state_at(before, t)
 
         found = watch.touched(np.array([before.t, steps.now.t]), np.array([before.x, steps.now.x]), state_at)
-        if found is None or found[1].contact in steps.contacts:
-            return None
-        instant, event = found
-        there = replace(steps.now, t=instant, x=state_at(instant))
+        return None if found is None or found[1].contact in steps.contacts else found
+
+    def _after_touch(self, steps: TimeStepping, there: HybridState, event: Event) -> TimeStepping | Status:
+        """Return steps that know of a touch, from its instant on; where what it gives back is not decided, none is."""
+        runner, board, contacts = self.runner, self.runner.board, sorted({*steps.contacts, event.contact})
         if board.system.contact_pairs[event.contact].restitution.restitution > 0.0:
-            return self._bounced(steps, there, event)
+            after, reason = board.next(there, event, runner.phase(there.mode))
+            if isinstance(after, Status):
+                return after
+            if isinstance(after, HybridState):
+                runner.log.jumped(there, after)
+                runner.note(there, after.mode.label, reason, event)
+                return TimeStepping(board, replace(after, onsets=np.zeros_like(after.onsets), impulses={}), contacts)
         atlas, x = followed(board.system, there.mode.atlas, there.x, event.contact, event.coordinates, event.charts)
         there = replace(there, x=x, mode=replace(there.mode, atlas=atlas))
-        return TimeStepping(board, there, sorted({*steps.contacts, event.contact}))
-
-    def _bounced(self, steps: TimeStepping, there: HybridState, event: Event) -> TimeStepping | Status:
-        """Return steps from what follows a landing that gives back; where that is not decided it is plastic."""
-        board, contacts = self.runner.board, sorted({*steps.contacts, event.contact})
-        after, reason = board.next(there, event, self.runner.phase(there.mode))
-        if isinstance(after, Status):
-            return after
-        if isinstance(after, Undecided):
-            return TimeStepping(board, there, contacts, plastic={event.contact})
-        self.runner.note(there, after.mode.label, reason, event)
-        return TimeStepping(board, replace(after, onsets=np.zeros_like(after.onsets)), contacts)
+        return TimeStepping(board, there, contacts, plastic={event.contact})
 
     def _record(self, steps: TimeStepping, before: HybridState, end: float) -> None:
         """Record the samples in the step since `before`, until `end` (s)."""
@@ -152,6 +150,11 @@ class Stepping:
         if system.rules.on_separation == "fly":
             return False
         return not all(any(LAWS[now.mode.laws[i]].touching for i in pair) for pair in system.pairs)
+
+
+def _impulses(forces: FloatArray, h: float) -> dict[int, FloatArray]:
+    """Return the impulses (d,), N s, of forces (contacts, d), N, over a time h (s): of the contacts that push."""
+    return {int(i): h * forces[i] for i in np.flatnonzero(np.any(forces != 0.0, axis=1))}
 
 
 def nearby(system: ContactSystem) -> list[int]:

@@ -95,6 +95,7 @@ class TimeStepping:
         self.h, self.same, self.begin = FIRST_STEP, 0, now.t
         self.slowest = np.inf
         self._forces: FloatArray | None = None
+        self._pushed_at = now.t, now.x
         self._asked = 0.0
 
     def _bounces(self, contact: int) -> bool:
@@ -163,6 +164,7 @@ class TimeStepping:
             return None
         center = self._terms(now.t + h / 2, middle, p)
         again, more_freely, found, opens = self._impulses(center, h, begin.gap, jump / 2)
+        self._pushed_at = now.t + h / 2, middle
         if not found.residual < _FAR or not np.all(np.isfinite(again)):
             return None
         if np.abs(more_freely - freely).max(initial=0.0) > np.abs(center.nu).max(initial=0.0) + _SLOW:
@@ -180,7 +182,7 @@ class TimeStepping:
         now, d = self.now, self.system.d
         found = np.zeros((len(now.mode.laws), d))
         if self._forces is not None and self.contacts:
-            axes = np.asarray(self._function("axes")(now.t, now.x, self.phase.parameters(self.board.inputs(now.t))))
+            axes = np.asarray(self._function("axes")(*self._pushed_at, self.phase.parameters(self.board.inputs(now.t))))
             found[list(self.contacts)] = np.einsum("ija,ij->ia", axes.reshape(-1, d, d), self._forces)
         return found
 

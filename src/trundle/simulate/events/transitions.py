@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -36,7 +36,8 @@ _BORN_ZERO = {SEPARATED.name: "gap", SLIDING.name: "slip_speed"}
 class HybridState:
     """Where a simulation stands: time, state, mode, and the directions of slips that are still zero.
 
-    ``onsets`` (contacts, d); ``unarmed`` names margins that start at zero in this mode, at this instant.
+    ``onsets`` (contacts, d); ``unarmed`` names margins that start at zero in this mode, at this instant; ``impulses``
+    of the jump of the velocities that has just led here: contact number -> (d,) N s, world, on A.
     """
 
     t: float
@@ -44,6 +45,7 @@ class HybridState:
     mode: Mode
     onsets: FloatArray
     unarmed: frozenset[str] = frozenset()
+    impulses: Mapping[int, FloatArray] = field(default_factory=dict)
 
     def was(self, here: Sequence[HybridState]) -> bool:
         """Whether one of the states `here`, of this instant, was in this mode: transitions have led back."""
@@ -341,7 +343,7 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
     unarmed = {f"{names[i]}.{_BORN_ZERO[laws[i]]}" for i in taking_part if laws[i] in _BORN_ZERO}
     onsets = np.array(now.onsets)
     onsets[list(taking_part)] = slip_directions(impact, system, atlas, x)[list(taking_part)]
-    return HybridState(now.t, x, mode, onsets, frozenset(unarmed))
+    return HybridState(now.t, x, mode, onsets, frozenset(unarmed), impact.impulses)
 
 
 def _rechart(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:

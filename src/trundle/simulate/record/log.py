@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NotRequired, TypedDict
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
+from trundle.models.tree.system import Atlas
 from trundle.numerics.ode.ode import Integration
 from trundle.records.policy import TimedPolicy
 from trundle.simulate.compiled_mode import CompiledMode
@@ -27,7 +29,8 @@ Transition = TypedDict(
 class Segment:
     """Samples of one phase: times (n,), states (n, n_x), parameters (n, n_p).
 
-    ``forces``: (n, contacts, d) N, world, on A of each contact, where they do not follow from the mode.
+    ``forces``: (n, contacts, d) N, world, on A of each contact, where they do not follow from the mode. ``since``:
+    where the smooth motion of these samples began, with the same inputs and no event since; None where not known.
     """
 
     phase: CompiledMode
@@ -35,6 +38,7 @@ class Segment:
     states: FloatArray
     parameters: FloatArray
     forces: FloatArray | None = None
+    since: HybridState | None = None
 
     def outputs(self) -> dict[str, FloatArray]:
         """Return the quantities of the samples, see `CompiledMode.outputs`."""
@@ -63,12 +67,41 @@ class Leg:
         return self.end
 
 
+@dataclass(frozen=True)
+class Jump:
+    """A change of the velocities at one instant, or within one time step.
+
+    Attributes
+    ----------
+    begin, end : float, s
+        The same, but for a time step.
+    before, after : (n_x,)
+    atlases : tuple of Atlas
+        The charts before and after it.
+    laws : tuple of str
+        After it.
+    impulses : mapping of contact number -> (d,) N s, world, on A
+    kick : bool
+        Whether the user changed the state.
+    """
+
+    begin: float
+    end: float
+    before: FloatArray
+    after: FloatArray
+    atlases: tuple[Atlas, Atlas]
+    laws: tuple[str, ...]
+    impulses: Mapping[int, FloatArray]
+    kick: bool = False
+
+
 @dataclass
 class Log:
     """What a run gathers.
 
     ``policy``: what its input came from; ``accurate``: the integrator's steps are small enough to judge the energy by;
-    ``legs``, where it is a list: what was integrated; ``message``: why the policy gave up, if it did.
+    ``legs``, where it is a list: what was integrated; ``message``: why the policy gave up, if it did; ``jumps``: how
+    velocities jumped, and what pushed.
     """
 
     accurate: bool = False
@@ -81,6 +114,7 @@ class Log:
     evaluations: int = 0
     legs: list[Leg] | None = None
     message: str = ""
+    jumps: list[Jump] = field(default_factory=list)
 
     def count(self, leg: Leg) -> None:
         """Add the statistics of one integration; margins that end a mode at its first instant say nothing.
@@ -102,14 +136,23 @@ class Log:
         reached, states = (np.concatenate([getattr(s, name) for s in self.segments]) for name in ("times", "states"))
         return states[sample_rows(reached, times)]
 
-    def mark(self) -> tuple[int, dict[str, float]]:
-        """Return what `back` needs to take back what was gathered of the motion since."""
-        return len(self.segments), dict(self.margins)
+    def jumped(self, before: HybridState, after: HybridState, *, kick: bool = False) -> None:
+        """Add what led from one state to another at once, or in a time step, if anything did."""
+        if not after.impulses and before.t == after.t and np.array_equal(before.x, after.x):
+            return
+        atlases = before.mode.atlas, after.mode.atlas
+        states = np.array(before.x), np.array(after.x)
+        self.jumps.append(Jump(before.t, after.t, *states, atlases, after.mode.laws, after.impulses, kick))
 
-    def back(self, mark: tuple[int, dict[str, float]]) -> None:
-        """Forget the samples and margins gathered since a `mark`."""
-        count, self.margins = mark
+    def mark(self) -> tuple[int, int, dict[str, float]]:
+        """Return what `back` needs to take back what was gathered of the motion since."""
+        return len(self.segments), len(self.jumps), dict(self.margins)
+
+    def back(self, mark: tuple[int, int, dict[str, float]]) -> None:
+        """Forget the samples, jumps and margins gathered since a `mark`."""
+        count, jumps, self.margins = mark
         del self.segments[count:]
+        del self.jumps[jumps:]
 
     def lower(self, name: str, value: float) -> None:
         """Take the value of a margin into account; one that is not a number stays one."""

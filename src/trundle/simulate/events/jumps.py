@@ -1,0 +1,38 @@
+"""Impulses of a jump of the velocities that was not made by impulses: a projection onto the constraints."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import casadi as ca
+import numpy as np
+
+from trundle.contact.laws import LAWS
+from trundle.models.tree.system import ContactSystem
+from trundle.models.tree.touching import free_directions, inertia_at, touch_function
+from trundle.simulate.events.transitions import HybridState
+
+_NOTHING = 1e-15
+
+
+def with_impulses(system: ContactSystem, before: HybridState, after: HybridState) -> HybridState:
+    """Return `after` with the impulses L of its contacts that explain its velocities: the least with M dnu = J'L.
+
+    Contacts that share an impulse, as those of a rigid foot, share it evenly.
+    """
+    atlas, laws = after.mode.atlas, after.mode.laws
+    model = system.model(atlas)
+    closed = [i for i, law in enumerate(laws) if LAWS[law].touching and not LAWS[law].distant]
+    same = before.x.shape != after.x.shape or np.array_equal(before.x, after.x)
+    if not closed or same or after.impulses:
+        return after
+    velocities = system.kept(("velocities", atlas), lambda: ca.Function("velocities", [model.x], [model.nu]))
+    jump = np.asarray(velocities(after.x)).ravel() - np.asarray(velocities(before.x)).ravel()
+    if not np.abs(jump).max(initial=0.0) > _NOTHING:
+        return after
+    rows = [np.asarray(touch_function(system, atlas, i)(after.x)[0]) for i in closed]
+    push, J, Z = inertia_at(system, atlas, after.x) @ jump, np.vstack(rows), free_directions(system, atlas, after.x)
+    if Z is not None:  # pins push as well: only what they leave free is known
+        push, J = Z.T @ push, J @ Z
+    found = np.linalg.lstsq(J.T, push, rcond=1e-10)[0].reshape(len(closed), -1)
+    return replace(after, impulses=dict(zip(closed, found, strict=True)))

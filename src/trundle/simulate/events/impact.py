@@ -18,6 +18,8 @@ _NO_BLOW = 1e-12
 """Speed (m/s, or of the fastest where that is more) that is round-off: such a touch changes nothing."""
 _AGREES = 1e-9
 """Of the largest speed, impulse or coupling: what counts as zero after an impact, and as solved."""
+_BLOWS = 10
+"""Blows a contact that may follow each other in one instant: those of unequal balls in a row go to and fro."""
 _COUPLED = 1e-12
 """Of the mobility of two contacts: how much of one's push moves the other where bodies couple them."""
 
@@ -141,23 +143,23 @@ def resolve_impact(M: FloatArray, contacts: Mapping[int, Candidate], held: bool 
     impulses = {i: np.zeros(len(c.n)) for i, c in contacts.items()}
     fastest = max(float(np.linalg.norm(c.velocity)) for c in contacts.values())
     negligible = max(_AGREES * fastest, _NO_BLOW)
-    taking_part = {i for i, c in contacts.items() if c.opening < -_NO_BLOW * max(1.0, fastest)}
     spinning: set[int] = set()
-    decided, more = True, bool(taking_part)
-    while more:
-        now = {i: c.after(jump) for i, c in contacts.items()}
-        restitution = {i: 0.0 if held else now[i].restitution.after(-now[i].opening) for i in sorted(taking_part)}
-        found = _resolve_together(M, {i: now[i] for i in restitution}, restitution)
-        struck = {i for i, c in now.items() if i not in taking_part and c.after(found.jump).opening < -negligible}
-        more = bool(struck)
-        taking_part |= struck
-        if more and not any(restitution.values()):
-            continue  # a plastic blow does not end before those that it reaches are part of it
+    struck: set[int] = set()
+    decided, blows = True, 0
+    least = _NO_BLOW * max(1.0, fastest)
+    while strikes := {i for i, c in contacts.items() if c.after(jump).opening < -least}:
+        blows, least = blows + 1, negligible
+        struck |= strikes
+        # Blows that go to and fro without end are taken together: then each round has one contact more, or is the last.
+        together = struck if blows > _BLOWS * len(contacts) else strikes
+        found = _resolve_blow(M, {i: c.after(jump) for i, c in contacts.items()}, together, negligible, held)
         decided = decided and found.decided
         jump = jump + found.jump
         for i, push in found.impulses.items():
             impulses[i] = impulses[i] + push
         spinning = {i for i, law in found.laws.items() if law == "spinning"}
+        if not found.decided:
+            break
     outcome = Impact(jump, _laws_after(contacts, jump, negligible, spinning), impulses, decided)
     return _settle(M, contacts, outcome, negligible, held)
 
@@ -177,9 +179,21 @@ def _laws_after(
     return laws
 
 
-def _resolve_together(M: FloatArray, contacts: Mapping[int, Candidate], restitution: Mapping[int, float]) -> Impact:
-    """Return the impact in which all `contacts` take part at once, each with its coefficient of `restitution`."""
-    return _bounce(M, contacts, restitution) if any(restitution.values()) else _stop_spins(M, contacts)
+def _resolve_blow(
+    M: FloatArray, contacts: Mapping[int, Candidate], strikes: set[int], negligible: float, held: bool
+) -> Impact:
+    """Return the impact in which the contacts that strike take part, and those that a plastic blow reaches."""
+    part = set(strikes)
+    while True:
+        e = {i: 0.0 if held else contacts[i].restitution.after(-contacts[i].opening) for i in sorted(part)}
+        taking_part = {i: contacts[i] for i in e}
+        if any(e.values()):
+            return _bounce(M, taking_part, e)
+        found = _stop_spins(M, taking_part)
+        reached = {i for i, c in contacts.items() if i not in part and c.after(found.jump).opening < -negligible}
+        if not reached:
+            return found
+        part |= reached
 
 
 def _bounce(M: FloatArray, contacts: Mapping[int, Candidate], restitution: Mapping[int, float]) -> Impact:

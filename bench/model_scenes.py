@@ -109,6 +109,11 @@ class PairScene:
         """Return the gap (m) between the whole shapes and the point on the ground, in its frame."""
         return gap(self.body, self.ground, *self.pose(pair, start))
 
+    def touches_along_a_line(self, pair: tr.RollingPair, start: tr.Start) -> bool:
+        """Whether other points of the body touch as well."""
+        found = [gap(self.body, self.ground, *self.pose(pair, start), seed)[1] for seed in range(3)]
+        return bool(max(np.linalg.norm(point - found[0]) for point in found) > 1e-3 * self.size)
+
 
 def _frame(x: Array, layout: Any, name: str) -> tuple[Array, Array]:
     R = Rotation.from_quat(x[layout[f"{name}.orientation"]], scalar_first=True).as_matrix()

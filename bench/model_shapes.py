@@ -15,6 +15,7 @@ from scipy.optimize import minimize
 
 Random = np.random.Generator
 Array = NDArray[np.float64]
+SAMPLES = 4000
 _TINY = 1e-30
 """Step of derivatives by complex numbers: they have no round-off."""
 
@@ -57,9 +58,12 @@ class GroundShape:
         return np.real(values[:, 0]) / np.linalg.norm(gradient, axis=1)
 
 
-def gap(body: BodyShape, ground: GroundShape, R: Array, p: Array, count: int = 4000) -> tuple[float, Array]:
-    """Return the least distance (m) of a body with its shape's frame at R, p to the ground, and the point there."""
-    u = np.random.default_rng(0).normal(size=(count, 3))
+def gap(body: BodyShape, ground: GroundShape, R: Array, p: Array, seed: int = 0) -> tuple[float, Array]:
+    """Return the least distance (m) of a body with its shape's frame at R, p to the ground, and the point there.
+
+    Of a line that touches another `seed` finds another point.
+    """
+    u = np.random.default_rng(seed).normal(size=(SAMPLES, 3))
     u /= np.linalg.norm(u, axis=1, keepdims=True)
 
     def at(directions: Array) -> Array:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trundle.contact.laws import LAWS, SLIDING
+from trundle.models.tree.approach import round_on_both_sides
 from trundle.simulate.compiled_mode import projected
 from trundle.simulate.events.jumps import with_impulses
-from trundle.simulate.events.states import round_on_both_sides, slip_and_spin
+from trundle.simulate.events.states import slip_and_spin
 from trundle.simulate.events.transitions import HybridState
 from trundle.status import Status
 

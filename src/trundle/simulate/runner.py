@@ -11,6 +11,7 @@ from trundle import interrupts
 from trundle.checks import FloatArray, array, positive
 from trundle.contact.laws import LAWS
 from trundle.errors import ControlLostError
+from trundle.models.tree.approach import round_on_both_sides
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import speeds_at
 from trundle.numerics.ode.ode import Integration
@@ -23,7 +24,6 @@ from trundle.simulate.events import ContactDetector, Event, EventHandler, Hybrid
 from trundle.simulate.events.chart_transition import has_neighbour
 from trundle.simulate.events.jumps import with_impulses
 from trundle.simulate.events.recontact import landing_depths, recontact
-from trundle.simulate.events.states import round_on_both_sides
 from trundle.simulate.events.transitions import INDETERMINATE, Following, Undecided
 from trundle.simulate.mode import Method, Mode
 from trundle.simulate.phases import phase_of

@@ -32,7 +32,7 @@ def refuse_off(point: Point, x: FloatArray, u: FloatArray) -> None:
     """Raise `InputError` if a state breaks the constraints of its mode."""
     off = point.off(x, u, x)
     if not off <= _ON:
-        allowed = f"a state that keeps the constraints of its mode, as place() returns it: it is off by {off:.3g} sizes"
+        allowed = f"a state that keeps the constraints of its mode: it is off them by {off:.3g} natural sizes"
         raise InputError("start", x.tolist(), allowed)
 
 

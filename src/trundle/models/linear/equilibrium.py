@@ -13,6 +13,7 @@ from trundle.models.linear.linearize import EXACT
 from trundle.models.linear.names import POSES, numbers_of
 from trundle.models.linear.point import Model, Point, point_of
 from trundle.models.linear.steady import Steady
+from trundle.models.tree.approach import round_on_both_sides
 from trundle.models.tree.system import Start
 from trundle.status import Status
 
@@ -22,6 +23,8 @@ _STEPS = 60
 _RANK = 1e-9
 _CLOSED = 1e-9
 """How far the constraints may be from zero, and a simulation's projection move the state, in natural sizes."""
+_FLAT = 1e-6
+"""Roundness (no unit) up to which a body touches with a line or a face."""
 _OVERLAP = 1e-6
 """Depth of an overlap, over the body's size, that the samples of shapes cannot tell from a contact, as for `place`."""
 
@@ -146,13 +149,14 @@ def _newton(
 
 
 def _margins(point: Point, start: Start, x: FloatArray, u: FloatArray) -> dict[str, float]:
-    """Return the margins of the mode, and of shapes that overlap anywhere how deep.
-
-    A contact that is apart keeps the coordinates it had, which know no gap: whole shapes do.
-    """
-    system, constraints = point.system, zip(point.model.constraints, point.laws, strict=True)
-    frozen = {f"{c.name}.gap" for c, law in constraints if c.contact.size and not law.touching}
-    margins = {name: value for name, value in point.margins(x, u).items() if name not in frozen}
+    """Return the margins of the mode, and of shapes that overlap anywhere how deep."""
+    known, system = point.margins(x, u), point.system
+    margins = {name: value for name, value in known.items() if name not in _unknown_gaps(point)}
+    for pair in system.contact_pairs:
+        name = f"{pair.contact}.roundness"
+        if name in margins:
+            # Of a line or a face a support function knows one point; a capsule has round parts on both sides of it.
+            margins[name] = (abs(margins[name]) if round_on_both_sides(pair) else margins[name]) - _FLAT
     for numbers in system.pairs:
         pair = system.contact_pairs[numbers[0]]
         R, p = system.relative_pose(x, numbers[0], start.atlas)
@@ -160,6 +164,19 @@ def _margins(point: Point, start: Start, x: FloatArray, u: FloatArray) -> dict[s
         if deepest < -_OVERLAP * pair.shape_A.reference_length:
             margins[f"{pair.contact}.overlap"] = deepest
     return margins
+
+
+def _unknown_gaps(point: Point) -> set[str]:
+    """Return the margins that are no gaps of bodies: whole shapes tell these.
+
+    A contact that is apart keeps the coordinates it had, and an edge of a feature is taken without its ends.
+    """
+    unknown = set()
+    constraints = zip(point.model.constraints, point.laws, point.system.contact_pairs, strict=True)
+    for constraint, law, pair in constraints:
+        if not law.touching and (constraint.contact.size or pair.form == "features") and pair.stop is None:
+            unknown.add(f"{constraint.name}.gap")
+    return unknown
 
 
 def _stays(point: Point, x: FloatArray, u: FloatArray, anchor: FloatArray) -> bool:

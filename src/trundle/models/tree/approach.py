@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 import casadi as ca
 import numpy as np
@@ -22,6 +23,7 @@ _ROUND_OFF = 1e-9
 _MOVES = 0.05
 """How far (in sizes of the body) nearest points may be from samples that are nearly nearest."""
 _ZOOMS = 5
+_TWO_SIDED = 0.1
 
 
 @dataclass(frozen=True)
@@ -202,3 +204,16 @@ def _common_normal(system: ContactSystem, atlas: Atlas, contact: int) -> ca.Func
         return ca.Function("common_normal", [model.x, s], outputs)
 
     return system.kept(("common_normal", atlas, contact), build)
+
+
+def round_on_both_sides(contact_pair: ContactPair) -> bool:
+    """Return whether the roundness of a body changes its sign between round parts (capsule, box) or has a face."""
+    shapes = (contact_pair.shape_A, contact_pair.shape_B) if contact_pair.form == "pair" else (contact_pair.shape_A,)
+    lowest = 0.0
+    for shape in shapes:
+        roundness, d = shape.representations.roundness, shape.d
+        if roundness is None:
+            continue
+        corners = np.array(list(product((-1.0, 1.0), repeat=d))) / np.sqrt(d)
+        lowest = min(lowest, *(float(roundness(n)) for n in (*np.eye(d), *-np.eye(d), *corners)))
+    return lowest < -_TWO_SIDED

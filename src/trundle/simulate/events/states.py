@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import product
 
 import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import SLIDING
 from trundle.models.tree.approach import with_charts
-from trundle.models.tree.system import Atlas, ContactPair, ContactSystem
+from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.models.tree.touching import free_directions, touch_function
 from trundle.simulate.events.impact import Candidate, Impact, islands_of, resolve_impact
 
-_TWO_SIDED = 0.1
 _STRIKES = 1e-9
 """Speed (m/s) from which a closed contact approaches: less is round-off."""
 _REST_FROUDE = 1.5e-5
@@ -117,19 +115,6 @@ def slip_directions(impact: Impact, system: ContactSystem, atlas: Atlas, x: Floa
             tangential = push - normal * float(normal @ push)
             onsets[i] = -tangential / max(float(np.linalg.norm(tangential)), 1e-300)
     return onsets
-
-
-def round_on_both_sides(contact_pair: ContactPair) -> bool:
-    """Return whether the roundness of a body changes its sign between round parts (capsule, box) or has a face."""
-    shapes = (contact_pair.shape_A, contact_pair.shape_B) if contact_pair.form == "pair" else (contact_pair.shape_A,)
-    lowest = 0.0
-    for shape in shapes:
-        roundness, d = shape.representations.roundness, shape.d
-        if roundness is None:
-            continue
-        corners = np.array(list(product((-1.0, 1.0), repeat=d))) / np.sqrt(d)
-        lowest = min(lowest, *(float(roundness(n)) for n in (*np.eye(d), *-np.eye(d), *corners)))
-    return lowest < -_TWO_SIDED
 
 
 def followed(

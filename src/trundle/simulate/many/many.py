@@ -20,13 +20,13 @@ from trundle.errors import InputError, SimulationError
 from trundle.models.numbers.changed import at_values, freed, system_of
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.rolling_tree import RollingTree
+from trundle.models.tree.approach import round_on_both_sides
 from trundle.models.tree.system import ContactSystem, Start
 from trundle.numerics.ode.batch import BatchIntegration, Pieces, integrate_batch
 from trundle.records.policy import TimedPolicy
 from trundle.simulate.compiled_mode import CompiledMode
 from trundle.simulate.divergence import diverged
 from trundle.simulate.events import ContactDetector, HybridState
-from trundle.simulate.events.states import round_on_both_sides
 from trundle.simulate.many.elsewhere import packed, unpacked
 from trundle.simulate.many.feedback import LinearFeedback
 from trundle.simulate.many.result import Outcome, Runs

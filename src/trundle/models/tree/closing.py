@@ -119,7 +119,7 @@ def close_gaps(
         C, apart = loops_at(system, closure.atlas, closure.x)
         gaps = np.append([near[i].gap for i in contacts], apart)
         extent = extent_at(system, closure.atlas, closure.x)
-        sizes = np.append([extent + near[i].reach for i in contacts], np.full(len(apart), extent))
+        sizes = np.append([extent + _reach(system, i, near[i]) for i in contacts], np.full(len(apart), extent))
         left = float(np.max(np.abs(gaps) / sizes))
         if left <= 0.5 * _ROUND or before * 0.5 < left <= _SETTLED:
             break
@@ -133,12 +133,18 @@ def close_gaps(
     return closure.x, closure.atlas
 
 
+def _reach(system: ContactSystem, contact: int, near: Approach) -> float:
+    """Return how far the points of a contact are from the bodies' origins, at least a size of the shape, m."""
+    return max(near.reach, system.contact_pairs[contact].shape_A.reference_length)
+
+
 def _refuse_open(closure: Closure, near: Mapping[int, Approach], names: Sequence[str]) -> None:
     """Raise `InputError` where a contact or a pin is farther apart than a part of its size and round-off."""
     system, contacts = closure.system, closure.contacts
     extent = extent_at(system, closure.atlas, closure.x)
     smallest = min((system.contact_pairs[i].shape_A.reference_length for i in contacts), default=extent)
-    gaps = {name: (near[i].gap, extent + near[i].reach) for name, i in zip(names, contacts, strict=True)}
+    sizes = {i: extent + _reach(system, i, near[i]) for i in contacts}
+    gaps = {name: (near[i].gap, sizes[i]) for name, i in zip(names, contacts, strict=True)}
     C, apart = loops_at(system, closure.atlas, closure.x)
     gaps |= {"a pin": (float(np.max(np.abs(apart))), extent)} if len(C) else {}
     beyond = {name: abs(gap) / (_CLOSED * smallest + _ROUND * size) for name, (gap, size) in gaps.items()}

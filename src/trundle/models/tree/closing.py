@@ -20,6 +20,8 @@ _CLOSED = 1e-11
 """Gap, in sizes of the smallest shape, that counts as closed."""
 _ROUND = 2e-15
 """Round-off of a gap, over the size of the coordinates that it is the difference of: ten roundings of a sum."""
+_NOTHING = float(np.finfo(np.float64).tiny)
+"""A size that is nothing, but may be divided by."""
 _SETTLED = 1e-12
 """Part of the coordinates from which on a gap that no longer shrinks is as small as it gets."""
 _ROLLS = 1e-9
@@ -120,7 +122,7 @@ def close_gaps(
         gaps = np.append([near[i].gap for i in contacts], apart)
         extent = extent_at(system, closure.atlas, closure.x)
         sizes = np.append([extent + _reach(system, i, near[i]) for i in contacts], np.full(len(apart), extent))
-        left = float(np.max(np.abs(gaps) / sizes))
+        left = float(np.max(np.abs(gaps) / np.maximum(sizes, _NOTHING)))
         if left <= 0.5 * _ROUND or before * 0.5 < left <= _SETTLED:
             break
         before = left
@@ -147,7 +149,7 @@ def _refuse_open(closure: Closure, near: Mapping[int, Approach], names: Sequence
     gaps = {name: (near[i].gap, sizes[i]) for name, i in zip(names, contacts, strict=True)}
     C, apart = loops_at(system, closure.atlas, closure.x)
     gaps |= {"a pin": (float(np.max(np.abs(apart))), extent)} if len(C) else {}
-    beyond = {name: abs(gap) / (_CLOSED * smallest + _ROUND * size) for name, (gap, size) in gaps.items()}
+    beyond = {name: abs(gap) / (_CLOSED * smallest + _ROUND * size + _NOTHING) for name, (gap, size) in gaps.items()}
     worst = max(beyond, key=lambda name: beyond[name])
     if not beyond[worst] <= 1.0:
         raise InputError(
@@ -258,11 +260,13 @@ def _moved(system: ContactSystem, atlas: Atlas, x: FloatArray, step: FloatArray)
 
 
 def extent_at(system: ContactSystem, atlas: Atlas, x: FloatArray) -> float:
-    """Return how far (m) from the world's origin the bodies are at most: the size of what gaps are differences of."""
+    """Return how far (m) from the world's origin bodies are at most, and pins from theirs: what gaps are made of."""
 
     def build() -> ca.Function:
         model = system.model(atlas)
-        return ca.Function("extent", [model.x], [ca.norm_inf(ca.vertcat(*(one.p for one in model.motions.values())))])
+        pins = [point for pin in model.pins for point in (pin.at_A, pin.at_B)]
+        places = ca.vertcat(*(one.p for one in model.motions.values()))
+        return ca.Function("extent", [model.x], [ca.norm_inf(places) + float(np.max(np.abs(pins), initial=0.0))])
 
     return float(system.kept(("extent", atlas), build)(x))
 

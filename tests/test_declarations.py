@@ -15,7 +15,7 @@ OF_EXTRAS = ("trundle.interop", "trundle.environments", "trundle.__main__")
 CHANGING = {  # they count, record or accumulate, or are put together step by step
     "control": "ControllerDiagnostics Sensed Actuated Switching Faulty Watchdog",
     "interrupts": "_State",
-    "models": "Robot Tree",
+    "models": "Robot RobotBodies Tree",
     "numerics": "_Progress",
     "plan": "PlayThenHold ProgramRows",
     "scenarios": "_Place",

@@ -21,6 +21,8 @@ _CLOSED = 1e-11
 """Gap, in sizes of the smallest shape, that counts as closed."""
 _ROUND = 2e-15
 """Round-off of a gap, over the size of the coordinates that it is the difference of: ten roundings of a sum."""
+_NOTHING = float(np.finfo(np.float64).tiny)
+"""A size that is nothing, but may be divided by."""
 _SETTLED = 1e-12
 """Part of the coordinates from which on a gap that no longer shrinks is as small as it gets."""
 _ROLLS = 1e-9
@@ -122,8 +124,8 @@ def close_gaps(
         C, apart = loops_at(system, closure.atlas, closure.x)
         gaps = np.append([near[i].gap for i in contacts], apart)
         extent = extent_at(system, closure.atlas, closure.x)
-        sizes = np.append([extent + near[i].reach for i in contacts], np.full(len(apart), extent))
-        left = float(np.max(np.abs(gaps) / sizes))
+        sizes = np.append([extent + _reach(system, i, near[i]) for i in contacts], np.full(len(apart), extent))
+        left = float(np.max(np.abs(gaps) / np.maximum(sizes, _NOTHING)))
         if left <= 0.5 * _ROUND or before * 0.5 < left <= _SETTLED:
             break
         before = left
@@ -136,15 +138,21 @@ def close_gaps(
     return closure.x, closure.atlas
 
 
+def _reach(system: ContactSystem, contact: int, near: Approach) -> float:
+    """Return how far the points of a contact are from the bodies' origins, at least a size of the shape, m."""
+    return max(near.reach, system.contact_pairs[contact].shape_A.reference_length)
+
+
 def _refuse_open(closure: Closure, near: Mapping[int, Approach], names: Sequence[str]) -> None:
     """Raise `InputError` where a contact or a pin is farther apart than a part of its size and round-off."""
     system, contacts = closure.system, closure.contacts
     extent = extent_at(system, closure.atlas, closure.x)
     smallest = min((system.contact_pairs[i].shape_A.reference_length for i in contacts), default=extent)
-    gaps = {name: (near[i].gap, extent + near[i].reach) for name, i in zip(names, contacts, strict=True)}
+    sizes = {i: extent + _reach(system, i, near[i]) for i in contacts}
+    gaps = {name: (near[i].gap, sizes[i]) for name, i in zip(names, contacts, strict=True)}
     C, apart = loops_at(system, closure.atlas, closure.x)
     gaps |= {"a pin": (float(np.max(np.abs(apart))), extent)} if len(C) else {}
-    beyond = {name: abs(gap) / (_CLOSED * smallest + _ROUND * size) for name, (gap, size) in gaps.items()}
+    beyond = {name: abs(gap) / (_CLOSED * smallest + _ROUND * size + _NOTHING) for name, (gap, size) in gaps.items()}
     worst = max(beyond, key=lambda name: beyond[name])
     if not beyond[worst] <= 1.0:
         raise InputError(
@@ -255,11 +263,13 @@ def _moved(system: ContactSystem, atlas: Atlas, x: FloatArray, step: FloatArray)
 
 
 def extent_at(system: ContactSystem, atlas: Atlas, x: FloatArray) -> float:
-    """Return how far (m) from the world's origin the bodies are at most: the size of what gaps are differences of."""
+    """Return how far (m) from the world's origin bodies are at most, and pins from theirs: what gaps are made of."""
 
     def build() -> ca.Function:
         model = system.model(atlas)
-        return ca.Function("extent", [model.x], [ca.norm_inf(ca.vertcat(*(one.p for one in model.motions.values())))])
+        pins = [point for pin in model.pins for point in (pin.at_A, pin.at_B)]
+        places = ca.vertcat(*(one.p for one in model.motions.values()))
+        return ca.Function("extent", [model.x], [ca.norm_inf(places) + float(np.max(np.abs(pins), initial=0.0))])
 
     return float(system.kept(("extent", atlas), build)(x))
 

@@ -248,11 +248,13 @@ class ContactSystem:
             return self.kept(key, build)
         return cast(Built, made_once(self.free.phases, key, build))
 
-    @cached_property
+    @property
     def model_key(self) -> ModelKey:
         """What the states of this system are states of."""
-        if self.made_of is not None:
-            return self.made_of
+        return self._own_key if self.made_of is None else self.made_of
+
+    @cached_property
+    def _own_key(self) -> ModelKey:
         model = self.model()
         places = [(spec.name, digest((spec.joint, spec.parent, spec.at, spec.orientation))) for spec in model.specs]
         pairs = self.contact_pairs
@@ -270,7 +272,7 @@ class ContactSystem:
 
     def check_start(self, key: str, start: Start) -> None:
         """Raise `InputError` for a start of another model; `key` is what the user calls it."""
-        if start.of is not None and start.of != self.model_key:
+        if start.of is not None and start.of not in (self.model_key, self._own_key):
             why = self.model_key.difference(start.of)
             allowed = f"one of this model, from its own place(...) or from a run of it ({why})"
             raise InputError(key, "a start of another model", allowed)

@@ -109,8 +109,7 @@ def _solved(contacts: Contacts, guess: FloatArray | None, speed: float) -> Conta
         return _without_gain(contacts, best, speed)
     if regular or contacts.least.any() or np.abs(best.impulses - least).max() <= _SAME * np.abs(least).max():
         return best
-    largest = max(speed, float(np.abs(contacts.before).max()), float(np.abs(best.velocities).max()))
-    chosen = least_impulses(scaled, unit, best, largest)
+    chosen = least_impulses(scaled, unit, best, max(speed, float(np.abs(contacts.before).max())))
     if chosen is None:
         return best
     chosen = contacts.judged(chosen, speed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -110,8 +110,8 @@ class Contacts:
         speed = float(np.abs(before).max(initial=0.0))
         speed = speed if speed > 0.0 else 1.0
         unit = speed / root
-        scaled = replace(self, D=self.D / np.multiply.outer(rows, rows), before=before / speed, least=self.least / unit)
-        return scaled, unit[:, None]
+        D = self.D / np.multiply.outer(rows, rows)
+        return Contacts(D, before / speed, self.friction, self.least / unit, self.slips), unit[:, None]
 
     def islands(self) -> Iterator[IntArray]:
         """Yield the numbers of contacts that moving bodies couple."""
@@ -151,10 +151,13 @@ class Contacts:
         (on what is at least given, or on the disc of friction), which obeys it.
         """
         after = self.before + (self.D @ impulses.ravel()).reshape(self.m, self.d)
-        terms = (np.abs(self.D) @ np.abs(impulses).ravel()).reshape(self.m, self.d).max(axis=1)
         speed = max(speed, float(np.abs(self.before).max()), float(np.abs(after).max()), _SMALLEST)
         missing = self._missing(impulses, after)
-        return ContactImpulses(impulses, after, float((missing / np.maximum(speed, _OF_TERMS * terms)).max()))
+        residual = float(missing.max()) / speed
+        if residual > _EXACT:
+            terms = (np.abs(self.D) @ np.abs(impulses).ravel()).reshape(self.m, self.d).max(axis=1)
+            residual = float((missing / np.maximum(speed, _OF_TERMS * terms)).max())
+        return ContactImpulses(impulses, after, residual)
 
     def _missing(self, L: FloatArray, v: FloatArray) -> FloatArray:
         """Return what is missing at each contact (m,), m/s."""

@@ -18,12 +18,17 @@ _RANK = 1e-10
 """Of the largest singular value of D: contacts below it are redundant."""
 _POINTS = 400
 """Proximal points that are tried at most."""
-_STIFF = (1e1, 3e1, 1e2, 1e3, 1e4)
+_STIFFER = 2.0
+_STIFF = 8.0 * _STIFFER ** np.arange(15)
 """Frictions that lead to one without limit."""
+_JAMS = 30.0
+"""Friction from which on what slips may be jammed."""
 _SAME = 1e-13
 """Of the largest impulse: where those of contacts that all stick are what was found."""
 _CLOSER = 0.3
 """Of the best residual of a proximal point: where Newton's method is tried again."""
+_CONTENT = 2e-11
+"""Residual with which the search ends: a part of what is called exact."""
 _NEARLY = 1e-6
 """Residual (scaled) of impulses that are refined."""
 _SLIPS = 1e-6
@@ -104,8 +109,7 @@ def _solved(contacts: Contacts, guess: FloatArray | None, speed: float) -> Conta
         return _without_gain(contacts, best, speed)
     if regular or contacts.least.any() or np.abs(best.impulses - least).max() <= _SAME * np.abs(least).max():
         return best
-    largest = max(speed, float(np.abs(contacts.before).max()), float(np.abs(best.velocities).max()))
-    chosen = least_impulses(scaled, unit, best, largest)
+    chosen = least_impulses(scaled, unit, best, max(speed, float(np.abs(contacts.before).max())))
     if chosen is None:
         return best
     chosen = contacts.judged(chosen, speed)
@@ -116,7 +120,7 @@ def _answers(scaled: Contacts, regular: bool, starts: list[FloatArray]) -> Itera
     """Yield impulses (m d,), what costs little first."""
     near = NaturalMap(scaled, regular)
     for start in starts:
-        yield near.newton(start, _STEPS)
+        yield from _polished(near, start, _STEPS)
     if scaled.unlimited.any():
         yield from _stiff_answers(scaled, regular)
         return
@@ -128,30 +132,32 @@ def _answers(scaled: Contacts, regular: bool, starts: list[FloatArray]) -> Itera
         residual = scaled.judged(L.reshape(scaled.before.shape)).residual
         if residual <= _CLOSER * best:
             best = residual
-            yield from _polished(near, L, patient=False)
+            yield from _polished(near, L, _POLISH, patient=False)
 
 
 def _stiff_answers(scaled: Contacts, regular: bool) -> Iterator[FloatArray]:
     """Yield answers where some friction has no limit, from those with a larger and larger one."""
-    near, L = NaturalMap(scaled, regular), np.zeros(scaled.before.size)
+    near, start = NaturalMap(scaled, regular), np.zeros_like(scaled.before)
     for friction in _STIFF:
         stiff = replace(scaled, friction=np.where(scaled.unlimited, friction, scaled.friction))
-        found = _best(stiff, _answers(stiff, regular, [L]), 0.0)
+        found = _best(stiff, _answers(stiff, regular, [start.ravel()]), 0.0)
         if not found.exact:
             break
-        L = found.impulses.ravel()
-        yield from _polished(near, L, patient=True)
+        L = found.impulses
         slips = np.sqrt(np.sum(found.velocities[:, 1:] ** 2, axis=1)) > _SLIPS
-        jammed = scaled.unlimited & slips & found.impulses.any(axis=1)
-        if jammed.any():
-            start = found.impulses.copy()
-            start[jammed, 0] = 0.0
-            yield from _polished(NaturalMap(scaled, regular, jammed), start.ravel(), patient=True)
+        jammed = scaled.unlimited & slips & L.any(axis=1)
+        if friction >= _JAMS:
+            yield from _polished(near, L.ravel(), _POLISH)
+            start = np.where(jammed[:, None] & (np.arange(scaled.d) == 0), 0.0, L)
+            yield from _polished(NaturalMap(scaled, regular, jammed), start.ravel(), _POLISH)
+        # What slips pushes along the normal in proportion to 1/friction.
+        start = L.copy()
+        start[jammed, 0] /= _STIFFER
 
 
-def _polished(near: NaturalMap, L: FloatArray, patient: bool) -> Iterator[FloatArray]:
+def _polished(near: NaturalMap, L: FloatArray, steps: int, patient: bool = True) -> Iterator[FloatArray]:
     """Yield what Newton's method makes of impulses (m d,), and what refines them where they are nearly an answer."""
-    L = near.newton(L, _POLISH, patient)
+    L = near.newton(L, steps, patient)
     yield L
     if near.contacts.judged(L.reshape(near.contacts.before.shape)).residual < _NEARLY:
         yield from near.refined(L)
@@ -164,7 +170,7 @@ def _best(
     best = None
     for L in answers:
         found = contacts.judged(unit * L.reshape(contacts.before.shape), speed)
-        if found.exact:
+        if found.residual <= _CONTENT:
             return found
         if best is None or found.residual < best.residual:
             best = found

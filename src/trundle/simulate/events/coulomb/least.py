@@ -21,6 +21,7 @@ _RANK = 1e-11
 _INSIDE = 1e-14
 """Of the largest impulse: how far outside a cone is round-off."""
 _STEPS, _HALVINGS = 40, 20
+_SMALLEST = 1e-300
 _ROUND_OFF = 1e-14
 _DESCENT, _RIDGE = 1e-4, 1e-2
 
@@ -46,25 +47,29 @@ def least_impulses(scaled: Contacts, unit: FloatArray, found: ContactImpulses, s
         The largest there is.
     """
     v, L = found.velocities, found.impulses
-    slip, rub = lengths(v[:, 1:]), lengths(L[:, 1:])
-    limited = np.isfinite(scaled.friction)
-    size = float(np.abs(L).max())
-    # What parts, and what jams or only touches without a limit of friction, keeps its impulse.
-    touches = v[:, 0] <= _SAME * speed
-    closed = (L[:, 0] > 0.0) | (touches & (limited | (slip <= _SAME * speed)))
-    if size == 0.0 or rub[~closed].any():
+    size, limit = float(np.abs(L).max()), _SAME * speed
+    if size == 0.0:
         return None
+    slips, rub = lengths(v[:, 1:]) > limit, lengths(L[:, 1:])
+    # What parts keeps its impulse, none.
+    closed = (L[:, 0] > 0.0) | (v[:, 0] <= limit)
     # A contact that sticks to round-off is inside its cone.
-    room = np.where(limited, scaled.friction, 0.0) * L[:, 0]
-    slides = (slip > _SAME * speed) & limited & (rub >= (1.0 - _EDGE) * room)
-    # The ray of an answer is its own to round-off; where it has no push, it is that of the slip.
-    along = np.where((rub > 0.0)[:, None], -L[:, 1:], v[:, 1:])
-    e = np.where(slides[:, None], along / np.maximum(lengths(along), 1e-300)[:, None], scaled.slips)
-    friction = np.where(limited, scaled.friction, _UNLIMITED)
-    at = np.flatnonzero(closed)
+    friction = np.where(scaled.unlimited, _UNLIMITED, scaled.friction) if scaled.special else scaled.friction
+    slides = slips & (rub >= (1.0 - _EDGE) * friction * L[:, 0])
+    if scaled.special:
+        # So does what jams or only touches without a limit of friction.
+        closed &= (L[:, 0] > 0.0) | ~(scaled.unlimited & slips)
+        if rub[~closed].any():
+            return None
+        slides = (slides & ~scaled.unlimited) | scaled.slides
+    at, start = np.flatnonzero(closed), L[closed] / size
+    e = scaled.slips
+    if slides.any():
+        # The ray of an answer is its own to round-off; where it has no push, it is that of the slip.
+        e = np.where((rub > 0.0)[:, None], -L[:, 1:], np.where(scaled.slides[:, None], e, v[:, 1:]))
+        e = np.where(slides[:, None], e / np.maximum(lengths(e), _SMALLEST)[:, None], 0.0)
     rows = (scaled.D.reshape(-1, *L.shape) / unit)[:, at].reshape(len(scaled.D), -1)
-    start = L[at] / size
-    x = _without_cones(rows, start, slides[at] | scaled.slides[at], e[at], friction[at])
+    x = _without_cones(rows, start, slides[at], e[at], friction[at])
     if x is None:
         cones = FrictionCones(replace(scaled, friction=friction, slips=e, least=np.zeros(len(L))).island(at))
         x = _in_cones(cones, rows, start)
@@ -80,24 +85,30 @@ def _without_cones(
 ) -> FloatArray | None:
     """Return the least impulses (m, d) along the rays of what slips, any of what sticks; None outside the cones."""
     m, d = L.shape
-    kept, L = np.ones((m, d), dtype=bool), L.copy()
-    at = np.flatnonzero(slides)
-    if len(at):
-        rays = np.hstack([np.ones((len(at), 1)), -friction[at, None] * e[at]])
-        root = np.sqrt(np.sum(rays * rays, axis=1))
-        rows = rows.reshape(-1, m, d).copy()
-        rows[:, at, 0] = np.einsum("kia,ia->ki", rows[:, at], rays / root[:, None])
-        L[at, 0] *= root
-        kept[at, 1:] = False
-        rows = rows.reshape(-1, m * d)[:, kept.ravel()]
+    at, x = np.flatnonzero(slides), L.copy()
+    if not len(at):
+        x = _least_part(rows, L.ravel()).reshape(m, d)
+        outside = lengths(x[:, 1:]) - friction * x[:, 0]
+        return x if float(max(outside.max(), -x[:, 0].min())) <= _INSIDE else None
+    # A slip has one unknown, along its ray.
+    rays = np.hstack([np.ones((len(at), 1)), -friction[at, None] * e[at]])
+    root = lengths(rays)
+    rows = rows.reshape(-1, m, d).copy()
+    rows[:, at, 0] = np.einsum("kia,ia->ki", rows[:, at], rays / root[:, None])
+    kept = np.ones((m, d), dtype=bool)
+    kept[at, 1:] = False
+    x[at, 0] *= root
+    x[kept] = _least_part(rows.reshape(-1, m * d)[:, kept.ravel()], x[kept])
+    x[at] = (x[at, 0] / root)[:, None] * rays
+    outside = np.where(slides, 0.0, lengths(x[:, 1:]) - friction * x[:, 0])
+    return x if float(max(outside.max(), -x[:, 0].min())) <= _INSIDE else None
+
+
+def _least_part(rows: FloatArray, x: FloatArray) -> FloatArray:
+    """Return the part of x that the rows do not lose."""
     _, values, turned = np.linalg.svd(rows, full_matrices=len(rows) < rows.shape[1])
-    open_rows = turned[int(np.sum(values > _RANK * values[0])) :]
-    own = L[kept]
-    L[kept] = own - open_rows.T @ (open_rows @ own)
-    if len(at):
-        L[at] = (L[at, 0] / root)[:, None] * rays
-    outside = np.where(slides, 0.0, lengths(L[:, 1:]) - friction * L[:, 0])
-    return L if float(max(outside.max(), -L[:, 0].min())) <= _INSIDE else None
+    left = turned[int(np.count_nonzero(values > _RANK * values[0])) :]
+    return x - left.T @ (left @ x) if len(left) else x
 
 
 def _in_cones(cones: FrictionCones, rows: FloatArray, L: FloatArray) -> FloatArray:

@@ -49,7 +49,7 @@ class NaturalMap:
         merit = float(F @ F)
         past = [merit]
         for _ in range(steps):
-            if merit <= (_ROUND_OFF * (0.1 + float(np.abs(L).max()))) ** 2:
+            if merit <= _ROUND_OFF**2 * (0.01 + float(L @ L)):
                 break
             if not patient and len(past) > _STALL and merit > 1e-2 * past[-1 - _STALL]:
                 break

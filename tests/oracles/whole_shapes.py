@@ -1,7 +1,6 @@
 """Distance of two whole shapes by brute force: own formulas of distances, own points all over both surfaces.
 
-Shares no code with the package: a shape is read by its class name and sizes alone. For shapes without a formula here the
-points of one surface are measured against a dense cloud of the other's.
+Shares no code with the package: a shape is read by its class name and sizes alone.
 """
 
 from __future__ import annotations
@@ -148,9 +147,8 @@ def _rounded(shape: object) -> Solid:
     inner, r = solid(shape.shape), float(shape.radius)  # type: ignore[attr-defined]
     points = inner.points
     if points is not None:
-        points = _onto(
-            lambda x: inner.distance(x) - r, np.concatenate([points * (1 + s) for s in (0.0, r / inner.size)])
-        )
+        blown_up = np.concatenate([points, points * (1 + r / inner.size)])
+        points = _onto(lambda x: inner.distance(x) - r, blown_up)
     return Solid(inner.d, lambda x: inner.distance(x) - r, points, 2 * inner.spacing + r, inner.size + r)
 
 
@@ -183,16 +181,11 @@ def _waves(amplitude: float, wavelength: float, phase: float) -> Callable[[Array
         height = amplitude * np.sin(k * x + phase)
         reach = np.abs(z - height) + 1e-12
         u = x[:, None] + reach[:, None] * np.linspace(-1, 1, 401)
-        best = u[
-            np.arange(len(x)),
-            np.argmin((u - x[:, None]) ** 2 + (amplitude * np.sin(k * u + phase) - z[:, None]) ** 2, 1),
-        ]
+        far = (u - x[:, None]) ** 2 + (amplitude * np.sin(k * u + phase) - z[:, None]) ** 2
+        best = u[np.arange(len(x)), np.argmin(far, axis=1)]
         for _ in range(30):
-            f, slope, bend = (
-                amplitude * g
-                for g in (np.sin(k * best + phase), k * np.cos(k * best + phase), -k * k * np.sin(k * best + phase))
-            )
-            step = ((best - x) + (f - z) * slope) / np.maximum(1 + slope**2 + (f - z) * bend, 0.1)
+            f, slope = amplitude * np.sin(k * best + phase), amplitude * k * np.cos(k * best + phase)
+            step = ((best - x) + (f - z) * slope) / np.maximum(1 + slope**2 - (f - z) * k * k * f, 0.1)
             best = best - np.clip(step, -reach / 100, reach / 100)
         far = np.hypot(best - x, amplitude * np.sin(k * best + phase) - z)
         return np.copysign(far, z - height)

@@ -32,18 +32,6 @@ from trundle.simulate.record.log import Leg, Transition
 from trundle.simulate.stepping import LEAST, STEPPING, Stepping
 from trundle.status import Status
 
-WATCH_STEP = 5e-3
-"""Longest time (s) between looks at whole shapes."""
-
-GUARD_STEP = 25e-3
-"""The same where a touch would not be resolved but ends the run."""
-
-FLIGHT_SPAN = 10.0
-"""Time (s) that is integrated in one go where margins see the touches that looks only confirm."""
-
-WATCH_SPAN = 0.25
-"""Time (s) that is integrated in one go before its looks are taken together."""
-
 _MANY, _RECENT = 12, 1e-5  # so many transitions within so short a time (s) are no progress
 _ENDLESS = (Status.NOT_FINITE, Status.STEP_TOO_SMALL, Status.TOO_MANY_STEPS)
 """How an integration ends where forces grow without bound or turn at once."""
@@ -224,17 +212,14 @@ class Runner:
             inputs, until = self.inputs(now.t)
             p = phase.parameters(inputs, now.onsets, signs)
             since = since if np.array_equal(since[1], p) else (now, p)
-            looked = needed or watch.full
             light = any(not a and name.endswith(_LOADS) for a, name in zip(armed, phase.margins, strict=True))
             waiting = ~armed
-            longest = (
-                _BRIEF if light else min(WATCH_SPAN, watch.span) if looked else FLIGHT_SPAN if watch.flying else np.inf
-            )
+            longest = _BRIEF if light else watch.span
             if np.any(waiting & np.isfinite(depths)):
                 longest = min(longest, brief)
             stop = min(duration, until, now.t + longest)
             brief *= 2.0
-            looks = self._looks(watch, now.t, stop)
+            looks = watch.looks(now.t, stop)
             done, seen = self._integrate(phase, now.t, now.x, stop, p, armed, first_step, looks)
             end = self._event(phase, done)
             if (needed or watch.flying) and done.t_end > now.t:
@@ -351,13 +336,6 @@ class Runner:
         recorded, looked = np.isin(done.times, output), np.isin(done.times, looks)
         seen = done.times[looked], done.states[looked]
         return replace(done, times=done.times[recorded], states=done.states[recorded]), seen
-
-    def _looks(self, watch: ContactDetector, begin: float, end: float) -> FloatArray | None:
-        """Return the times (s) between two at which whole shapes are looked at, or None."""
-        if not (watch.needed or watch.full or watch.flying):
-            return None
-        step = WATCH_STEP if watch.needed else GUARD_STEP
-        return np.arange(begin, end, step)[1:]
 
     def _state_at(self, phase: CompiledMode, now: HybridState, p: FloatArray) -> Callable[[float], FloatArray]:
         def state(t: float) -> FloatArray:

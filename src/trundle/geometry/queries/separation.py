@@ -20,6 +20,8 @@ _ITERATIONS = 60
 _OVERLAP = 1e-12
 """Distance, in sizes, under which convex bodies overlap."""
 _NOTHING = 1e-15
+_ASIDE = 1e-3
+"""How far beside each other, in sizes, the points of one normal may be for the nearest ones: normals have errors."""
 
 
 @dataclass(frozen=True)
@@ -234,7 +236,9 @@ class _Convex(Separation):
         if guess is not None and (along := self.along(R, p, guess)) > low:
             low, n = along, guess
         x_A, x_B = self._ends(R, p, n)
-        if low > 0:
+        aside = x_A - x_B - low * n
+        if low > 0 and float(np.linalg.norm(aside)) > _ASIDE * self._size:
+            # On lines and faces the points of one normal are many.
             total = weights / weights.sum()
             x_A, x_B = (sum(w * e[i] for w, e in zip(total, ends, strict=True)) for i in (0, 1))
         return Apart(low, n, R.T @ (x_A - p), x_B)

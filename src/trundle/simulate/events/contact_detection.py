@@ -30,6 +30,15 @@ _BUMPY_SPAN = 0.01
 _DEEP = 1e-3
 """Overlap, in sizes of the body, in which a touch was seen too late to go on from."""
 
+WATCH_STEP = 5e-3
+"""Longest time (s) between looks at whole shapes."""
+
+GUARD_STEP = 25e-3
+"""The same where a touch would not be resolved but ends the run, or margins see it, too."""
+
+WATCH_SPAN, FLIGHT_SPAN = 0.25, 10.0
+"""Time (s) that is integrated in one go before its looks are taken together; where margins see touches, too."""
+
 StateAt = Callable[[float], FloatArray]
 
 
@@ -69,8 +78,16 @@ class ContactDetector:
 
     @property
     def span(self) -> float:
-        """Longest time (s) that may pass before a body's overlap is looked for."""
-        return _BUMPY_SPAN if any(pair.bumpy for pair in self._full) else np.inf
+        """Longest time (s) that may pass before the shapes are looked at."""
+        if not (self.needed or self.full):
+            return FLIGHT_SPAN if self.flying else np.inf
+        return _BUMPY_SPAN if any(pair.bumpy for pair in self._full) else WATCH_SPAN
+
+    def looks(self, begin: float, end: float) -> FloatArray | None:
+        """Return the times (s) between two at which whole shapes are looked at, or None: neither samples nor ends."""
+        if not (self.needed or self.full or self.flying):
+            return None
+        return np.arange(begin, end, WATCH_STEP if self.needed else GUARD_STEP)[1:]
 
     def overlaps(self, states: FloatArray) -> int | None:
         """Return the first of the states (N, n_x) at which bodies overlap away from the contacts, or None."""

@@ -11,8 +11,9 @@ from trundle.errors import InputError
 from trundle.models.tree.approach import Approach, approach_at
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import lowest, open_gap
+from trundle.simulate.events.advancement import SUNK, TOUCHED, Look, Pair, StateAt
 from trundle.simulate.events.recontact import crossing
-from trundle.simulate.events.separated import SUNK, TOUCHED, Look, Pair, SeparatedPairs, StateAt
+from trundle.simulate.events.separated import SeparatedPairs
 from trundle.simulate.events.transitions import Event
 from trundle.simulate.mode import Mode
 

@@ -14,8 +14,9 @@ from trundle.models.tree.approach import Approach, with_charts
 from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.records import SceneBody
 from trundle.simulate.compiled_mode import CompiledMode
+from trundle.simulate.events.advancement import Look
 from trundle.simulate.events.contact_detection import PairDetector
-from trundle.simulate.events.separated import Look, SeparatedPairs, separated_pair
+from trundle.simulate.events.separated import SeparatedPairs, separated_pair
 from trundle.simulate.events.touchdown import agrees, approach_of
 from trundle.simulate.mode import Mode
 

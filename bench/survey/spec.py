@@ -131,8 +131,8 @@ class Spec:
 class Judged:
     """What came of a run of a scene, as its child process reports it.
 
-    ``verdict``: "right", "wrong and silent", "inconsistent", "refused", "infeasible", another status's label,
-    "time-out" or "crash".
+    ``verdict``: "right", "wrong and silent", "inconsistent", "refused" (", wrong" where shapes are apart at the start),
+    "infeasible", another status's label (", wrong" where a law is broken until then), "time-out" or "crash".
     """
 
     number: int

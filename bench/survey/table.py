@@ -31,7 +31,7 @@ def show(done: list[Judged]) -> None:
     laws = Counter(law for j in done if "wrong" in j.verdict or j.verdict == "inconsistent" for law in j.laws)
     if laws:
         print("laws broken: " + ", ".join(f"{law} {count}" for law, count in laws.most_common()))
-    refused = Counter(j.reason.split(" must ")[-1][:70] for j in done if j.verdict == "refused")
+    refused = Counter(j.reason.split(" must ")[-1][:70] for j in done if j.verdict.startswith("refused"))
     for reason, count in refused.most_common():
         print(f"  refused {count}: {reason}")
     ways = Counter(j.compared for j in done if j.compared)

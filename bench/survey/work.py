@@ -74,6 +74,8 @@ def tried(task: Task) -> tuple[Judged, Any]:
     label = run.status.label
     verdict = _verdict(label, bool(run.feasible), bool(findings))
     last = run.transitions[-1]["reason"] if run.transitions else ""
+    if label == "inconsistent":
+        last = f"the run's own audit: {str(run.metadata.get('audit'))[:300]}"
     judged = Judged(
         task.number,
         verdict,
@@ -92,7 +94,7 @@ def tried(task: Task) -> tuple[Judged, Any]:
 def _verdict(label: str, feasible: bool, broken: bool) -> str:
     """Return the row of the table that a run belongs to."""
     if label == "inconsistent":
-        return label
+        return label if broken else f"{label}, the judge finds nothing"
     if label not in WHOLE:
         return label if not broken else f"{label}, wrong"
     if not feasible:

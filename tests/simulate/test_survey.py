@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import casadi as ca
 import numpy as np
 import pytest
 
+import trundle as tr
+from bench.survey.curved import curved_ground
 from bench.survey.described import motion_of, scene_of
-from bench.survey.draw import least_gap
+from bench.survey.draw import PLANE, SPACE, Pen, form, least_gap
 from bench.survey.kinds import KINDS, drawn
 from bench.survey.shapes import shape
 from bench.survey.source import script
@@ -19,6 +22,7 @@ from bench.survey.spec import BodySpec, Part, Spec
 from bench.survey.variants import WAYS, compare
 from bench.survey.work import Task, simulated, tried
 from tests.oracles.laws import judge
+from tests.oracles.laws.shapes import directions
 
 SCENES = (
     ("drops", 1, 0, 3),
@@ -85,3 +89,39 @@ def test_a_run_that_sinks_is_wrong():
     sunk = np.array(motion.position)
     sunk[-50:, 0, 2] -= 1e-3
     assert "overlap" in {finding.law for finding in judge(scene_of(spec), replace(motion, position=sunk))}
+
+
+@pytest.mark.parametrize("kind", sorted({*SPACE, *PLANE}))
+def test_the_judge_knows_the_shapes_that_scripts_name(kind):
+    d = 3 if kind in SPACE else 2
+    spec = form(Pen(np.random.default_rng(1), d, 0.1), kind)
+    made = eval(spec.code, {"tr": tr})
+    body, u = spec.body(), directions(d, 50)
+    if (support := made.representations.support) is None:  # an outline: its points are on it
+        np.testing.assert_allclose(made.distance(body.surface)[0], 0.0, atol=1e-12)
+        return
+    x = ca.SX.sym("x", d)
+    reach = ca.Function("reach", [x], [support.support(x)])
+    known = [float(reach(v)) for v in u]
+    np.testing.assert_allclose(np.sum(u * body.core(u), axis=1) + body.radius, known, atol=1e-8)
+
+
+def test_the_judge_knows_the_grounds_that_scripts_name():
+    random, seen = np.random.default_rng(1), set()
+    for d in (2, 3):
+        for _ in range(60):
+            spec = curved_ground(Pen(random, d, 0.1))
+            ground = spec.ground()
+            if spec.kind in seen or ground.level is None:
+                continue
+            seen.add(spec.kind)
+            wide = max(abs(v) for v in dict(spec.numbers).get("x", [0.5]))
+            points = random.uniform(-0.3, 0.3, (10, d)) * wide
+            if spec.kind not in ("Dish", "Tube"):  # near it, where the judge's distance is one
+                points[:, -1] -= ground.level[0](points)
+            found = eval(spec.code, {"tr": tr}).distance(points)[0]
+            if spec.kind in ("Dish", "Tube"):
+                np.testing.assert_array_equal(np.sign(ground.distance(points)), np.sign(found))
+            else:
+                np.testing.assert_allclose(found, ground.distance(points), atol=1e-7)
+    assert seen == {"Sinusoid", "Parabola", "Waves", "Dish", "Tube", "Quadric", "HeightMap"}

@@ -18,6 +18,8 @@ _STRIKES = 1e-9
 _REST_FROUDE = 1.5e-5
 """Of sqrt(g L): speed of a hop that is too low to be followed, 1e-10 of the length L high. Rocking and bouncing have no
 end in time, and gaps are certain to 1e-11 of the size (`recontact.DEPTH`)."""
+_LOWEST_FOLLOWED_HOP = 2e-9
+"""m, of a contact with coordinates: where it is apart its gap is looked for, and known to 1e-10 m."""
 _STOP_REST_SPEED = 1e-3
 """rad/s or m/s: the same of a joint at its stop, which knows no length."""
 
@@ -91,8 +93,11 @@ def rest_speed(system: ContactSystem, contact: int) -> float:
     pair = system.contact_pairs[contact]
     if pair.stop is not None:
         return _STOP_REST_SPEED
+    gravity = float(np.linalg.norm(system.physics["gravity"]))
     length = min(pair.shape_A.reference_length, pair.shape_B.reference_length)
-    return _REST_FROUDE * float(np.sqrt(np.linalg.norm(system.physics["gravity"]) * length))
+    follows = system.model().constraints[contact].contact.size > 0
+    lowest = _LOWEST_FOLLOWED_HOP if follows else 0.0
+    return max(_REST_FROUDE * float(np.sqrt(gravity * length)), float(np.sqrt(2.0 * gravity * lowest)))
 
 
 def cone_margin(impulses: Mapping[int, FloatArray], system: ContactSystem, atlas: Atlas, x: FloatArray) -> float:

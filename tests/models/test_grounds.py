@@ -252,3 +252,13 @@ def test_what_cannot_be_says_why() -> None:
             make()
         assert caught.value.key == key
     assert robot.finish().place(ball=(0.5, 0.1, 0), hold=["bump"]).laws[0] == "rolling"
+
+
+def test_every_ground_is_drawn_where_it_is() -> None:
+    tree = groove(0.5)
+    run = tr.simulate(tree, tree.place(ball=(0, 0, 0.1 / np.cos(0.5)), contacts=["ball", "ball-left"]), 0.01)
+    grounds = [body for body in run.scene if body.role == "terrain"]
+    assert len(grounds) == 2
+    for body, side in zip(sorted(grounds, key=lambda one: one.name), (1, -1), strict=True):
+        normal = np.array([0, side * np.sin(0.5), np.cos(0.5)])
+        np.testing.assert_allclose(body.vertices @ normal, 0.0, atol=1e-9)

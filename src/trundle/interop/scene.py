@@ -183,6 +183,9 @@ class _Builder:
 
     def scene(self) -> PeerScene:
         """Return the scene."""
+        told = next((spec for spec in self.model.specs if spec.joint.by_time), None)
+        if told is not None:
+            raise InputError("joint", told.name, "one that forces move: a scene file has no motion of the time")
         if self.model.potential is not None or self.model.powered:
             raise InputError("forces", "external forces", "left out: a scene file knows gravity alone")
         for spec in self.model.specs:

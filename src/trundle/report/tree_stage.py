@@ -51,6 +51,9 @@ def tree_stage(run: Trajectory) -> Stage:
     if terrain is not None:
         on_it = paths if plane or trees.moving_terrain(run) is None else paths[:0]
         actors.append(_carried(run, _ground(terrain, on_it, times, size, plane), times))
+    further = [body for body in run.scene if body.role == "terrain"][1:]
+    for k, body in enumerate(further if not plane else (), start=2):
+        actors.append(replace(_ground(body, paths[:0], times, size, plane), name=f"terrain{k}"))
     shown = run["body_position"].reshape(len(run) * run["body_position"].shape[1], -1)
     low, high = (lift(value[None])[0] if plane else value for value in (shown.min(axis=0), shown.max(axis=0)))
     look_at = 0.5 * (low + high)

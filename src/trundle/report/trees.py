@@ -104,8 +104,7 @@ def tree_motion(run: Trajectory, ax: Axes) -> None:
         ax.plot(*path.T, color=style.ORANGE, linewidth=1.6, label=None if slot else "contact paths", zorder=4)
     ax.plot([], [], color=style.RED, label=f"contact forces, longest {heaviest:.3g} N")
     style.frame(ax, np.vstack(seen), 0.06)
-    terrain = run.body("terrain")
-    if terrain is not None:
+    for terrain in (body for body in run.scene if body.role == "terrain"):
         style.ground(ax, terrain.vertices, terrain.closed)
     ax.set_aspect("equal", adjustable="box")
     span = f"{run.time[instants[0]]:.3g} to {run.time[instants[-1]]:.3g} s"

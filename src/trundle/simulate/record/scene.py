@@ -91,10 +91,12 @@ def tree_scene(
     if fixed:
         sizes = [contact_pair.shape_A.reference_length for contact_pair in pairs]
         radius = _MARGIN * (float(np.linalg.norm(np.ptp(path, axis=0))) / 2 + 1.5 * max(sizes))
-        window = MeshWindow((path.min(axis=0) + path.max(axis=0)) / 2, radius)
-        terrain = _body(system, fixed[0].shape_B, fixed[0].body_B, "terrain", None, window)
-        _, R, p = model.carrier(terrain.name)
-        scene.append(replace(terrain, vertices=terrain.vertices @ R.T + p))
+        middle = (path.min(axis=0) + path.max(axis=0)) / 2
+        for ground in {(m.body_B, id(m.shape_B)): m for m in reversed(fixed)}.values():
+            _, R, p = model.carrier(ground.body_B)
+            window = MeshWindow(R.T @ (middle - p), radius)
+            terrain = _body(system, ground.shape_B, ground.body_B, "terrain", None, window)
+            scene.append(replace(terrain, vertices=terrain.vertices @ R.T + p))
     return tuple(scene)
 
 

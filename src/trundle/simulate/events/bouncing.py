@@ -6,7 +6,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.restitution import Hypothesis
-from trundle.simulate.events.coulomb import ContactImpulses, contact_impulses
+from trundle.simulate.events.coulomb import ContactImpulses, contact_impulses, has_answer
 
 _AGREES = 1e-9
 _HALVINGS = 40
@@ -29,6 +29,16 @@ def bouncing_impulses(
     """
     plastic = contact_impulses(D, before, friction)
 
+    def shifted(e: FloatArray) -> FloatArray:
+        """Return e w n (m, d), by which Newton's velocities differ from those of Coulomb's law."""
+        shift = np.zeros_like(before)
+        shift[:, 0] = e * np.minimum(before[:, 0], 0.0)
+        return shift
+
+    def may_bounce(part: float) -> bool:
+        """Whether there are impulses for sure: redundant contacts cannot part at speeds that exclude each other."""
+        return hypothesis == "poisson" or bool(has_answer(D, before + shifted(part * restitution), friction))
+
     def bounced(part: float) -> ContactImpulses:
         """Return the impact with every coefficient times `part`."""
         e = part * np.asarray(restitution, dtype=np.float64)
@@ -36,8 +46,7 @@ def bouncing_impulses(
             again = contact_impulses(D, plastic.velocities, friction, least=e * plastic.impulses[:, 0])
             residual = max(plastic.residual, again.residual)
             return ContactImpulses(plastic.impulses + again.impulses, again.velocities, residual)
-        shift = np.zeros_like(before)
-        shift[:, 0] = e * np.minimum(before[:, 0], 0.0)
+        shift = shifted(e)
         found = contact_impulses(D, before + shift, friction)
         return ContactImpulses(found.impulses, found.velocities - shift, found.residual)
 
@@ -52,8 +61,8 @@ def bouncing_impulses(
     low, high, best = 0.0, 1.0, plastic
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        found = bounced(middle)
-        if good(found):
+        found = bounced(middle) if may_bounce(middle) else None
+        if found is not None and good(found):
             low, best = middle, found
         else:
             high = middle

@@ -92,7 +92,7 @@ class Contacts:
     @cached_property
     def slides(self) -> BoolArray:
         """Return which contacts have a slip that goes on (m,)."""
-        return self.slips.any(axis=1)
+        return np.asarray(self.slips.any(axis=1), dtype=np.bool_)
 
     @cached_property
     def special(self) -> bool:
@@ -119,7 +119,7 @@ class Contacts:
         if m == 1:
             yield np.arange(1)
             return
-        coupled = self.D.reshape(m, d, m, d).any(axis=(1, 3))
+        coupled = np.asarray(self.D.reshape(m, d, m, d).any(axis=(1, 3)), dtype=np.bool_)
         if coupled.all():
             yield np.arange(m)
             return

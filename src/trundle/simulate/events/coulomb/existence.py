@@ -24,7 +24,12 @@ def has_answer(D: FloatArray, before: FloatArray, friction: FloatArray) -> bool 
     """
     if _clearance(D, before, friction) >= -_SLACK:
         return True
-    return None if _clearance(D, before, np.zeros(len(friction))) >= -_SLACK else False
+    return None if keeps_apart(D, before) else False
+
+
+def keeps_apart(D: FloatArray, before: FloatArray) -> bool:
+    """Return whether any impulses keep the bodies from going into each other; if not, none obey Coulomb's law."""
+    return _clearance(D, before, np.zeros(len(before))) >= -_SLACK
 
 
 def _clearance(D: FloatArray, before: FloatArray, friction: FloatArray) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.simulate.events.coulomb.contacts import ContactImpulses, Contacts
+from trundle.simulate.events.coulomb.existence import keeps_apart
 from trundle.simulate.events.coulomb.least import least_impulses
 from trundle.simulate.events.coulomb.natural_map import NaturalMap
 from trundle.simulate.events.coulomb.proximal import ProximalPoints
@@ -18,6 +19,8 @@ _RANK = 1e-10
 """Of the largest singular value of D: contacts below it are redundant."""
 _POINTS = 400
 """Proximal points that are tried at most."""
+_PATIENCE = 120
+"""Proximal points after which the search ends where none came nearer."""
 _STIFFER = 2.0
 _STIFF = 8.0 * _STIFFER ** np.arange(15)
 """Frictions that lead to one without limit."""
@@ -121,18 +124,21 @@ def _answers(scaled: Contacts, regular: bool, starts: list[FloatArray]) -> Itera
     near = NaturalMap(scaled, regular)
     for start in starts:
         yield from _polished(near, start, _STEPS)
+    # What has no answer is not searched for.
+    if not scaled.D.any() or not keeps_apart(scaled.D, scaled.before):
+        return
     if scaled.unlimited.any():
         yield from _stiff_answers(scaled, regular)
         return
-    if not scaled.D.any():
-        return
-    best = np.inf
-    for L in ProximalPoints(scaled, _POINTS):
+    best, at = np.inf, 0
+    for k, L in enumerate(ProximalPoints(scaled, _POINTS)):
         yield L
         residual = scaled.judged(L.reshape(scaled.before.shape)).residual
         if residual <= _CLOSER * best:
-            best = residual
+            best, at = residual, k
             yield from _polished(near, L, _POLISH, patient=False)
+        elif k - at > _PATIENCE:
+            return
 
 
 def _stiff_answers(scaled: Contacts, regular: bool) -> Iterator[FloatArray]:

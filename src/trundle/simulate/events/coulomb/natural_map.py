@@ -94,12 +94,13 @@ class NaturalMap:
         """Yield Newton's step; of redundant contacts with a ridge, and where that is not exact enough, the least."""
         slope = self.slope(trial, cones, L)
         try:
-            yield np.linalg.solve(slope if self.regular else slope + _RIDGE * self.identity, -F)
+            step = np.linalg.solve(slope if self.regular else slope + _RIDGE * self.identity, -F)
+            yield np.asarray(step, dtype=np.float64)
         except np.linalg.LinAlgError:
             pass
         if not self.regular and float(np.abs(F).max()) > _NEAR:
             return
-        yield np.linalg.lstsq(slope, -F, rcond=_RANK)[0]
+        yield np.asarray(np.linalg.lstsq(slope, -F, rcond=_RANK)[0], dtype=np.float64)
 
     def values(self, L: FloatArray) -> tuple[FloatArray, FloatArray, _Cones]:
         """Return F (m d,), the trial pushes L - v (m, d) and where they are to their cones."""

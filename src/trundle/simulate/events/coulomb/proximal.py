@@ -151,4 +151,4 @@ class ProximalPoints:
         """Return Newton's step of u."""
         r = len(R)
         turned = (self.cones.slopes(cones) @ rows).reshape(-1, r)
-        return -np.linalg.solve(np.eye(r) + stiffness * self.A.T @ turned, R)
+        return np.asarray(-np.linalg.solve(np.eye(r) + stiffness * self.A.T @ turned, R), dtype=np.float64)

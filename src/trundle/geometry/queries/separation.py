@@ -253,7 +253,7 @@ class _Convex(Separation):
         if low > 0 and float(np.linalg.norm(aside)) > _ASIDE * self._size:
             # On lines and faces the points of one normal are many.
             total = weights / weights.sum()
-            x_A, x_B = (sum(w * e[i] for w, e in zip(total, ends, strict=True)) for i in (0, 1))
+            x_A, x_B = (total @ np.array([end[i] for end in ends]) for i in (0, 1))
         return Apart(low, n, R.T @ (x_A - p), x_B)
 
     def followed(self, R: FloatArray, p: FloatArray, before: Apart) -> Apart:

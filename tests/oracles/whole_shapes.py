@@ -130,7 +130,7 @@ def _ellipsoid(shape: object) -> Solid:
         # The root of sum (a x / (a^2 + t))^2 = 1 with t > -min a^2 gives the foot a^2 x/(a^2 + t).
         low = np.full(len(x), -(a.min() ** 2) * (1 - 1e-12))
         high = a.max() * np.linalg.norm(x, axis=1)
-        for _ in range(120):
+        for _ in range(70):
             t = (low + high) / 2
             inside = np.sum((a * x / (a**2 + t[:, None])) ** 2, axis=1) > 1
             low, high = np.where(inside, t, low), np.where(inside, high, t)

@@ -98,7 +98,8 @@ class Robot(RobotBodies):
         """Let two shapes of different bodies touch, by their names; with the terrain, if any, each does all the same.
 
         The contact is called "shape-other" unless a `name` is given. It begins open, and closes by an impact, unless
-        it is among the ``contacts`` of `RollingTree.place`. Coefficients that are not given are the terrain's.
+        it is among the ``contacts`` of `RollingTree.place`. Coefficients that are not given are the terrain's. The
+        order of the names changes no motion: records tell forces on the first shape and normals out of the other.
         Touching, but open at the start, a row of balls passes impacts on one after the other.
         """
         numbers = coefficients(friction, restitution, None)

@@ -267,6 +267,26 @@ def _(law: str) -> tuple[tr.Trajectory, str]:
     return go(body, tr.Hand(tr.Dish([0.4, 0.4, 0.4])), 0.3, start, law, **how), "rolling + rolling"
 
 
+def falls(body: tr.RigidBody, base: Any, height: float, duration: float) -> tr.Trajectory:
+    """Simulate a body that falls from a height (m), at rest."""
+    pair = tr.RollingPair(body, base, on_slip="slide", on_separation="fly")
+    start = {"position": (0.0, height)} if pair.d == 2 else {"object_position": (0.01, 0.05, height)}
+    return tr.simulate(pair, pair.place(**start), duration)
+
+
+@covers(("separated",), "blunt", 2)
+def _(law: str) -> tuple[tr.Trajectory, str]:
+    crest = tr.SampledCurve([[x, 0.03 * np.cos(6 * x)] for x in np.linspace(-0.5, 0.5, 41)])
+    body = tr.RigidBody(tr.Rounded(tr.Box([0.05, 0.02]), 0.01), 1.0, "solid")
+    return falls(body, tr.Ground(crest), 0.1, 0.2), "not-a-point-contact"
+
+
+@covers(("separated",), "blunt", 3)
+def _(law: str) -> tuple[tr.Trajectory, str]:
+    hill = tr.Rounded(tr.Box([0.19, 0.19, 0.19]), 0.01)
+    return falls(tr.RigidBody(tr.Cylinder(0.06, 0.12), 1.0), tr.Hand(hill), 0.28, 0.2), "not-a-point-contact"
+
+
 @pytest.mark.parametrize(("law", "margin", "d"), sorted(CASES))
 def test_transition(law: str, margin: str, d: int) -> None:
     run, target = CASES[(law, margin, d)](law)

@@ -139,7 +139,7 @@ class Cloud:
                 quick = float(s[0]), gradient[0]
             if not quick[0] < gap:
                 break
-            best = closer, *quick
+            best = closer, quick[0], quick[1]
             if gap - best[1] < _SETTLED * self._shape.reference_length:
                 break
         return best

@@ -20,6 +20,8 @@ _ITERATIONS = 60
 _OVERLAP = 1e-12
 """Distance, in sizes, under which convex bodies overlap."""
 _NOTHING = 1e-15
+_DRAWN = 1e-3
+"""How far, in sizes."""
 _ASIDE = 1e-3
 """How far beside each other, in sizes, the points of one normal may be for the nearest ones: normals have errors."""
 
@@ -202,6 +204,17 @@ class _Convex(Separation):
         self._size = A.reference_length + B.reference_length
 
     def apart(self, R: FloatArray, p: FloatArray, guess: FloatArray | None = None) -> Apart:
+        found = self._searched(R, p, guess)
+        if found.gap > 0:
+            return found
+        # The normal of shapes that overlap a little is that of shapes drawn out of each other.
+        drawn = (_DRAWN * self._size - found.gap) * found.normal
+        normal = self._searched(R, p + drawn, found.normal).normal
+        x_A, x_B = self._ends(R, p, normal)
+        gap = float(normal @ (x_A - x_B))
+        return Apart(gap, normal, R.T @ (x_A - p), x_B) if gap > found.gap else found
+
+    def _searched(self, R: FloatArray, p: FloatArray, guess: FloatArray | None) -> Apart:
         d = len(p)
         n = np.array(guess) if guess is not None else p / (np.linalg.norm(p) or 1.0)
         if not np.any(n):
@@ -240,7 +253,7 @@ class _Convex(Separation):
         if low > 0 and float(np.linalg.norm(aside)) > _ASIDE * self._size:
             # On lines and faces the points of one normal are many.
             total = weights / weights.sum()
-            x_A, x_B = (sum(w * e[i] for w, e in zip(total, ends, strict=True)) for i in (0, 1))
+            x_A, x_B = (total @ np.array([end[i] for end in ends]) for i in (0, 1))
         return Apart(low, n, R.T @ (x_A - p), x_B)
 
     def followed(self, R: FloatArray, p: FloatArray, before: Apart) -> Apart:

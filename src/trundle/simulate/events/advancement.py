@@ -62,13 +62,14 @@ class Pair:
 
 @dataclass(frozen=True)
 class Look:
-    """A pair at one instant."""
+    """A pair at one instant; ``opened``: it has been seen open before."""
 
     pair: Pair
     t: float
     A: Place
     B: Place
     guess: FloatArray | None = None
+    opened: bool = True
 
     @cached_property
     def relative(self) -> tuple[FloatArray, FloatArray]:

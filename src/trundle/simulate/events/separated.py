@@ -201,7 +201,7 @@ class SeparatedPairs:
             middle = look(float(t), b)
             if middle.gap > TOUCHED:
                 return first_in(middle, b, look, False) or (middle, b)
-        return a, b
+        return replace(a, opened=False), b
 
 
 def _place(row: FloatArray, d: int, k: int) -> Place:

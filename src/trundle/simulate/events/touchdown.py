@@ -11,7 +11,7 @@ from trundle.errors import InputError
 from trundle.models.tree.approach import Approach, approach_at
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import lowest, open_gap
-from trundle.simulate.events.advancement import SUNK, TOUCHED, Look, Pair, StateAt
+from trundle.simulate.events.advancement import TOUCHED, Look, Pair, StateAt
 from trundle.simulate.events.recontact import crossing
 from trundle.simulate.events.separated import SeparatedPairs
 from trundle.simulate.events.transitions import Event
@@ -47,7 +47,7 @@ def touch_down(system: ContactSystem, mode: Mode, before: Look, after: Look, sta
     found = approach_of(system, mode, there, x)
     if found is None:
         return instant, Event(pair.number, "blunt")
-    for _ in range(0 if _sinks(before, after) else _POLISHES):
+    for _ in range(_POLISHES if before.opened else 0):
         step = -found.gap / found.speed if found.speed < 0 else 0.0
         trial = min(max(instant + step, before.t), after.t)
         if abs(trial - instant) <= _POLISHED * (1.0 + instant):
@@ -63,17 +63,12 @@ def touch_down(system: ContactSystem, mode: Mode, before: Look, after: Look, sta
 def _instant(system: ContactSystem, mode: Mode, before: Look, after: Look, state_at: StateAt) -> float:
     """Return the time, s, at which the gap of two shapes is zero."""
     # What came apart and falls back without ever being away, but by round-off, lands where that is sure.
-    floor = min(before.gap, 0.0) - TOUCHED if _sinks(before, after) else 0.0
+    floor = 0.0 if before.opened else min(before.gap, 0.0) - TOUCHED
 
     def gap(t: float) -> float:
         return _look(system, mode, before.pair, t, state_at(t), before.normal).gap - floor
 
     return crossing(gap, before.t, after.t)
-
-
-def _sinks(before: Look, after: Look) -> bool:
-    """Return whether a pair was never seen to be open before it sank in."""
-    return before.gap < TOUCHED and after.gap < -SUNK
 
 
 def _look(system: ContactSystem, mode: Mode, pair: Pair, t: float, x: FloatArray, normal: FloatArray) -> Look:

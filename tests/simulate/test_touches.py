@@ -1,0 +1,112 @@
+"""A touch cannot be missed, whatever the duration and the output step; the order of names does not matter."""
+
+import numpy as np
+import pytest
+
+import trundle as tr
+
+
+def two_balls(R: float, v: float, d: float, T: float, planar: bool = False, **given):
+    """Return the run of a ball that flies at another one, elastic and without friction."""
+    robot = tr.Robot(gravity=0.0 if planar else (0, 0, 0), on_slip="slide", on_separation="fly")
+    for name in "ab":
+        robot.free(1.0, shape=tr.Circle(R) if planar else tr.Sphere(R), name=name)
+    robot.contact("a", "b", friction=0.0, restitution=1.0)
+    tree = robot.finish()
+    if planar:
+        start = tree.place(a=(-d, 0, 0), rates={"a": (0, v, 0)}, contacts=[])
+    else:
+        start = tree.place(
+            a=(-d, 0, 0, 1, 0, 0, 0), b=(0, 0, 0, 1, 0, 0, 0), rates={"a": (0, 0, 0, v, 0, 0)}, contacts=[]
+        )
+    return tr.simulate(tree, start, T, **given)
+
+
+@pytest.mark.parametrize("planar", [False, True])
+@pytest.mark.parametrize(
+    ("R", "v", "given", "T"), [(1e-4, 30.0, {}, 0.1), (0.005, 1.0, {"output_step": 0.11}, 3.0), (0.0286, 8.0, {}, 30.0)]
+)
+def test_two_balls_that_fly_at_each_other_collide_at_the_instant_of_the_closed_form(planar, R, v, given, T):
+    run = two_balls(R, v, 0.2, T, planar, **given)
+    assert [one["reason"] for one in run.transitions] == ["the gap closed"]
+    assert run.transitions[0]["time"] == pytest.approx((0.2 - 2 * R) / v, rel=1e-13)
+    velocities = run["body_velocity"][-1, :, 0]
+    assert velocities == pytest.approx([0.0, v], abs=1e-12 * v)
+
+
+def test_a_glancing_touch_is_seen_and_a_near_miss_is_none():
+    R, d = 0.05, 0.4
+    for offset, meets in ((2 * R * (1 - 1e-7), True), (2 * R * (1 + 1e-7), False)):
+        robot = tr.Robot(gravity=(0, 0, 0), on_slip="slide", on_separation="fly")
+        for name in "ab":
+            robot.free(1.0, shape=tr.Sphere(R), name=name)
+        robot.contact("a", "b", friction=0.0, restitution=1.0)
+        tree = robot.finish()
+        start = tree.place(a=(-d, offset, 0), rates={"a": (0, 0, 0, 20.0, 0, 0)}, contacts=[])
+        assert bool(tr.simulate(tree, start, 1.0).transitions) is meets
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("shape", "held"),
+    [
+        (tr.Sphere(0.06), tr.Box([0.1, 0.1, 0.05])),
+        (tr.Sphere(0.06), tr.Ellipsoid([0.4, 0.4, 0.05])),
+        (tr.Capsule(0.04, 0.1), tr.Cylinder(0.08, 0.1)),
+        (tr.Capsule(0.04, 0.1), tr.Rounded(tr.Box([0.09, 0.09, 0.04]), 0.01)),
+        (tr.Sphere(0.06), tr.Cylinder(0.08, 0.1)),
+    ],
+)
+def test_either_order_of_names_is_the_same_contact(shape, held):
+    runs = []
+    for names in (("a", "b"), ("b", "a")):
+        robot = tr.Robot(gravity=(0, 0, 0), on_slip="slide", on_separation="fly")
+        robot.free(1.0, shape=shape, name="a")
+        robot.free(50.0, shape=held, name="b")
+        robot.contact(*names, friction=0.6)
+        tree = robot.finish()
+        start = tree.place(a=(0.01, 0.005, 0.3), rates={"a": (0, 0, 0, 0.3, 0, -2.0)}, contacts=[])
+        runs.append(tr.simulate(tree, start, duration=0.2))
+    one, other = runs
+    assert one.status is other.status
+    assert one.transitions[0]["time"] > 0.05
+    np.testing.assert_allclose(one["body_position"][-1], other["body_position"][-1], atol=1e-12)
+    # Forces act on, and slips are of, the body that was named first; normals point at it.
+    for quantity in ("contact_force", "contact_normal", "slip"):
+        np.testing.assert_allclose(one[quantity], -other[quantity], atol=1e-9)
+    assert one["gap"].min() > -1e-9
+
+
+@pytest.mark.parametrize(
+    ("shape", "ground", "position", "lands"),
+    [
+        (tr.Disc(0.06), tr.Extrusion(tr.Sinusoid(0.02, 1.0)), (0.25, 0, 0.1), 0.02),
+        (tr.Cylinder(0.06, 0.12), tr.Rounded(tr.Box([0.19] * 3), 0.01), (0.01, 0.05, 0.32), 0.26),
+        (tr.Cylinder(0.06, 0.12), tr.Sphere(0.3), (0, 0, 0.4), 0.36),
+    ],
+)
+def test_flat_faces_do_not_fall_through_curved_ground(shape, ground, position, lands):
+    pair = tr.RollingPair(tr.RigidBody(shape, mass=1.0), tr.Hand(ground), on_slip="slide", on_separation="fly")
+    run = tr.simulate(pair, pair.place(object_position=position, object_velocity=(0, 0, 0)), 0.2, output_step=0.02)
+    height = run["object_position"][:, 2]
+    assert height.min() == pytest.approx(lands, abs=1e-9)
+    assert run.status in (tr.Status.SUCCESS, tr.Status.NOT_A_POINT_CONTACT)
+    # The gap on the way is that of the shapes: straight down, with the face level.
+    flying = run["mode"] == "separated"
+    np.testing.assert_allclose(run["gap"][flying], height[flying] - lands, atol=1e-5)
+
+
+def test_a_plate_carried_above_terrain_touches_what_it_is_said_to_touch():
+    r, rate = 0.05, 0.7
+    robot = tr.Robot(gravity=(0, 0, -9.81), on_slip="slide", on_separation="fly")
+    robot.free(0.5, "solid", shape=tr.Sphere(r), name="ball")
+    place = {"axis": (1, 0, 0), "shape": tr.Plane(), "shape_rpy": (np.pi, 0, 0), "name": "upper"}
+    robot.prismatic(None, (0, 0, 2 * r), 2.0, (1e-2,) * 3, **place)
+    robot.terrain(tr.Plane(), friction=0.8)
+    with pytest.raises(tr.InputError, match=r"robot\.contact"):
+        robot.finish()
+    robot.contact("ball", "upper", friction=0.8)
+    tree = robot.finish()
+    start = tree.place(ball=(0, 0, r), contacts=["ball", "ball-upper"], rates={"upper": rate})
+    ball = tree.model().layout["ball.velocity"]
+    assert start.x[ball] == pytest.approx([rate / 2, 0, 0], abs=1e-12)

@@ -20,7 +20,7 @@ from tests.oracles.laws import Motion
 
 Array = NDArray[np.float64]
 
-EQUAL = 1e-6
+EQUAL = 1e-5
 """In sizes: runs that are right differ by less, where nothing is sensitive."""
 
 SPREAD = 1e5

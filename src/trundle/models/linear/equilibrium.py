@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray
 from trundle.models.linear.linearize import EXACT
-from trundle.models.linear.names import POSES, numbers_of
+from trundle.models.linear.names import POSES, Entry, entries_of, is_quaternion, numbers_of
 from trundle.models.linear.point import Model, Point, point_of
 from trundle.models.linear.steady import Steady
 from trundle.models.tree.approach import round_on_both_sides
+from trundle.models.tree.model import TreeModel
 from trundle.models.tree.system import Start
 from trundle.status import Status
 
@@ -144,8 +145,24 @@ def _newton(
         states, inputs = step[: len(known)] * unit[known], step[len(known) :] * push
         u = u.copy()
         u[chosen] += inputs
-        x = point.nearest(x + found.X[:, known] @ states, u, anchor)
+        x = point.nearest(
+            x + found.X[:, known] @ states, u, anchor, _held_entries(point.model, [found.entries[i] for i in held])
+        )
     return x, u
+
+
+def _held_entries(model: TreeModel, held: Collection[Entry]) -> set[int]:
+    """Return the numbers of the state's entries that coordinates stand for; of a quaternion if all turns are held."""
+    numbers: set[int] = set()
+    for key, where in model.layout.items():
+        size = where.stop - where.start
+        known = list(entries_of(model, key, size, turns=True))
+        stay = [where.start + i for i, entry in enumerate(known) if entry in held]
+        if not is_quaternion(model, key):
+            numbers.update(stay)
+        elif len(stay) == len(known):
+            numbers.update(range(where.start, where.stop))
+    return numbers
 
 
 def _margins(point: Point, start: Start, x: FloatArray, u: FloatArray) -> dict[str, float]:

@@ -151,17 +151,17 @@ def _newton(
     return x, u
 
 
-def _held_entries(model: TreeModel, held: Collection[Entry]) -> set[int]:
+def _held_entries(model: TreeModel, held: Collection[Entry]) -> list[int]:
     """Return the numbers of the state's entries that coordinates stand for; of a quaternion if all turns are held."""
-    numbers: set[int] = set()
+    numbers: list[int] = []
     for key, where in model.layout.items():
         size = where.stop - where.start
         known = list(entries_of(model, key, size, turns=True))
         stay = [where.start + i for i, entry in enumerate(known) if entry in held]
         if not is_quaternion(model, key):
-            numbers.update(stay)
+            numbers += stay
         elif len(stay) == len(known):
-            numbers.update(range(where.start, where.stop))
+            numbers += range(where.start, where.stop)
     return numbers
 
 

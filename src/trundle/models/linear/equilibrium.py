@@ -128,7 +128,10 @@ def _newton(
     point: Point, anchor: FloatArray, u: FloatArray, chosen: list[int], hold: Collection[str], moving: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Return state and inputs after the last step, the state on the manifold that `anchor` (n_x,) is next to."""
-    x = point.nearest(anchor, u, anchor)
+    coordinates = point.independent(anchor, u)[0]
+    asked = {i for name in hold for i in numbers_of("hold", name, coordinates)}
+    stays = _held_entries(point.model, [coordinates[i] for i in asked])
+    x = point.nearest(anchor, u, anchor, stays)
     for _ in range(_STEPS):
         found = _Residual(point, x, u, moving)
         held = {i for name in hold for i in numbers_of("hold", name, found.entries)}

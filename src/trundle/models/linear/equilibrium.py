@@ -148,9 +148,10 @@ def _newton(
         states, inputs = step[: len(known)] * unit[known], step[len(known) :] * push
         u = u.copy()
         u[chosen] += inputs
-        x = point.nearest(
-            x + found.X[:, known] @ states, u, anchor, _held_entries(point.model, [found.entries[i] for i in held])
-        )
+        stays = _held_entries(point.model, [found.entries[i] for i in held])
+        moved = x + found.X[:, known] @ states
+        moved[stays] = x[stays]
+        x = point.nearest(moved, u, anchor, stays)
     return x, u
 
 

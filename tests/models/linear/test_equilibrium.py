@@ -122,6 +122,17 @@ def test_a_ball_comes_to_rest_on_a_bowl_and_not_above_it() -> None:
     assert np.abs(run["object_position"] - center).max() < 1e-12
 
 
+@pytest.mark.parametrize("coordinates", ["pose", "rolling"])
+def test_what_is_held_does_not_move(coordinates: str) -> None:
+    hand = tr.Hand(tr.Line(slope=0.2), position=(0.1, 0.2))
+    pair = tr.RollingPair(tr.RigidBody(tr.Ellipse([0.03, 0.02]), mass=1.0), hand, coordinates=coordinates)
+    found = tr.equilibrium(pair, pair.place(contact_on_hand=(0.05, 0.01)), hold=("hand.position", "hand.orientation"))
+    assert found.status is tr.Status.SUCCESS
+    layout = pair.model(found.start.atlas).layout
+    assert found.start.x[layout["hand.position"]].tolist() == [0.1, 0.2]
+    assert found.start.x[layout["hand.orientation"]].tolist() == [0.0]
+
+
 def test_shapes_that_overlap_elsewhere_are_no_equilibrium() -> None:
     """An ellipsoid on the ridge of a valley whose flanks are steeper: where it touches all is well."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,14 +43,19 @@ class Gradients:
     @property
     def tangents(self) -> FloatArray:
         """Return a basis (n_x, n) of the directions that keep the constraints, orthonormal in natural sizes."""
-        left, _, right = self._factors
+        left, _, right = _factors(self._scaled)
         return self.sizes.entries[:, None] * right[left.shape[1] :].T
 
-    def smallest(self, residual: FloatArray) -> FloatArray:
-        """Return the change of the state (n_x,), smallest in natural sizes, that takes away a residual (m,)."""
-        left, values, right = self._factors
+    def smallest(self, residual: FloatArray, held: Collection[int] = ()) -> FloatArray:
+        """Return the change of the state (n_x,), smallest in natural sizes, that takes away a residual (m,).
+
+        Entries that are `held` stay.
+        """
+        free = np.ones(len(self.sizes.entries), dtype=bool)
+        free[list(held)] = False
+        left, values, right = _factors(self._scaled * free)
         along = left.T @ (residual / self._row_sizes) / values
-        return -self.sizes.entries * (right[: len(values)].T @ along)
+        return -self.sizes.entries * free * (right[: len(values)].T @ along)
 
     @property
     def _row_sizes(self) -> FloatArray:
@@ -60,12 +65,15 @@ class Gradients:
         return np.maximum(natural, lengths)
 
     @property
-    def _factors(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return U (m, r), the singular values (r,) and V' (n_x, n_x) of the constraints in natural sizes."""
-        scaled = self.N * self.sizes.entries / self._row_sizes[:, None]
-        left, values, right = np.linalg.svd(scaled)
-        rank = int(np.sum(values > _ROUND_OFF))
-        return left[:, :rank], values[:rank], right
+    def _scaled(self) -> FloatArray:
+        return self.N * self.sizes.entries / self._row_sizes[:, None]
+
+
+def _factors(scaled: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return U (m, r), the singular values (r,) and V' (n_x, n_x) of constraints in natural sizes."""
+    left, values, right = np.linalg.svd(scaled)
+    rank = int(np.sum(values > _ROUND_OFF))
+    return left[:, :rank], values[:rank], right
 
 
 def independent(

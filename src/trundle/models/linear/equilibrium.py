@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray
 from trundle.models.linear.linearize import EXACT
-from trundle.models.linear.names import POSES, numbers_of
+from trundle.models.linear.names import POSES, Entry, entries_of, is_quaternion, numbers_of
 from trundle.models.linear.point import Model, Point, point_of
 from trundle.models.linear.steady import Steady
 from trundle.models.tree.approach import round_on_both_sides
+from trundle.models.tree.model import TreeModel
 from trundle.models.tree.system import Start
 from trundle.status import Status
 
@@ -127,7 +128,10 @@ def _newton(
     point: Point, anchor: FloatArray, u: FloatArray, chosen: list[int], hold: Collection[str], moving: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Return state and inputs after the last step, the state on the manifold that `anchor` (n_x,) is next to."""
-    x = point.nearest(anchor, u, anchor)
+    coordinates = point.independent(anchor, u)[0]
+    asked = {i for name in hold for i in numbers_of("hold", name, coordinates)}
+    stays = _held_entries(point.model, [coordinates[i] for i in asked])
+    x = point.nearest(anchor, u, anchor, stays)
     for _ in range(_STEPS):
         found = _Residual(point, x, u, moving)
         held = {i for name in hold for i in numbers_of("hold", name, found.entries)}
@@ -144,8 +148,25 @@ def _newton(
         states, inputs = step[: len(known)] * unit[known], step[len(known) :] * push
         u = u.copy()
         u[chosen] += inputs
-        x = point.nearest(x + found.X[:, known] @ states, u, anchor)
+        stays = _held_entries(point.model, [found.entries[i] for i in held])
+        moved = x + found.X[:, known] @ states
+        moved[stays] = x[stays]
+        x = point.nearest(moved, u, anchor, stays)
     return x, u
+
+
+def _held_entries(model: TreeModel, held: Collection[Entry]) -> list[int]:
+    """Return the numbers of the state's entries that coordinates stand for; of a quaternion if all turns are held."""
+    numbers: list[int] = []
+    for key, where in model.layout.items():
+        size = where.stop - where.start
+        known = list(entries_of(model, key, size, turns=True))
+        stay = [where.start + i for i, entry in enumerate(known) if entry in held]
+        if not is_quaternion(model, key):
+            numbers += stay
+        elif len(stay) == len(known):
+            numbers += range(where.start, where.stop)
+    return numbers
 
 
 def _margins(point: Point, start: Start, x: FloatArray, u: FloatArray) -> dict[str, float]:

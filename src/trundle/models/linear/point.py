@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import casadi as ca
 import numpy as np
@@ -92,13 +92,16 @@ class Point:
         rows = self.residual(x, u, anchor) / self.sizes(x).rows
         return float(np.max(np.abs(rows), initial=0.0))
 
-    def nearest(self, x: FloatArray, u: FloatArray, anchor: FloatArray) -> FloatArray:
-        """Return the state on the manifold next to `x`, by Newton's method; as near as round-off lets it."""
+    def nearest(self, x: FloatArray, u: FloatArray, anchor: FloatArray, held: Collection[int] = ()) -> FloatArray:
+        """Return the state on the manifold next to `x`, by Newton's method; as near as round-off lets it.
+
+        Entries that are `held` stay.
+        """
         best, off = x, self.off(x, u, anchor)
         for _ in range(_PROJECTIONS):
             if not off > 0.0:
                 break
-            x = x + self.gradients(x, u).smallest(self.residual(x, u, anchor))
+            x = x + self.gradients(x, u).smallest(self.residual(x, u, anchor), held)
             now = self.off(x, u, anchor)
             if not now < off:
                 break

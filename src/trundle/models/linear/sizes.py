@@ -20,6 +20,8 @@ from trundle.models.tree.system import ContactSystem
 
 _ANGULAR = ("angular_velocity", "relative_velocity")
 _LENGTHS = ("position", "velocity")
+_STUCK = 1e-6
+"""Part of the furthest move that counts as none."""
 
 
 @dataclass(frozen=True)
@@ -54,21 +56,24 @@ class Yardstick:
 
     def at(self, x: FloatArray) -> Sizes:
         """Return the natural sizes at the state `x` (n_x,)."""
-        gravity, reach = (np.asarray(value).ravel() for value in self._measured(x))
-        L, T = self.length, self._time(x, float(gravity.item()))
-        reach = np.where(np.isfinite(reach) & (reach > 0), reach, L)
-        coordinates = [L / float(metres) for metres in reach]
-        rows = [np.full(size, self._row(quantity, coordinates[i:], T)) for quantity, i, size in self._rows]
-        return Sizes(self._entries(coordinates, T), np.concatenate([np.zeros(0), *rows]), L, T)
+        gravity, reaches = (np.asarray(value).ravel() for value in self._measured(x))
+        time = self._time(x, float(gravity.item()))
+        ends = np.cumsum([constraint.contact.size for constraint in self._model.constraints])
+        coordinates = [self.length / _moving(reach) for reach in np.split(reaches, ends[:-1])] if len(ends) else []
+        parts = [self._row(quantity, size, coordinates, i, time) for quantity, i, size in self._rows]
+        rows = np.concatenate([np.zeros(0), *parts])
+        return Sizes(self._entries(coordinates, time), rows, self.length, time)
 
-    def _row(self, quantity: Quantity, coordinates: Sequence[float], time: float) -> float:
-        """Return the size of a row; `coordinates` begins with that of the row's own contact."""
+    def _row(
+        self, quantity: Quantity, size: int, coordinates: Sequence[FloatArray], contact: int, time: float
+    ) -> FloatArray:
+        """Return the sizes (size,) of rows of one quantity; coordinates are those of the contact of that number."""
         if quantity is Quantity.COORDINATES:
-            return coordinates[0]
+            return coordinates[contact]
         known = {Quantity.GAP: self.length, Quantity.VELOCITY: self.length / time, Quantity.TIME: time}
-        return known.get(quantity, 1.0)
+        return np.full(size, known.get(quantity, 1.0))
 
-    def _entries(self, coordinates: Sequence[float], time: float) -> FloatArray:
+    def _entries(self, coordinates: Sequence[FloatArray], time: float) -> FloatArray:
         model, sizes = self._model, np.ones(self._model.x.shape[0])
         for key, where in model.layout.items():
             kind = key.rpartition(".")[2]
@@ -108,6 +113,15 @@ class Yardstick:
         return 1.0 / fastest if fastest > 0 else 1.0
 
 
+def _moving(reach: FloatArray) -> FloatArray:
+    """Return how far (m) each coordinate (size,) moves its points; of those that do not, as far as the others.
+
+    A chart's pole, or the length of a normal.
+    """
+    furthest = float(np.max(reach, initial=0.0, where=np.isfinite(reach)))
+    return np.where(reach > _STUCK * furthest, reach, furthest) if furthest > 0 else np.ones(len(reach))
+
+
 def _length(system: ContactSystem, model: TreeModel) -> float:
     """Return the reference length of the smallest shape that may touch, or of the longest link, m."""
     shapes = [shape for pair in system.shape_pairs.values() for shape in (pair.shape_A, pair.shape_B)]
@@ -120,16 +134,15 @@ def _length(system: ContactSystem, model: TreeModel) -> float:
 
 
 def _reaches(model: TreeModel) -> list[ca.SX]:
-    """Return how far (m) a unit of each contact's coordinates moves its points over the bodies."""
+    """Return how far (m) a unit of each coordinate (size,) of each contact moves its points over the bodies."""
     reaches = []
     for constraint in model.constraints:
         s = ca.SX.sym("s", constraint.contact.size)
         if not constraint.contact.size:
-            reaches.append(ca.SX(1, 1))
+            reaches.append(ca.SX(0, 1))
             continue
         points = ca.vertcat(*(touch.r for touch in constraint.contact.touch(constraint.A, constraint.B, s)))
-        steps = ca.jacobian(points, s)
-        reach = ca.sqrt(ca.mmax(ca.sum1(steps**2)))
-        at = ca.Function("reach", [model.x, s], [reach], {"allow_free": True})
+        steps = ca.sqrt(ca.sum1(ca.densify(ca.jacobian(points, s)) ** 2)).T
+        at = ca.Function("reach", [model.x, s], [steps], {"allow_free": True})
         reaches.append(at(model.x, constraint.s))
     return reaches

@@ -37,7 +37,7 @@ def test_a_ball_in_a_groove_slides_until_it_rolls(degrees: float) -> None:
     until = 1.0 / (a * (1 + 2.5 * c**2))
     slips = dict.fromkeys(both, (1.0, 0, 0))
     start = tree.place(ball=(0, 0, 0.1 / c), contacts=both, rates={"ball": (0, 0, 0, 1.0, 0, 0)}, slips=slips)
-    run = tr.simulate(tree, start, 0.2)
+    run = tr.simulate(tree, start, 0.11)
     t = run.time
     np.testing.assert_allclose(velocity(run)[:, 0], 1 - a * np.minimum(t, until), atol=1e-6)
     np.testing.assert_allclose(velocity(run)[:, 1:], 0.0, atol=1e-9)
@@ -224,8 +224,8 @@ def test_what_is_fixed_touches_no_terrain_and_order_does_not_count() -> None:
 
 
 def test_models_with_walls_can_be_copied() -> None:
-    tree = pickle.loads(pickle.dumps(groove(0.5)))
-    assert tr.simulate(tree, tree.place(ball=(0, 0, 0.1 / np.cos(0.5)), contacts=["ball", "ball-left"]), 0.1).feasible
+    tree, given = groove(0.5), {"ball": (0, 0, 0.1 / np.cos(0.5)), "contacts": ["ball", "ball-left"]}
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(tree)).place(**given).x, tree.place(**given).x)
 
 
 def test_what_cannot_be_says_why() -> None:

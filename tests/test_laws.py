@@ -341,7 +341,7 @@ def test_a_box_in_a_dish_and_on_a_hill():
     assert above.gap[0] == pytest.approx(0.06, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", ["box", "die", "capsule", "cylinder", "ellipsoid"])
+@pytest.mark.parametrize("name", ["box", "die", "capsule", "cylinder", "coin", "ellipsoid"])
 def test_a_body_over_a_hill_has_the_same_gap_whether_the_hill_is_a_solid_or_a_graph(name):
     n = 30
     body = FORMS[name]

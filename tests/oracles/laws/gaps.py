@@ -270,6 +270,8 @@ def _over_curved(A: Placed, ground: Ground, R: Array, p: Array, far: float) -> G
             point, value = _lowest(A.body, turn[i], local[i], ground, point, value)
             for facets in A.body.facets:
                 point, value = _lowest_of_facets(facets, turn[i], local[i], ground, point, value)
+            for rim in A.body.rims:
+                point, value = _lowest_of_rim(A.body, rim, turn[i], local[i], ground, point, value)
         gap[i] = value
         normal[i] = -R[i] @ ground.normal(point[None])[0]
         lowest[i] = p[i] + R[i] @ point
@@ -311,6 +313,27 @@ def _lowest_of_facets(
             around = weights[best] + width * (grid - 1.0 / grid.shape[1])
             weights = np.clip(np.vstack([weights[best], around]), 0.0, None)
             weights = weights / weights.sum(axis=1, keepdims=True)
+    return point, value
+
+
+def _lowest_of_rim(
+    body: Body, rim: tuple[float, float], turn: Array, at: Array, ground: Ground, point: Array, value: float
+) -> tuple[Array, float]:
+    """Return a lower point of a rim over ground, by angles that close in on the lowest."""
+    z, radius = rim
+    angles, width = np.linspace(-np.pi, np.pi, 96, endpoint=False), 2 * np.pi / 96
+    for _ in range(14):
+        circle = np.stack([radius * np.cos(angles), radius * np.sin(angles), np.full(len(angles), z)], axis=1)
+        core = at + circle @ turn.T
+        x = core
+        for _ in range(3 if body.radius else 0):
+            x = core - body.radius * ground.normal(x)
+        height = ground.distance(x)
+        best = int(np.argmin(height))
+        if height[best] < value:
+            point, value = x[best], float(height[best])
+        angles = angles[best] + 1.2 * width * np.linspace(-1.0, 1.0, 13)
+        width /= 4.0
     return point, value
 
 

@@ -48,6 +48,8 @@ class Body:
     hull_only : bool
         The body is not convex: this is its hull (a ring).
     facets : tuple of Facets
+    rims : tuple of (height, radius), m
+        Circles about the z axis that bound faces of the core.
     """
 
     core: Callable[[Array], Array]
@@ -58,6 +60,7 @@ class Body:
     surface: Array
     hull_only: bool = False
     facets: tuple[Facets, ...] = ()
+    rims: tuple[tuple[float, float], ...] = ()
 
     @property
     def d(self) -> int:
@@ -210,7 +213,9 @@ def cylinder(radius: float, length: float, rounding: float = 0.0) -> Body:
         fans += [np.stack([middle, rim[i], rim[(i + 8) % 96]]) for i in range(0, 96, 8)]
     side_ = Facets(np.array([[half * up, -half * up]]), radius + rounding, up)
     facets = (Facets(np.array(fans), rounding), *((side_,) if half else ()))
-    return Body(core, rounding, size, min(radius, half) + rounding, rims, surface, facets=facets)
+    circles = ((half, radius), (-half, radius)) if half else ((0.0, radius),)
+    inner = min(radius, half) + rounding
+    return Body(core, rounding, size, inner, rims, surface, facets=facets, rims=circles)
 
 
 def torus(major: float, minor: float) -> Body:

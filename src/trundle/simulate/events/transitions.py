@@ -113,7 +113,7 @@ class EventHandler:
         reason, resolve = TRANSITIONS[ending]
         following = resolve(self, now, event, phase)
         if isinstance(following, HybridState):
-            return self.holding(following), reason
+            return resting(self, self.holding(following)), reason
         return following, following.reason or reason if isinstance(following, Undecided) else reason
 
     def without_bounce(self, now: HybridState, event: Event | Undecided) -> HybridState | None:
@@ -121,7 +121,7 @@ class EventHandler:
         if not isinstance(event, Event) or not self.system.contact_pairs[event.contact].restitution.restitution:
             return None
         after = _landed(self, now, event, held=True) if event.margin in ("gap", "touch") else None
-        return resting(self, after) if isinstance(after, HybridState) else None
+        return resting(self, self.holding(after)) if isinstance(after, HybridState) else None
 
     def holding(self, now: HybridState) -> HybridState:
         """Return the state with a turning that is resisted and zero held; one that starts here has an onset."""
@@ -287,8 +287,7 @@ def _land(board: EventHandler, now: HybridState, event: Event, phase: CompiledMo
     if event.contact in board.system.beside:
         free = phase.free_features(event.contact)
         event = replace(event, contact=min(free, key=lambda i: open_gap(board.system, now.x, i, phase.least_inside(i))))
-    after = _landed(board, now, event)
-    return resting(board, after) if isinstance(after, HybridState) else after
+    return _landed(board, now, event)
 
 
 def _onto_face(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:

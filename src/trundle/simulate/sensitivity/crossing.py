@@ -26,6 +26,7 @@ from trundle.models.tree.approach import refined
 from trundle.models.tree.system import ContactSystem
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events import Event, EventHandler, HybridState
+from trundle.simulate.events.patches import landing_with
 from trundle.simulate.phases import phase_of
 from trundle.simulate.record.log import Leg
 from trundle.simulate.sensitivity.trace import Directions, Trace
@@ -75,6 +76,8 @@ class Crossings:
     def instant(self, leg: Leg) -> tuple[FloatArray, FloatArray]:
         """Return the derivatives of the instant of the event that ends a leg, by x- (n_x,) and by p (n_p,)."""
         t, x = leg.done.t_end, leg.done.x_end
+        if landing_with(self.system, leg.phase, t, x, leg.p, leg.event.contact):
+            raise SimulationError(f"at {t:.6g} s two events are one: no derivative", Status.JAMMED)
         by_time, by_state, by_p = self._gradient(leg)
         rate = self.rate(leg, t, x)
         speed = by_time + float(by_state @ rate)

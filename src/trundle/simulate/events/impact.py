@@ -158,7 +158,7 @@ def resolve_impact(M: FloatArray, contacts: Mapping[int, Candidate], held: bool 
         for i, push in found.impulses.items():
             impulses[i] = impulses[i] + push
         spinning = {i for i, law in found.laws.items() if law == "spinning"}
-        if not found.decided:
+        if not found.decided or blows > (_BLOWS + 1) * len(contacts):  # what still approaches is round-off
             break
     outcome = Impact(jump, _laws_after(contacts, jump, negligible, spinning), impulses, decided)
     return _settle(M, contacts, outcome, negligible, held)

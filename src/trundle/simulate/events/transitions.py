@@ -10,7 +10,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.law import Ending
 from trundle.contact.laws import LAWS, ROLLING, SEPARATED, SLIDING, is_own
-from trundle.models.tree.system import ContactSystem
+from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.models.tree.touching import face_below, free_directions, open_gap, touch_function, velocities_changed
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.chart_transition import has_neighbour, neighbouring_chart, neighbouring_feature
@@ -25,6 +25,8 @@ _NO_FORCE = 1e-9
 """Normal force, in weights, under which a contact that slips is at the tip of its cone and comes apart."""
 
 _NO_SPIN = 1e-9
+_NO_SLIP = 1e-9
+"""Slip (m/s) that is none."""
 _SOON, _CLOSES = 1e-4, 1e-9
 """A contact that comes apart has a gap that grows as t^3; one that jams loses more than this (m) within _SOON (s)."""
 _NEWTON = 4
@@ -319,11 +321,11 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
     impact = impact_at(system, atlas, x, contact, closed, sticky=rule == "ignore", held=held)
     if not impact.decided:
         return Undecided(Status.SECOND_CONTACT if closed else Status.JAMMED)
-    if rule == "stop" and SLIDING.name in impact.laws.values():
-        return Status.SLIPPED
     if rule == "ignore" and not impact.rests:
         board.ignored(f"{board.name(contact)}.friction", cone_margin(impact.impulses, system, atlas, x))
     x = velocities_changed(system, atlas, x, impact.jump)
+    if rule == "stop" and any(law == SLIDING.name and _slips(system, atlas, x, i) for i, law in impact.laws.items()):
+        return Status.SLIPPED
     taking_part = {contact, *closed} - impact.untouched
 
     def law_after(i: int, law: str) -> str:
@@ -331,7 +333,7 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
         if i not in taking_part or LAWS[law].distant:
             return law
         after = impact.laws.get(i, SEPARATED.name)
-        if after == ROLLING.name:
+        if after == ROLLING.name or (after == SLIDING.name and rule == "stop"):
             return system.touching_law(i).name
         return ROLLING.name if after == "spinning" else after
 
@@ -343,6 +345,11 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
     onsets = np.array(now.onsets)
     onsets[list(taking_part)] = slip_directions(impact, system, atlas, x)[list(taking_part)]
     return HybridState(now.t, x, mode, onsets, frozenset(unarmed), impact.impulses)
+
+
+def _slips(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int) -> bool:
+    """Whether a contact slips at a state; one without friction may slide at zero slip."""
+    return float(np.linalg.norm(slip_and_spin(system, atlas, x, contact)[1])) > _NO_SLIP
 
 
 def _rechart(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:

@@ -75,7 +75,8 @@ class Stepping:
                 return Status.NOT_FINITE
             pushed = steps.forces()
             before, (steps, now) = now, self._joined(steps, now, following)
-            runner.log.jumped(before, replace(now, impulses=_impulses(pushed, now.t - before.t)))
+            held = None if runner.policy is None else runner.inputs(before.t)[0]
+            runner.log.jumped(before, replace(now, impulses=_impulses(pushed, now.t - before.t)), inputs=held)
             if samples.size and now.t >= samples[0] - 1e-12:
                 self._record(now, float(samples[0]), steps.forces())
             if self._came_apart(now):

@@ -17,7 +17,7 @@ MOTION = 1e-8
 """Part of the distance (m) and of the turn (1) between two samples, and of the body's size, by which poses may miss
 what the velocities say. Ten thousand times round-off; a thousand times what an integration at 1e-11 loses."""
 
-MOMENTUM = 3e-7
+MOMENTUM = 1e-6
 """Part of the momenta and impulses between two samples by which they may differ: forces come from a linear solve that
 keeps 1e-9 of the largest one where contacts share a load."""
 
@@ -43,7 +43,7 @@ SLIP = 1e-6
 APPROACH = 1e-6
 """Part of the fastest speed at an event with which a contact may still approach after it, or miss its restitution."""
 
-ENERGY = 1e-7
+ENERGY = 1e-6
 """Part of the energies at an event, or between samples, that may come from nothing."""
 
 REST = 2e-3
@@ -62,7 +62,7 @@ UNIT = 1e-9
 NOTHING = 1e-10
 """Part of the momentum, energy and speed of a whole run under which nothing counts."""
 
-PROJECTED = 2e-7
+PROJECTED = 1e-6
 """Part of the momentum of all bodies at the fastest speed that a projection onto the constraints may move."""
 
 BLUR = 1e-8

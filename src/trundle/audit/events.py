@@ -137,6 +137,8 @@ def _balance(anatomy: Anatomy, jumps: Jumps, scales: Scales, part: float) -> Che
     size = np.maximum(first.sizes, last.sizes) + sizes
     allowed = np.where(jumps.steps[:, None], _step_error(anatomy, jumps, size, sizes), tolerances.JUMP * part * size)
     lost = np.where(jumps.steps, tolerances.ROUND_OFF, tolerances.PROJECTED * part)[:, None] * scales.momentum
+    lost = np.repeat(lost, len(first.names), axis=1)
+    lost[:, hinges] = tolerances.PROJECTED * part * scales.momentum  # the scheme turns the axes of joints in between
     floor = lost * np.where(first.angular, scales.size, 1.0)
     known = ~jumps.kick[:, None] & ~_untold(anatomy, jumps, spins)
     text = "{bodies}: the event at {time} s changes the momentum by {amount} {unit} that no impulse explains"

@@ -280,7 +280,9 @@ def _base(anatomy: Anatomy, body: int) -> int:
 def _restitution(pushes: Pushes, scales: Scales, part: float) -> Check:
     """What pushed does not approach any more, and opens with e times the speed of its approach.
 
-    Where that would create energy all coefficients of an event are smaller, as little as keeps the energy.
+    Where that would create energy all coefficients of an event are smaller, as little as keeps the energy. Where a
+    contact pushed that did not approach, a blow was passed on: several of them follow each other in one instant, and
+    what is left is that nothing approaches.
     """
     jumps, (before, after) = pushes.jumps, pushes.opening
     laws = [pushes.anatomy.contacts[i].pair.restitution for i in jumps.contact]
@@ -297,6 +299,9 @@ def _restitution(pushes: Pushes, scales: Scales, part: float) -> Check:
     np.add.at(size, jumps.jump, pushes.size * (length(pushes.before) + length(pushes.after)) / 2)
     lossless = np.abs(work) <= 10.0 * tolerances.ENERGY * part * size
     factor = np.where(lossless, kept, 1.0)[jumps.jump]
+    passed_on = np.zeros(int(pushes.island.max(initial=-1)) + 1, dtype=bool)
+    passed_on[pushes.island[pushed & (approach <= 10.0 * tolerances.REST * scales.fall)]] = True
+    wanted = np.where(passed_on[pushes.island], 0.0, wanted)
     off = np.where(pushed, np.maximum(factor * wanted - after, 0.0), 0.0)
     speed = pushes.largest(np.maximum(length(pushes.before), length(pushes.after)))
     allowed = tolerances.APPROACH * part * speed + tolerances.NOTHING * scales.speed

@@ -259,5 +259,8 @@ def events_of(
     first = [rows[0] for rows in groups.values()]
     last = [rows[-1] for rows in groups.values()]
     impulse = np.array([jumps.impulse[rows].sum(axis=0) for rows in groups.values()]).reshape(-1, 3)
-    names = [anatomy.contacts[jumps.contact[row]].name for row in first]
-    return jumps.end[jumps.jump[last]], names, (impulse, pushes.before[first], pushes.after[last])
+    contacts = [anatomy.contacts[jumps.contact[row]] for row in first]
+    # As the user named the sides: on the first of the two.
+    sign = np.array([-1.0 if contact.pair.swapped else 1.0 for contact in contacts])[:, None]
+    vectors = sign * impulse, sign * pushes.before[first], sign * pushes.after[last]
+    return jumps.end[jumps.jump[last]], [contact.name for contact in contacts], vectors

@@ -34,6 +34,7 @@ FLOORS = {
     "interop": 10,
     "control": 8,
     "simulate": 7,
+    "audit": 6,
     "problems": 6,
     "models": 5,
     "contact": 4,

@@ -23,6 +23,10 @@ class Status(Enum):
         "on_separation = 'ignore' let it go on: the forces are not ones that a real contact can give; raise "
         "contact.friction, move less abruptly, or let the object slide and fly"
     )
+    INCONSISTENT = (
+        "the audit found that the run breaks a law of physics: see 'audit' for bodies, time and amount; shorten the "
+        "run to before that time, and please report the model"
+    )
     SEPARATED = (
         "the contact force reached zero and the bodies came apart: press harder, move the hand less abruptly, "
         "or let the object fly with contact.on_separation = 'fly'"

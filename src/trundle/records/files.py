@@ -28,7 +28,7 @@ _GROUP = "trundle"
 _ENGINE = "h5netcdf"
 _TYPES: dict[str, type[str | int | list[Any] | dict[str, Any]]] = {
     **dict.fromkeys(("kind", "scenario", "part", "version", "message", "notice"), str),
-    **dict.fromkeys(("physics", "statistics", "wall_time"), dict),
+    **dict.fromkeys(("physics", "statistics", "wall_time", "audit"), dict),
     "seed": int,
     "transitions": list,
 }

@@ -83,6 +83,9 @@ _COORDINATES: dict[str, Variable] = {
 
 _NAMES = ("mode", "phase")
 
+EVENT = "event"
+"""Dimension of what impulses did; see `trundle.records.events`."""
+
 TRIAL = "trial"
 """Dimension of what came of each trial; see `trundle.records.trials`."""
 
@@ -175,7 +178,7 @@ def check_dataset(
             raise InputError(name, found, f"of dimensions {tuple(dims)}")
     for name, variable in dataset.data_vars.items():
         found = tuple(str(dim) for dim in variable.dims)
-        if found[:1] == (TRIAL,):
+        if found[:1] in ((TRIAL,), (EVENT,)):
             continue
         if found[:1] != ("time",):
             raise InputError(str(name), found, "of dimensions ('time', ...)")

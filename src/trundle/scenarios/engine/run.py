@@ -20,7 +20,7 @@ from trundle.scenarios.engine import folder as files
 from trundle.scenarios.engine.building import Experiment, Part, all_parts, build_all
 from trundle.scenarios.engine.clock import Clock, Progress
 from trundle.scenarios.engine.log import RUN, logged
-from trundle.scenarios.engine.summary import MetricEntry, Summary
+from trundle.scenarios.engine.summary import MetricEntry, Summary, audit_entry
 from trundle.scenarios.engine.trials import over_processes
 from trundle.scenarios.scenario import Scenario, load_scenario
 from trundle.scenarios.system import system
@@ -312,12 +312,14 @@ def _summary(
         "seed": scenario.seed,
         "wall_time": clock.times,
         "feasible": "" in done and done[""].feasible,
+        **audit_entry(done.get("")),
         "metrics": entries,
         "parts": {
             name: {
                 "status": outcomes[name][0].label,
                 "advice": _advice(*outcomes[name]),
                 "feasible": name in done and done[name].feasible,
+                **audit_entry(done.get(name)),
                 "wall_time": {"simulate": times[name]},
             }
             for name in outcomes

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import TYPE_CHECKING, NotRequired, TypedDict
+
+if TYPE_CHECKING:
+    from trundle.records import Trajectory
 
 
 class MetricEntry(TypedDict):
@@ -17,7 +20,13 @@ class MetricEntry(TypedDict):
     source: str
 
 
-class PartSummary(TypedDict):
+class AuditEntry(TypedDict):
+    """What an audit checked, the worst of each, and what failed with bodies, time and amount."""
+
+    audit: NotRequired[dict[str, object]]
+
+
+class PartSummary(AuditEntry):
     """How a part ended; `wall_time` (s) by phase."""
 
     status: str
@@ -26,7 +35,7 @@ class PartSummary(TypedDict):
     wall_time: dict[str, float]
 
 
-class Summary(TypedDict):
+class Summary(AuditEntry):
     """A run: how it ended, its metrics and its parts; `wall_time` (s) by phase."""
 
     scenario: str
@@ -39,3 +48,9 @@ class Summary(TypedDict):
     feasible: bool
     metrics: dict[str, MetricEntry]
     parts: dict[str, PartSummary]
+
+
+def audit_entry(run: Trajectory | None) -> AuditEntry:
+    """Return what the audit of a run says, if it was audited."""
+    found = None if run is None else run.metadata.get("audit")
+    return {} if found is None else {"audit": found}

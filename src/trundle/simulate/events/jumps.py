@@ -30,9 +30,12 @@ def with_impulses(system: ContactSystem, before: HybridState, after: HybridState
     jump = np.asarray(velocities(after.x)).ravel() - np.asarray(velocities(before.x)).ravel()
     if not np.abs(jump).max(initial=0.0) > _NOTHING:
         return after
-    rows = [np.asarray(touch_function(system, atlas, i)(after.x)[0]) for i in closed]
-    push, J, Z = inertia_at(system, atlas, after.x) @ jump, np.vstack(rows), free_directions(system, atlas, after.x)
+    touched = [touch_function(system, atlas, i)(after.x) for i in closed]
+    spins = [values[3] for i, values in zip(closed, touched, strict=True) if LAWS[laws[i]].holds_spin]
+    J = np.vstack([np.asarray(values[0]) for values in touched] + [np.asarray(row) for row in spins])
+    push, Z = inertia_at(system, atlas, after.x) @ jump, free_directions(system, atlas, after.x)
     if Z is not None:  # pins push as well: only what they leave free is known
         push, J = Z.T @ push, J @ Z
-    found = np.linalg.lstsq(J.T, push, rcond=1e-10)[0].reshape(len(closed), -1)
+    size = len(closed) * system.d
+    found = np.linalg.lstsq(J.T, push, rcond=1e-10)[0][:size].reshape(len(closed), -1)
     return replace(after, impulses=dict(zip(closed, found, strict=True)))

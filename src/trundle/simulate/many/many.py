@@ -220,7 +220,9 @@ class _Job:
             log.lower(name, least)
         parameters = np.repeat(p[None], len(self.times), axis=0)
         parameters[:, : done.held.shape[2]] = done.held[k]
-        log.segments.append(Segment(phase, self.times, done.samples[k], parameters))
+        steady = len(parameters) and bool(np.all(parameters == parameters[0]))  # else inputs jumped between samples
+        first = HybridState(0.0, done.samples[k][0], phase.mode, np.zeros((len(phase.mode.laws), self.system.d)))
+        log.segments.append(Segment(phase, self.times, done.samples[k], parameters, since=first if steady else None))
         return log
 
     def _ends(self, runner: Runner) -> tuple[FloatArray, FloatArray]:

@@ -17,7 +17,7 @@ from trundle.records import Trajectory
 from trundle.simulate.mode import Mode
 from trundle.simulate.record import Log, record
 from trundle.simulate.record.log import sample_rows
-from trundle.simulate.record.recorder import created_in, judged
+from trundle.simulate.record.recorder import created_in, inconsistent_in, judged
 from trundle.status import Status
 from trundle.threads import cached_property
 
@@ -101,12 +101,23 @@ class Runs:
     def statuses(self) -> tuple[Status, ...]:
         """How each run ended."""
         logs = [[] if one.kept else one.log.segments for one in self.outcomes]
-        single = [i for i, parts in enumerate(logs) if len(parts) == 1 and parts[0].forces is None]
-        created = dict(zip(single, created_in(self.system, [logs[i][0] for i in single]), strict=True))
-        return tuple(
-            judged(self.system, one.log, one.status, created[i])[0] if i in created else self[i].status
-            for i, one in enumerate(self.outcomes)
-        )
+        whole = [len(parts) == 1 and parts[0].forces is None for parts in logs]
+        whole = [
+            one and not out.log.jumps and out.values is None for one, out in zip(whole, self.outcomes, strict=True)
+        ]
+        single = np.flatnonzero(whole).tolist()
+        segments = [logs[i][0] for i in single]
+        created = dict(zip(single, created_in(self.system, segments), strict=True))
+        broken = dict(zip(single, inconsistent_in(self.system, segments), strict=True))
+
+        def status(i: int, one: Outcome) -> Status:
+            """Return how a run ended, as its record has it."""
+            if i not in created:
+                return self[i].status
+            found, _ = judged(self.system, one.log, one.status, created[i])
+            return Status.INCONSISTENT if broken[i] and found in (Status.SUCCESS, Status.REST) else found
+
+        return tuple(status(i, one) for i, one in enumerate(self.outcomes))
 
     @property
     def success(self) -> NDArray[np.bool_]:

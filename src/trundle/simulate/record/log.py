@@ -16,6 +16,7 @@ from trundle.numerics.ode.ode import Integration
 from trundle.records.policy import TimedPolicy
 from trundle.simulate.compiled_mode import CompiledMode
 from trundle.simulate.events.transitions import Event, HybridState
+from trundle.threads import cached_property
 
 Columns = dict[str, np.ndarray]
 """Quantities (n, ...) of a run by name."""
@@ -31,6 +32,7 @@ class Segment:
 
     ``forces``: (n, contacts, d) N, world, on A of each contact, where they do not follow from the mode. ``since``:
     where the smooth motion of these samples began, with the same inputs and no event since; None where not known.
+    ``parts``: the segments it was joined of.
     """
 
     phase: CompiledMode
@@ -39,14 +41,69 @@ class Segment:
     parameters: FloatArray
     forces: FloatArray | None = None
     since: HybridState | None = None
+    parts: tuple[Segment, ...] = ()
 
     def outputs(self) -> dict[str, FloatArray]:
         """Return the quantities of the samples, see `CompiledMode.outputs`."""
-        out = self.phase.outputs(self.times, self.states, self.parameters, forces=self.forces is None)
-        if self.forces is None:
-            return out
-        names = [f"{constraint.name}.force" for constraint in self.phase.model.constraints]
-        return out | {name: self.forces[:, i] for i, name in enumerate(names) if name in out}
+        shown, out = self.witness.shown, self.witness.outputs
+        return out if shown.all() else {name: values[shown] for name, values in out.items()}
+
+    @cached_property
+    def witness(self) -> Witness:
+        """The samples, and the instants at which the smooth stretches began that they are of."""
+        return _witness(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Witness:
+    """What is known of one phase: samples, and where the smooth stretches began, of which an audit needs both ends.
+
+    Attributes
+    ----------
+    times, states, parameters : (n,), (n, n_x), (n, n_p)
+    shown : (n,)
+        Which are samples.
+    stretch : (n,)
+        Numbers of the stretches from 0 on; -1 where none is known.
+    outputs : dict
+        Quantities (n, ...), see `CompiledMode.outputs`.
+    """
+
+    times: FloatArray
+    states: FloatArray
+    shown: NDArray[np.bool_]
+    stretch: NDArray[np.intp]
+    outputs: dict[str, FloatArray]
+
+
+def _witness(segment: Segment) -> Witness:
+    """Return what is known of a segment."""
+    times, states, parameters, shown, stretch = [], [], [], [], []
+    number, last = -1, None
+    for part in segment.parts or (segment,):
+        since, n = part.since, len(part.times)
+        new = since is not None and since is not last
+        if since is not None and new:
+            number += 1
+            if since.t < part.times[0]:
+                times.append(np.array([since.t]))
+                states.append(since.x[None])
+                parameters.append(part.parameters[:1])
+                shown.append(np.zeros(1, dtype=bool))
+                stretch.append(np.array([number]))
+        last = since
+        times.append(part.times)
+        states.append(part.states)
+        parameters.append(part.parameters)
+        shown.append(np.ones(n, dtype=bool))
+        stretch.append(np.full(n, -1 if since is None else number))
+    t, x, p = np.concatenate(times), np.concatenate(states), np.concatenate(parameters)
+    forces = segment.forces
+    out = segment.phase.outputs(t, x, p, forces=forces is None)
+    if forces is not None:
+        names = [f"{constraint.name}.force" for constraint in segment.phase.model.constraints]
+        out |= {name: forces[:, i] for i, name in enumerate(names) if name in out}
+    return Witness(t, x, np.concatenate(shown), np.concatenate(stretch), out)
 
 
 @dataclass(frozen=True)
@@ -83,6 +140,8 @@ class Jump:
     impulses : mapping of contact number -> (d,) N s, world, on A
     kick : bool
         Whether the user changed the state.
+    inputs : (n_u,), or None
+        Held within a time step by a policy.
     """
 
     begin: float
@@ -93,6 +152,7 @@ class Jump:
     laws: tuple[str, ...]
     impulses: Mapping[int, FloatArray]
     kick: bool = False
+    inputs: FloatArray | None = None
 
 
 @dataclass
@@ -136,13 +196,15 @@ class Log:
         reached, states = (np.concatenate([getattr(s, name) for s in self.segments]) for name in ("times", "states"))
         return states[sample_rows(reached, times)]
 
-    def jumped(self, before: HybridState, after: HybridState, *, kick: bool = False) -> None:
+    def jumped(
+        self, before: HybridState, after: HybridState, *, kick: bool = False, inputs: FloatArray | None = None
+    ) -> None:
         """Add what led from one state to another at once, or in a time step, if anything did."""
         if not after.impulses and before.t == after.t and np.array_equal(before.x, after.x):
             return
         atlases = before.mode.atlas, after.mode.atlas
         states = np.array(before.x), np.array(after.x)
-        self.jumps.append(Jump(before.t, after.t, *states, atlases, after.mode.laws, after.impulses, kick))
+        self.jumps.append(Jump(before.t, after.t, *states, atlases, after.mode.laws, after.impulses, kick, inputs))
 
     def mark(self) -> tuple[int, int, dict[str, float]]:
         """Return what `back` needs to take back what was gathered of the motion since."""

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trundle import __version__
+from trundle.audit import Report, audited
 from trundle.contact.laws import LAWS, SEPARATED, SLIDING
 from trundle.models.tree.system import ContactSystem
 from trundle.records import PAIR, ModeSamples, Trajectory, make_dataset, tree_view
+from trundle.records.events import with_events
 from trundle.simulate.record.contacts import OF_CONTACT, Recorded, nearest_in_flight, orientation, without_a_point
+from trundle.simulate.record.evidence import batch_evidence, events_of, evidence_of
 from trundle.simulate.record.log import Segment
 from trundle.simulate.record.pair import lifted, pair_arrays, say_which_contact
 from trundle.simulate.record.plane import body_arrays
@@ -44,9 +47,11 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
     whose body gained energy from nothing, `Status.NOT_A_POINT_CONTACT`.
     ``begin`` is the time of `time.perf_counter` from which the recording counts.
     """
-    segments = _merged(log.segments)
+    segments = merged(log.segments)
     recorded = record_tree(system, segments) if system.records_joints else _record_pair(system, segments, log)
     status, feasible = judged(system, log, status, recorded.created)
+    evidence = evidence_of(system, segments, log)
+    report = audited(system, evidence)
     lowest, steps = _lowest(log), max(log.steps, 1)
     metadata: dict[str, Any] = {
         "version": __version__,
@@ -67,10 +72,25 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
     if log.message:
         metadata["message"] = log.message
     metadata |= recorded.metadata
+    metadata["audit"] = report.table()
+    if report.findings:
+        feasible, told = False, _told(report)
+        if status in (Status.SUCCESS, Status.REST):
+            status, metadata["message"] = Status.INCONSISTENT, told
+            last = str(log.transitions[-1]["to"]) if log.transitions else segments[-1].phase.mode.label
+            ending = {"time": float(segments[-1].times[-1]), "from": last, "to": status.label, "reason": told}
+            metadata["transitions"] = [*log.transitions, ending]
+    dataset = with_events(recorded.dataset, *events_of(system, evidence))
     samples = tuple(
         ModeSamples(s.times, s.states, s.phase.mode.laws, s.phase.mode.atlas, system.model_key) for s in segments
     )
-    return Trajectory(recorded.dataset, status, feasible, metadata, recorded.scene, samples)
+    return Trajectory(dataset, status, feasible, metadata, recorded.scene, samples)
+
+
+def _told(report: Report) -> str:
+    """Return the first of what an audit found, and how much more there is."""
+    first, more = report.findings[0], len(report.findings) - 1
+    return first.text + (f" (and {more} more findings)" if more else "")
 
 
 def judged(system: ContactSystem, log: Log, status: Status, created: bool) -> tuple[Status, bool]:
@@ -93,11 +113,23 @@ def created_in(system: ContactSystem, segments: list[Segment]) -> list[bool]:
     phases = {id(segment.phase): segment.phase for segment in segments}
     for key in phases:
         numbers = [i for i, segment in enumerate(segments) if id(segment.phase) == key]
-        (whole,) = _merged([segments[i] for i in numbers])
+        (whole,) = merged([segments[i] for i in numbers])
         columns, ends = _arrays(system, whole), np.cumsum([len(segments[i].times) for i in numbers])
         parts = {name: np.split(values, ends[:-1]) for name, values in columns.items()}
         for k, i in enumerate(numbers):
             found[i] = _created({name: values[k] for name, values in parts.items()}, system)
+    return found
+
+
+def inconsistent_in(system: ContactSystem, segments: list[Segment]) -> list[bool]:
+    """Return whether runs of one segment each break a law: all of one phase are looked at together."""
+    found = [False] * len(segments)
+    phases = dict.fromkeys(id(segment.phase) for segment in segments)
+    for key in phases:
+        numbers = [i for i, segment in enumerate(segments) if id(segment.phase) == key]
+        (whole,) = merged([segments[i] for i in numbers])
+        for finding in audited(system, batch_evidence(system, whole)).findings:
+            found[numbers[finding.run]] = True
     return found
 
 
@@ -172,7 +204,7 @@ def _lowest(log: Log) -> dict[str, float]:
     return lowest
 
 
-def _merged(segments: list[Segment]) -> list[Segment]:
+def merged(segments: list[Segment]) -> list[Segment]:
     """Join consecutive segments of one phase: a policy makes one at each of its calls."""
     merged: list[Segment] = []
     for _, group in groupby(segments, key=lambda segment: (id(segment.phase), segment.forces is None)):
@@ -181,7 +213,7 @@ def _merged(segments: list[Segment]) -> list[Segment]:
             np.concatenate([getattr(s, name) for s in run]) for name in ("times", "states", "parameters")
         )
         forces = None if run[0].forces is None else np.concatenate([s.forces for s in run if s.forces is not None])
-        merged.append(Segment(run[0].phase, times, states, parameters, forces))
+        merged.append(Segment(run[0].phase, times, states, parameters, forces, parts=tuple(run)))
     return merged
 
 

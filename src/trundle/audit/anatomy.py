@@ -1,0 +1,235 @@
+"""Anatomy: masses, joints, contacts and gravity of a system as numbers, read from what its model was built of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trundle.audit.evidence import Flags, Numbers, lifted, lifted_rotation, lifted_turning
+from trundle.checks import FloatArray
+from trundle.contact.law import Friction
+from trundle.models.tree.joints import BodySpec, Prescribed, Prismatic, Revolute
+from trundle.models.tree.model import TreeModel
+from trundle.models.tree.system import ContactPair, ContactSystem
+
+
+@dataclass(frozen=True, eq=False)
+class Hinge:
+    """A joint with one coordinate: a hinge or a slide.
+
+    Attributes
+    ----------
+    name : str
+    body, parent : int
+    slides : bool
+    axis, at : (3,)
+        Unit axis, and place (m), in the parent's frame.
+    orientation : (3, 3)
+        Axes of the body, at the joint's zero, in its parent's.
+    column : int
+        Of its torque among the inputs; -1: none.
+    number : int
+        Among the joints of one coordinate.
+    outboard : (bodies,)
+        Which bodies it carries.
+    spec : BodySpec
+        Spring, damping, dry friction.
+    """
+
+    name: str
+    body: int
+    parent: int
+    slides: bool
+    axis: FloatArray
+    at: FloatArray
+    orientation: FloatArray
+    column: int
+    number: int
+    outboard: Flags
+    spec: BodySpec
+
+
+@dataclass(frozen=True, eq=False)
+class Touching:
+    """A contact of the model: the bodies that carry it, the coefficients of its law, and its shapes."""
+
+    name: str
+    A: int
+    B: int
+    friction: Friction
+    pair: ContactPair
+
+
+@dataclass(frozen=True, eq=False)
+class Anatomy:
+    """Numbers of a system, in space.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of all frames, bodies among them.
+    carrier : (frames,)
+        The body that each is fixed in.
+    mass, inertia, com : (frames,) kg, (frames, 3, 3) kg m2, (frames, 3) m
+        About the centre of mass, body axes; 0 of frames.
+    tree : (frames,)
+        Number of the tree that a body belongs to, where that is free; else -1: it hangs on the world or on a hand.
+    moves : (frames,)
+        Whether what happens moves it: not the world, nor a prescribed body.
+    given : (frames,)
+        Whether it is a body that moves as it is told.
+    gravity : (3,) m/s2
+    hinges : tuple of Hinge
+    joints : tuple of (position in x, rate in x)
+        Of the joints with one coordinate.
+    other_joints : (frames,)
+        Bodies that hang on a joint of another kind, whose reactions are not told apart.
+    pinned : (frames,)
+        Bodies that pins join, or that carry such ones.
+    pushed : bool
+        Whether external forces act that the user gave.
+    torqued : tuple of (body, columns of u)
+        Free bodies with a torque as input.
+    contacts : tuple of Touching
+    """
+
+    names: tuple[str, ...]
+    carrier: Numbers
+    mass: FloatArray
+    inertia: FloatArray
+    com: FloatArray
+    tree: Numbers
+    moves: Flags
+    given: Flags
+    gravity: FloatArray
+    hinges: tuple[Hinge, ...]
+    joints: tuple[tuple[int, int], ...]
+    other_joints: Flags
+    pinned: Flags
+    pushed: bool
+    torqued: tuple[tuple[int, slice], ...]
+    contacts: tuple[Touching, ...]
+
+    @property
+    def trees(self) -> int:
+        """How many free trees there are."""
+        return int(self.tree.max(initial=-1)) + 1
+
+
+def anatomy_of(system: ContactSystem) -> Anatomy:
+    """Return the anatomy of a system, made once."""
+    return system.kept(("anatomy",), lambda: _anatomy(system))
+
+
+def _anatomy(system: ContactSystem) -> Anatomy:
+    model = system.model()
+    specs, number = model.specs, {spec.name: i for i, spec in enumerate(model.specs)}
+    carrier = np.array([number[model.carrier(spec.name)[0]] for spec in specs], dtype=np.intp)
+    joints = [(q, rate) for q, rate, _ in _coordinates(model).values()]
+    parents = np.array([spec.parent for spec in specs], dtype=np.intp)
+    other = np.array([s.parent >= 0 and s.joint.size > 0 and not _simple(s) for s in specs], dtype=bool)
+    pinned = np.zeros(len(specs), dtype=bool)
+    for pin in model.pins:
+        for body in (pin.A, pin.B):
+            while body >= 0:
+                pinned[body], body = True, int(parents[body])
+    torqued = tuple(
+        (number[name], model.input_layout[f"{name}.torque"]) for name in model.driven if specs[number[name]].floating
+    )
+    return Anatomy(
+        names=tuple(number),
+        carrier=carrier,
+        mass=np.array([float(s.mass) for s in specs]),
+        inertia=np.array([_inertia(s, model.d) for s in specs]),
+        com=np.array([lifted(np.array(s.com or (0.0,) * model.d, dtype=np.float64)) for s in specs]),
+        tree=_trees(specs, parents),
+        moves=np.array([_moves(specs, i) for i in range(len(specs))], dtype=bool),
+        given=np.array([isinstance(s.joint, Prescribed) for s in specs], dtype=bool),
+        gravity=lifted(np.array(model.given[0], dtype=np.float64)),
+        hinges=tuple(_hinges(model, number, parents)),
+        joints=tuple(joints),
+        other_joints=other,
+        pinned=pinned,
+        pushed=bool(model.given[4]),
+        torqued=torqued,
+        contacts=tuple(_contacts(system, model, number, carrier)),
+    )
+
+
+def _coordinates(model: TreeModel) -> dict[str, tuple[int, int, int]]:
+    """Return of each body on a joint with one coordinate: where its position and rate are in x, its force in u (-1)."""
+    found = {}
+    for spec in model.specs:
+        if spec.jointed and spec.joint.size == 1 and _simple(spec):
+            torque = model.input_layout.get(f"{spec.name}.torque")
+            places = model.layout[f"{spec.name}.joint"].start, model.layout[f"{spec.name}.rate"].start
+            found[spec.name] = (*places, -1 if torque is None else torque.start)
+    return found
+
+
+def _simple(spec: BodySpec) -> bool:
+    return isinstance(spec.joint, Revolute | Prismatic)
+
+
+def _moves(specs: tuple[BodySpec, ...], i: int) -> bool:
+    """Whether a joint or no joint lets a body move."""
+    while i >= 0:
+        if specs[i].joint.size:
+            return True
+        i = specs[i].parent
+    return False
+
+
+def _trees(specs: tuple[BodySpec, ...], parents: Numbers) -> Numbers:
+    found, count = np.full(len(specs), -1, dtype=np.intp), 0
+    for i, spec in enumerate(specs):
+        if spec.floating:
+            found[i], count = count, count + 1
+        elif parents[i] >= 0:
+            found[i] = found[parents[i]]
+    return found
+
+
+def _inertia(spec: BodySpec, d: int) -> FloatArray:
+    if d == 2:
+        return np.eye(3) * float(np.asarray(spec.inertia))
+    given = np.asarray(spec.inertia, dtype=np.float64)
+    return given * np.eye(3) if given.ndim == 0 else np.diag(given) if given.ndim == 1 else given
+
+
+def _hinges(model: TreeModel, number: dict[str, int], parents: Numbers) -> list[Hinge]:
+    found = []
+    for k, (name, (_, _, column)) in enumerate(_coordinates(model).items()):
+        spec, body = model.specs[number[name]], number[name]
+        outboard = np.zeros(len(parents), dtype=bool)
+        for i in range(len(parents)):
+            outboard[i] = i == body or (parents[i] >= 0 and outboard[parents[i]])
+        axis = np.array(spec.joint.axis)  # pyright: ignore[reportAttributeAccessIssue]
+        slides = isinstance(spec.joint, Prismatic)
+        turn = np.eye(model.d) if spec.orientation is None else np.array(spec.orientation)
+        found.append(
+            Hinge(
+                name=spec.joint_name or name,
+                body=body,
+                parent=spec.parent,
+                slides=slides,
+                axis=lifted(axis) if slides else lifted_turning(axis),
+                at=lifted(np.array(spec.at or (0.0,) * model.d, dtype=np.float64)),
+                orientation=lifted_rotation(turn),
+                column=column,
+                number=k,
+                outboard=outboard,
+                spec=spec,
+            )
+        )
+    return found
+
+
+def _contacts(system: ContactSystem, model: TreeModel, number: dict[str, int], carrier: Numbers) -> list[Touching]:
+    return [
+        Touching(
+            pair.contact, int(carrier[number[pair.body_A]]), int(carrier[number[pair.body_B]]), joined.friction, pair
+        )
+        for pair, joined in zip(system.contact_pairs, model.constraints, strict=True)
+    ]

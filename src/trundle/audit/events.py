@@ -1,0 +1,327 @@
+"""Events: what an impact may do. Impulses explain every change of velocity, stay in their cones and give no energy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trundle.audit import tolerances
+from trundle.audit.anatomy import Anatomy
+from trundle.audit.evidence import Evidence, Flags, Frames, Jumps, Numbers
+from trundle.audit.joints import joint_torques_of
+from trundle.audit.mechanics import Wrenches, cross, dot, ledger, length, moving, powers
+from trundle.audit.report import Check, Values, judged
+from trundle.audit.scales import Scales
+from trundle.checks import FloatArray
+
+
+def event_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[Check]:
+    """Return the checks of events and time steps."""
+    jumps = evidence.jumps
+    if not len(jumps):
+        return []
+    part = max(1.0, tolerances.DECLARED * evidence.accuracy / tolerances.JUMP)
+    found = [_balance(anatomy, jumps, scales, part)]
+    if len(jumps.jump):
+        pushes = Pushes(anatomy, jumps, evidence.accuracy)
+        found += [
+            _pulls(pushes, scales),
+            _cones(pushes, scales, evidence.slips_ignored),
+            _energy(pushes, scales, part),
+            _restitution(pushes, scales, part),
+            _bystanders(pushes, scales, part, evidence.slips_ignored),
+        ]
+    return found
+
+
+class Pushes:
+    """The impulses of all jumps, with the velocities of the points that they act on.
+
+    Attributes
+    ----------
+    before, after : (k, 3) m/s
+        Of A's material point minus that of B's; of a stop of a joint its rate, along z.
+    normal, along : (k,) N s
+        Parts of the impulse, along the normal and across it.
+    opening : tuple of (k,) m/s
+        Normal velocities before and after.
+    island : (k,)
+        Number of the island.
+    stop : (k,)
+        Whether it is an end of the range of a joint.
+    """
+
+    def __init__(self, anatomy: Anatomy, jumps: Jumps, accuracy: float = 0.0) -> None:
+        self.anatomy, self.jumps, self.accuracy = anatomy, jumps, accuracy
+        contacts = [anatomy.contacts[i] for i in jumps.contact]
+        self.stop: Flags = np.array([one.pair.stop is not None for one in contacts], dtype=bool)
+        A, B = (np.array([getattr(one, side) for one in contacts], dtype=np.intp) for side in "AB")
+        self.sides = A, B
+        self.axis = np.where(self.stop[:, None], np.array([0.0, 0.0, 1.0]), jumps.normal)
+        self.before, self.after = (
+            _relative(frames, jumps.jump, A, B, jumps.point) for frames in (jumps.before, jumps.after)
+        )
+        for row in np.flatnonzero(self.stop):
+            rates = stop_rates(anatomy, jumps, int(row))
+            self.before[row], self.after[row] = (rate * self.axis[row] for rate in rates)
+        self.normal = dot(jumps.impulse, self.axis)
+        self.along = length(jumps.impulse - self.normal[:, None] * self.axis)
+        self.opening = dot(self.before, self.axis), dot(self.after, self.axis)
+        self.size = length(jumps.impulse)
+        self.island = islands(anatomy, jumps)
+        self.names = tuple((contact.name,) for contact in anatomy.contacts)
+        self.frictions = [one.friction for one in contacts]
+        self.mu = np.array([law.mu for law in self.frictions])
+
+    def largest(self, values: FloatArray) -> FloatArray:
+        """Return the largest of the values (k,) in the jump of each."""
+        found = np.zeros(len(self.jumps))
+        np.maximum.at(found, self.jumps.jump, values)
+        return found[self.jumps.jump]
+
+    def check(self, law: str, unit: str, text: str, off: FloatArray, allowed: FloatArray, known: Flags) -> Check:
+        """Return the check of a value (k,) of each impulse."""
+        jump, contact = self.jumps.jump, self.jumps.contact
+        known = known & ~self.jumps.kick[jump]
+        values = Values(off, allowed, contact, self.jumps.begin[jump], self.jumps.run[jump], known)
+        return judged(law, unit, self.names, text, values)
+
+
+def _relative(frames: Frames, rows: Numbers, A: Numbers, B: Numbers, point: FloatArray) -> FloatArray:
+    """Return the velocity (k, 3), m/s, of A's material point at `point` minus that of B's."""
+    found = np.zeros((len(rows), 3))
+    for body, sign in ((A, 1.0), (B, -1.0)):
+        arm = point - frames.position[rows, body]
+        found += sign * (frames.velocity[rows, body] + cross(frames.angular_velocity[rows, body], arm))
+    return found
+
+
+def stop_rates(anatomy: Anatomy, jumps: Jumps, row: int) -> tuple[float, float]:
+    """Return the rates before and after at which a joint goes away from the end of its range."""
+    pair = anatomy.contacts[jumps.contact[row]].pair
+    for hinge in anatomy.hinges:
+        if anatomy.names[hinge.body] == pair.body_A and pair.stop is not None:
+            at = jumps.jump[row], hinge.number
+            return float(pair.stop.side * jumps.rates[at]), float(pair.stop.side * jumps.rates_after[at])
+    return 0.0, 0.0
+
+
+def _balance(anatomy: Anatomy, jumps: Jumps, scales: Scales, part: float) -> Check:
+    """Momenta change by the impulses alone, and within a time step by gravity, motors and springs."""
+    m = len(jumps)
+    before, after = moving(anatomy, jumps.before), moving(anatomy, jumps.after)
+    center = after.center  # where the contacts are known; over a step their arms hardly turn
+    wrenches = Wrenches.none(m, len(anatomy.names))
+    contacts = [anatomy.contacts[i] for i in jumps.contact]
+    real = np.array([one.pair.stop is None for one in contacts], dtype=bool)
+    for sign, side in ((1.0, "A"), (-1.0, "B")):
+        body = np.array([getattr(one, side) for one in contacts], dtype=np.intp)
+        rows = np.flatnonzero(real & anatomy.moves[body])
+        at = jumps.jump[rows], body[rows]
+        wrenches.add(*at, jumps.point[rows] - center[at], sign * jumps.impulse[rows], None)
+    h = (jumps.end - jumps.begin)[:, None]
+    weight = h[:, :, None] * (anatomy.mass[:, None] * anatomy.gravity)[None]
+    wrenches.force[:] += weight
+    wrenches.force_size[:] += length(weight)
+    first, last = ledger(anatomy, jumps.before, before), ledger(anatomy, jumps.after, after)
+    pushed, sizes = powers(anatomy, jumps.after, after, wrenches)
+    along, along_size = joint_torques_of(anatomy, jumps.inputs, jumps.joints, (jumps.rates + jumps.rates_after) / 2)
+    hinges = slice(6 * anatomy.trees, None)
+    pushed[:, hinges] += h * along
+    sizes[:, hinges] += h * along_size
+    _add_stops(anatomy, jumps, pushed[:, hinges], sizes[:, hinges])
+    off = last.values - first.values - pushed
+    spins = _spin_axes(anatomy, jumps)
+    for (jump, tree), axes in spins.items():  # a contact that holds the spin may have stopped one
+        at = slice(6 * tree + 3, 6 * tree + 6)
+        off[jump, at] -= axes.T @ np.linalg.lstsq(axes.T, off[jump, at], rcond=None)[0]
+    size = np.maximum(first.sizes, last.sizes) + sizes
+    allowed = np.where(jumps.steps[:, None], _step_error(anatomy, jumps, size, sizes), tolerances.JUMP * part * size)
+    lost = np.where(jumps.steps, tolerances.ROUND_OFF, tolerances.PROJECTED * part)[:, None] * scales.momentum
+    lost = np.repeat(lost, len(first.names), axis=1)
+    lost[:, hinges] = tolerances.PROJECTED * part * scales.momentum  # the scheme turns the axes of joints in between
+    floor = lost * np.where(first.angular, scales.size, 1.0)
+    known = ~jumps.kick[:, None] & ~_untold(anatomy, jumps, spins)
+    text = "{bodies}: the event at {time} s changes the momentum by {amount} {unit} that no impulse explains"
+    values = Values.of_table(off, allowed + floor, jumps.begin, jumps.run, known)
+    return judged("impulses", "N s", first.names, text, values)
+
+
+def _step_error(anatomy: Anatomy, jumps: Jumps, size: FloatArray, sizes: FloatArray) -> FloatArray:
+    """Return how far momenta (m, columns) may be off after a time step: of what acted, and of what turns meanwhile.
+
+    The momentum of one body is exact: the scheme solves for it.
+    """
+    turn = np.max(length(jumps.before.angular_velocity) + length(jumps.after.angular_velocity), axis=1)
+    turned = ((jumps.end - jumps.begin) * turn)[:, None] ** 2
+    bodies = np.bincount(anatomy.tree[(anatomy.tree >= 0) & (anatomy.mass > 0.0)], minlength=anatomy.trees)
+    exact = np.append(
+        np.repeat(bodies == 1, 6) & np.tile(np.repeat([True, False], 3), anatomy.trees),
+        np.zeros(len(anatomy.hinges), dtype=bool),
+    )
+    return tolerances.STEP * sizes + np.where(exact, tolerances.ROUND_OFF, turned) * size
+
+
+def _add_stops(anatomy: Anatomy, jumps: Jumps, pushed: FloatArray, sizes: FloatArray) -> None:
+    """Add the impulses at the ends of joints' ranges."""
+    by_body = {anatomy.names[hinge.body]: k for k, hinge in enumerate(anatomy.hinges)}
+    for row, contact in enumerate(jumps.contact):
+        pair = anatomy.contacts[contact].pair
+        if pair.stop is not None and (k := by_body.get(pair.body_A)) is not None:
+            push = pair.stop.side * jumps.impulse[row, 2]
+            pushed[jumps.jump[row], k] += push
+            sizes[jumps.jump[row], k] += abs(push)
+
+
+def _spin_axes(anatomy: Anatomy, jumps: Jumps) -> dict[tuple[int, int], FloatArray]:
+    """Return axes (k, 3) about which contacts of a tree may have stopped a spin, by (jump, tree)."""
+    found: dict[tuple[int, int], list[FloatArray]] = {}
+    for row in np.flatnonzero(jumps.holds_spin):
+        contact = anatomy.contacts[jumps.contact[row]]
+        for body in (contact.A, contact.B):
+            if anatomy.tree[body] >= 0:
+                found.setdefault((int(jumps.jump[row]), int(anatomy.tree[body])), []).append(jumps.normal[row])
+    return {key: np.array(axes) for key, axes in found.items()}
+
+
+def _untold(anatomy: Anatomy, jumps: Jumps, spins: dict[tuple[int, int], FloatArray]) -> Flags:
+    """Return which columns (m, columns) something changes that the evidence does not hold."""
+    trees = anatomy.trees
+    found = np.zeros((len(jumps), 6 * trees + len(anatomy.hinges)), dtype=bool)
+    for k, hinge in enumerate(anatomy.hinges, 6 * trees):
+        found[:, k] = bool(anatomy.pinned[hinge.body])
+        for jump, tree in spins:
+            found[jump, k] |= bool(anatomy.tree[hinge.body] == tree)
+    for tree in range(trees):
+        found[:, 6 * tree : 6 * tree + 6] = bool(np.any(anatomy.pinned & (anatomy.tree == tree)))
+    if anatomy.pushed:
+        found[jumps.steps] = True
+    return found
+
+
+def _allowed(pushes: Pushes, scales: Scales) -> FloatArray:
+    """Return which impulse (k,), N s, is none."""
+    projected = max(tolerances.PROJECTED, tolerances.DECLARED * pushes.accuracy) * scales.momentum
+    return tolerances.CONE * pushes.largest(pushes.size) + projected + tolerances.REST * scales.fall * scales.mass
+
+
+def _adhesion(pushes: Pushes) -> FloatArray:
+    """Return the pull (k,), N s, that contacts may bear within a time step."""
+    h = (pushes.jumps.end - pushes.jumps.begin)[pushes.jumps.jump]
+    return h * np.array([law.adhesion for law in pushes.frictions])
+
+
+def _pulls(pushes: Pushes, scales: Scales) -> Check:
+    """No impulse pulls."""
+    off = np.maximum(-pushes.normal - _adhesion(pushes), 0.0)
+    text = "{bodies}: the impulse of the event at {time} s pulls with {amount} {unit}"
+    return pushes.check("pulling impulses", "N s", text, off, _allowed(pushes, scales), np.ones(len(off), dtype=bool))
+
+
+def _cones(pushes: Pushes, scales: Scales, ignored: bool) -> Check:
+    """Friction is within mu times the normal impulse."""
+    load = np.maximum(pushes.normal + _adhesion(pushes), 0.0)
+    off = np.where(np.isinf(pushes.mu), 0.0, np.maximum(pushes.along - np.minimum(pushes.mu, 1e300) * load, 0.0))
+    off[pushes.stop] = pushes.along[pushes.stop]
+    text = "{bodies}: the impulse of the event at {time} s is {amount} {unit} outside its friction cone"
+    known = np.full(len(off), not ignored)
+    return pushes.check("cone of impulses", "N s", text, off, _allowed(pushes, scales), known)
+
+
+def _energy(pushes: Pushes, scales: Scales, part: float) -> Check:
+    """Contacts give no energy: the work sum L.(v- + v+)/2 on the relative motions is not positive, in each island."""
+    jumps, island = pushes.jumps, pushes.island
+    work = dot(jumps.impulse, pushes.before + pushes.after) / 2
+    size = pushes.size * (length(pushes.before) + length(pushes.after)) / 2
+    count = int(island.max()) + 1
+    total, most = np.bincount(island, work, count), np.bincount(island, size, count)
+    first = np.unique(island, return_index=True)[1]
+    jump, contact = jumps.jump[first], jumps.contact[first]
+    relative = np.where(jumps.steps, tolerances.STEP, tolerances.ENERGY * part)[jump]
+    allowed = np.asarray(relative * most + tolerances.NOTHING * scales.energy, dtype=np.float64)
+    text = "{bodies}: the event at {time} s gives {amount} {unit} from nothing"
+    off, known = np.maximum(total, 0.0), ~jumps.kick[jump]
+    values = Values(off, allowed, contact, jumps.begin[jump], jumps.run[jump], known)
+    return judged("energy of events", "J", pushes.names, text, values)
+
+
+def islands(anatomy: Anatomy, jumps: Jumps) -> Numbers:
+    """Return the number of the island (k,) of each impulse: contacts of one event that moving bodies join."""
+    parent = list(range(len(jumps.jump)))
+
+    def top(i: int) -> int:
+        while parent[i] != i:
+            parent[i] = parent[parent[i]]
+            i = parent[i]
+        return i
+
+    bases = [_base(anatomy, body) for body in range(len(anatomy.names))]
+    last: dict[tuple[int, int], int] = {}
+    for row, (jump, contact) in enumerate(zip(jumps.jump.tolist(), jumps.contact.tolist(), strict=True)):
+        one = anatomy.contacts[contact]
+        for body in (one.A, one.B):
+            if not anatomy.moves[body]:
+                continue
+            key = jump, bases[body]
+            if key in last:
+                parent[top(row)] = top(last[key])
+            last[key] = row
+    tops = [top(row) for row in range(len(parent))]
+    number = {one: k for k, one in enumerate(dict.fromkeys(tops))}
+    return np.array([number[one] for one in tops], dtype=np.intp)
+
+
+def _base(anatomy: Anatomy, body: int) -> int:
+    """Return a body that stands for all that joints connect to a body: of a free tree, or of a chain on the world."""
+    if anatomy.tree[body] >= 0:
+        return int(np.argmax(anatomy.tree == anatomy.tree[body]))
+    return next((hinge.body for hinge in anatomy.hinges if hinge.outboard[body]), body)
+
+
+def _restitution(pushes: Pushes, scales: Scales, part: float) -> Check:
+    """What pushed does not approach any more, and opens with e times the speed of its approach.
+
+    Where that would create energy all coefficients of an event are smaller, as little as keeps the energy. Where a
+    contact pushed that did not approach, a blow was passed on: several of them follow each other in one instant, and
+    what is left is that nothing approaches.
+    """
+    jumps, (before, after) = pushes.jumps, pushes.opening
+    laws = [pushes.anatomy.contacts[i].pair.restitution for i in jumps.contact]
+    approach = np.maximum(-before, 0.0)
+    e = np.array([law.after(v) if law.hypothesis == "newton" else 0.0 for law, v in zip(laws, approach, strict=True)])
+    pushed = pushes.normal > _allowed(pushes, scales)
+    wanted = np.where(approach > 10.0 * tolerances.REST * scales.fall, e * approach, 0.0)
+    # The common factor by which an event made its coefficients smaller.
+    kept = np.ones(len(jumps))
+    bounces = pushed & (wanted > 0.0) & ~pushes.stop
+    np.minimum.at(kept, jumps.jump[bounces], np.clip(after[bounces] / wanted[bounces], 0.0, 1.0))
+    work, size = np.zeros(len(jumps)), np.zeros(len(jumps))
+    np.add.at(work, jumps.jump, dot(jumps.impulse, pushes.before + pushes.after) / 2)
+    np.add.at(size, jumps.jump, pushes.size * (length(pushes.before) + length(pushes.after)) / 2)
+    lossless = np.abs(work) <= 10.0 * tolerances.ENERGY * part * size
+    factor = np.where(lossless, kept, 1.0)[jumps.jump]
+    passed_on = np.zeros(int(pushes.island.max(initial=-1)) + 1, dtype=bool)
+    passed_on[pushes.island[pushed & (approach <= 10.0 * tolerances.REST * scales.fall)]] = True
+    wanted = np.where(passed_on[pushes.island], 0.0, wanted)
+    off = np.where(pushed, np.maximum(factor * wanted - after, 0.0), 0.0)
+    speed = pushes.largest(np.maximum(length(pushes.before), length(pushes.after)))
+    allowed = tolerances.APPROACH * part * speed + tolerances.NOTHING * scales.speed
+    text = "{bodies}: after the event at {time} s the normal velocity is {amount} {unit} too small"
+    return pushes.check("restitution", "m/s", text, off, allowed, ~pushes.stop & ~jumps.steps[jumps.jump])
+
+
+def _bystanders(pushes: Pushes, scales: Scales, part: float, ignored: bool) -> Check:
+    """An event moves nothing that no contact joins to a blow: in an island where nothing approaches nothing changes.
+
+    A slip that friction without limit stops at once is a blow of its own.
+    """
+    jumps, count = pushes.jumps, int(pushes.island.max()) + 1
+    fastest, blow = np.zeros(count), np.zeros(count)
+    np.maximum.at(fastest, pushes.island, length(pushes.before))
+    np.maximum.at(blow, pushes.island, -pushes.opening[0])
+    least = tolerances.APPROACH * part * fastest + tolerances.NOTHING * scales.speed
+    still = (blow <= least)[pushes.island] & ~np.isinf(pushes.mu)
+    off = np.where(still, pushes.size, 0.0)
+    text = "{bodies}: an impulse of {amount} {unit} at {time} s, where nothing approaches"
+    allowed = _allowed(pushes, scales)
+    known = ~jumps.steps[jumps.jump] & (not ignored)
+    return pushes.check("bystanders", "N s", text, off, allowed, known)

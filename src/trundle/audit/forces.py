@@ -1,0 +1,114 @@
+"""Forces between events: in their cones, never pulling, against the slip where a contact slides."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trundle.audit import tolerances
+from trundle.audit.anatomy import Anatomy
+from trundle.audit.evidence import Evidence, Samples
+from trundle.audit.mechanics import cross, dot, length
+from trundle.audit.report import Check, Values, judged
+from trundle.audit.scales import Scales
+from trundle.checks import FloatArray
+
+
+def force_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[Check]:
+    """Return the checks of forces at the samples."""
+    samples = evidence.samples
+    real = [i for i, contact in enumerate(anatomy.contacts) if contact.pair.stop is None]
+    if not real or not len(samples):
+        return []
+    laws = [anatomy.contacts[i].friction for i in real]
+    names = tuple((anatomy.contacts[i].name,) for i in real)
+    force, normal = samples.force[:, real], samples.normal[:, real]
+    load = dot(force, normal)
+    along = force - load[..., None] * normal
+    size = length(force)
+    least = tolerances.CONE * size + tolerances.PULL * (scales.weight or float(size.max(initial=0.0)))
+    own = samples.claims.own[:, real] | ~samples.acted[:, None]
+    times, runs = samples.time, samples.run
+    adhesion = np.array([law.adhesion for law in laws])
+    mu = np.array([law.mu for law in laws])
+    bearing = np.maximum(load + adhesion, 0.0)
+
+    pull = np.maximum(-load - adhesion, 0.0)
+    text = "{bodies}: the contact pulls with {amount} {unit} at {time} s"
+    pulls = not evidence.separations_ignored
+    values = Values.of_table(pull, least, times, runs, ~own & pulls)
+    found = [judged("pulling forces", "N", names, text, values)]
+
+    A, B = ([getattr(anatomy.contacts[i], side) for i in real] for side in "AB")
+    v = point_velocities(samples, A, B, samples.on_A[:, real])
+    v = v - dot(v, normal)[..., None] * normal
+    speed = length(v)
+    # The slower a slip, the less it has a direction.
+    blur = np.minimum(tolerances.BLUR * scales.speed / np.maximum(speed, 1e-300), 1.0) * samples.claims.slides[:, real]
+    beyond = np.maximum(length(along) - (1.0 + blur) * np.minimum(mu, 1e300) * bearing, 0.0)
+    beyond[:, np.isinf(mu)] = 0.0
+    text = "{bodies}: the force is {amount} {unit} outside its friction cone at {time} s"
+    cones = not evidence.slips_ignored
+    values = Values.of_table(beyond, least, times, runs, ~own & cones)
+    found.append(judged("friction cone", "N", names, text, values))
+    found.append(_moments(evidence, real, laws, names, bearing, least * scales.size))
+    found.append(_directions(evidence, scales, real, names, v, along, mu * bearing, least, blur))
+    return found
+
+
+def _moments(
+    evidence: Evidence,
+    real: list[int],
+    laws: list,
+    names: tuple[tuple[str, ...], ...],
+    bearing: FloatArray,
+    least: FloatArray,
+) -> Check:
+    """The moment about the normal is within its bound."""
+    samples = evidence.samples
+    bound = np.array([law.spin_bound for law in laws])
+    viscous = np.array([law.drilling_viscous for law in laws])
+    moment = np.abs(samples.moment[:, real])
+    off = np.where(bound > 0.0, np.maximum(moment - bound * bearing, 0.0), 0.0)
+    known = ~samples.claims.own[:, real] & (viscous == 0.0) & (not evidence.slips_ignored)
+    text = "{bodies}: the moment about the normal is {amount} {unit} beyond its bound at {time} s"
+    values = Values.of_table(off, least, samples.time, samples.run, known)
+    return judged("torsional bound", "N m", names, text, values)
+
+
+def point_velocities(samples: Samples, A: list[int], B: list[int], point: FloatArray) -> FloatArray:
+    """Return the velocities (n, contacts, 3), m/s, of A's material points minus those of B's."""
+    frames, found = samples.frames, np.zeros(point.shape)
+    for bodies, sign in ((A, 1.0), (B, -1.0)):
+        arm = point - frames.position[:, bodies]
+        found += sign * (frames.velocity[:, bodies] + cross(frames.angular_velocity[:, bodies], arm))
+    return found
+
+
+def _directions(
+    evidence: Evidence,
+    scales: Scales,
+    real: list[int],
+    names: tuple[tuple[str, ...], ...],
+    v: FloatArray,
+    along: FloatArray,
+    most: FloatArray,
+    least: FloatArray,
+    blur: FloatArray,
+) -> Check:
+    """Friction is mu N against the slip where a contact slips; a compliant one reaches that only when it slips fast."""
+    samples, speed = evidence.samples, length(v)
+    limited = np.isfinite(most)
+    most = np.where(limited, most, 0.0)
+    slips = (speed > tolerances.SLIP * scales.speed) & samples.claims.touches[:, real] & limited
+    # Within time steps a force is the mean of a step: the impulses of steps are judged.
+    slips &= (samples.stretch >= 0)[:, None]
+    e = v / np.where(speed > 0.0, speed, 1.0)[..., None]
+    against = dot(along, e)
+    aside = length(along - against[..., None] * e)
+    compliant = samples.claims.compliant[:, real]
+    off = np.where(compliant, np.maximum(against, 0.0) + aside, length(along + most[..., None] * e))
+    allowed = 10.0 * least + blur * most
+    known = slips & ~samples.claims.own[:, real] & samples.acted[:, None] & (not evidence.slips_ignored)
+    text = "{bodies}: friction is {amount} {unit} off from mu N against the slip at {time} s"
+    values = Values.of_table(off, allowed, samples.time, samples.run, known)
+    return judged("friction against slip", "N", names, text, values)

@@ -1,0 +1,29 @@
+"""The judge: all checks of a run."""
+
+from __future__ import annotations
+
+from trundle.audit.anatomy import anatomy_of
+from trundle.audit.balance import balance_checks
+from trundle.audit.events import event_checks
+from trundle.audit.evidence import Evidence
+from trundle.audit.forces import force_checks
+from trundle.audit.gaps import extent_checks, gap_checks
+from trundle.audit.joints import joint_checks
+from trundle.audit.report import Report
+from trundle.audit.scales import scales_of
+from trundle.models.tree.system import ContactSystem
+
+
+def audited(system: ContactSystem, evidence: Evidence) -> Report:
+    """Return the report on a run."""
+    anatomy = anatomy_of(system)
+    scales = scales_of(anatomy, evidence)
+    checks = [
+        *joint_checks(anatomy, evidence, scales),
+        *balance_checks(anatomy, evidence, scales),
+        *force_checks(anatomy, evidence, scales),
+        *event_checks(anatomy, evidence, scales),
+        *gap_checks(system, anatomy, evidence),
+        *extent_checks(anatomy, evidence),
+    ]
+    return Report(tuple(checks))

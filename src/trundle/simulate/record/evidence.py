@@ -1,0 +1,266 @@
+"""Evidence of a run, as the audit judges it: gathered from the samples and jumps of its log."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+
+from trundle.audit import Claims, Evidence, Frames, Jumps, Samples, anatomy_of
+from trundle.audit.events import Pushes
+from trundle.audit.evidence import lifted, lifted_rotation, lifted_turning
+from trundle.checks import FloatArray
+from trundle.contact.laws import LAWS, is_own
+from trundle.models.tree.system import Atlas, ContactSystem
+from trundle.models.tree.touching import touch_function
+from trundle.simulate.mode import Method
+
+if TYPE_CHECKING:
+    from trundle.simulate.record.log import Jump, Log, Segment
+
+_COARSE = 1e-7
+"""Relative accuracy of a fixed step: what it loses between two samples is not known before."""
+
+
+_SAME = 1e-12
+"""s: times of a step and of a sample that are the same."""
+
+
+def evidence_of(system: ContactSystem, segments: Sequence[Segment], log: Log) -> Evidence:
+    """Return what a run says of itself; `segments` are those of its log, joined by mode."""
+    return _declared(
+        system, segments[0].phase.method, samples_of(system, segments), _jumps(system, segments, log.jumps)
+    )
+
+
+def batch_evidence(system: ContactSystem, whole: Segment) -> Evidence:
+    """Return what many runs of one segment each say of themselves: a segment that was joined of theirs."""
+    samples = samples_of(system, [whole])
+    sizes = [len(part.times) for part in whole.parts]
+    samples = replace(samples, run=np.repeat(np.arange(len(sizes)), sizes))
+    return _declared(system, whole.phase.method, samples, _jumps(system, [whole], []))
+
+
+def _declared(system: ContactSystem, method: Method, samples: Samples, jumps: Jumps) -> Evidence:
+    rules = system.rules
+    return Evidence(
+        samples=samples,
+        jumps=jumps,
+        accuracy=accuracy_of(method),
+        stabilized=method.stabilization == "projection",
+        slips_ignored=rules.on_slip == "ignore",
+        separations_ignored=rules.on_separation == "ignore",
+    )
+
+
+def accuracy_of(method: Method) -> float:
+    """Return the relative accuracy that a method of integration declares."""
+    return method.relative_tolerance if method.step is None else _COARSE
+
+
+def samples_of(system: ContactSystem, segments: Sequence[Segment]) -> Samples:
+    """Return the samples of segments, those at which smooth stretches begin among them."""
+    anatomy = anatomy_of(system)
+    known = [segment.witness for segment in segments]
+    outs, count = [one.outputs for one in known], [len(one.times) for one in known]
+    out = {name: np.concatenate([one[name] for one in outs]) for name in outs[0] if all(name in one for one in outs)}
+    names = [contact.name for contact in anatomy.contacts]
+    states = np.concatenate([one.states for one in known])
+
+    def of_contacts(what: str, size: int) -> FloatArray:
+        """Return a quantity (n, contacts, size); of pieces that a mode does not show nothing."""
+        found = np.zeros((sum(count), len(names), size))
+        at = 0
+        for one, n in zip(outs, count, strict=True):
+            for i, name in enumerate(names):
+                if (values := one.get(f"{name}.{what}")) is not None:
+                    found[at : at + n, i] = values
+            at += n
+        return np.where(np.isfinite(found), found, 0.0)
+
+    d, claims = system.d, _claims(segments, count)
+    stretch, first = [], 0
+    for one in known:
+        stretch.append(np.where(one.stretch < 0, -1, one.stretch + first))
+        first += int(one.stretch.max(initial=-1)) + 1
+    return Samples(
+        time=np.concatenate([one.times for one in known]),
+        stretch=np.concatenate(stretch),
+        run=np.zeros(sum(count), dtype=np.intp),
+        frames=_frames(anatomy.names, out, d),
+        point=lifted(of_contacts("point", d)),
+        normal=lifted(of_contacts("normal", d)),
+        force=lifted(of_contacts("force", d)),
+        moment=of_contacts("moment", 1)[..., 0],
+        gap=np.where(claims.touches, of_contacts("gap", 1)[..., 0], 0.0),
+        claims=claims,
+        inputs=out["input"],
+        joints=states[:, [q for q, _ in anatomy.joints]],
+        rates=states[:, [rate for _, rate in anatomy.joints]],
+    )
+
+
+def _claims(segments: Sequence[Segment], count: Sequence[int]) -> Claims:
+    rows: dict[str, list[list[bool]]] = defaultdict(list)
+    for segment in segments:
+        laws = [LAWS[name] for name in segment.phase.mode.laws]
+        rows["touches"].append([law.touching for law in laws])
+        rows["slides"].append([law.slipping and law.touching for law in laws])
+        rows["holds_spin"].append([law.holds_spin for law in laws])
+        rows["holds_rolling"].append([law.holds_rolling for law in laws])
+        rows["compliant"].append([law.distant for law in laws])
+        rows["own"].append([is_own(law.name) for law in laws])
+    return Claims(**{name: np.repeat(np.array(values, dtype=bool), count, axis=0) for name, values in rows.items()})
+
+
+def _frames(names: Sequence[str], out: Mapping[str, FloatArray], d: int) -> Frames:
+    def stacked(what: str) -> FloatArray:
+        return np.stack([out[f"{name}.{what}"] for name in names], axis=1)
+
+    rotations = np.swapaxes(stacked("rotation").reshape(-1, len(names), d, d), 2, 3)
+    return Frames(
+        lifted(stacked("position")),
+        lifted_rotation(rotations),
+        lifted(stacked("velocity")),
+        lifted_turning(stacked("angular_velocity")),
+    )
+
+
+def _frames_at(system: ContactSystem, atlases: Sequence[Atlas], states: FloatArray) -> Frames:
+    """Return the frames at states (m, n_x), each on its charts."""
+    names, found = anatomy_of(system).names, {}
+    for atlas in dict.fromkeys(atlases):
+        rows = [k for k, one in enumerate(atlases) if one == atlas]
+        function, ends = _frame_function(system, atlas)
+        values = np.split(np.asarray(function(states[rows].T)).T, ends[:-1], axis=1)
+        for what, value in zip(("position", "rotation", "velocity", "angular_velocity"), values, strict=True):
+            found.setdefault(what, np.zeros((len(states), value.shape[1])))[rows] = value
+    n, k, d = len(states), len(names), system.d
+    turning = found["angular_velocity"].reshape(n, k, -1)
+    return Frames(
+        lifted(found["position"].reshape(n, k, d)),
+        lifted_rotation(np.swapaxes(found["rotation"].reshape(n, k, d, d), 2, 3)),
+        lifted(found["velocity"].reshape(n, k, d)),
+        lifted_turning(turning),
+    )
+
+
+def _frame_function(system: ContactSystem, atlas: Atlas) -> tuple[ca.Function, list[int]]:
+    def build() -> tuple[ca.Function, list[int]]:
+        model = system.model(atlas)
+        W, motions = model.to_world, [model.motions[name] for name in anatomy_of(system).names]
+        parts = [
+            ca.vertcat(*(W @ one.p for one in motions)),
+            ca.vertcat(*(ca.vec(W @ one.R) for one in motions)),
+            ca.vertcat(*(W @ one.v for one in motions)),
+            ca.vertcat(*(one.w if model.d == 2 else W @ one.w for one in motions)),
+        ]
+        function = ca.Function("frames", [model.x], [ca.densify(ca.vertcat(*parts))])
+        return function, np.cumsum([part.shape[0] for part in parts]).tolist()
+
+    return system.kept(("audit frames", atlas), build)
+
+
+def _jumps(system: ContactSystem, segments: Sequence[Segment], jumps: Sequence[Jump]) -> Jumps:
+    """Return what the jumps did, with the places of their contacts."""
+    anatomy, d, n = anatomy_of(system), system.d, len(jumps)
+    none = np.zeros((0, segments[0].states.shape[1]))
+    x_before = np.array([one.before for one in jumps]) if n else none
+    x_after = np.array([one.after for one in jumps]) if n else none
+    before = _frames_at(system, [one.atlases[0] for one in jumps], x_before) if n else _no_frames(len(anatomy.names))
+    after = _frames_at(system, [one.atlases[1] for one in jumps], x_after) if n else before
+    of_jump, contact, impulse = [], [], []
+    for k, one in enumerate(jumps):
+        for i, push in one.impulses.items():
+            of_jump.append(k)
+            contact.append(i)
+            impulse.append(np.asarray(push).ravel())
+    numbers, contacts = np.array(of_jump, dtype=np.intp), np.array(contact, dtype=np.intp)
+    point, normal = _places(system, jumps, x_after, after, numbers, contacts)
+    holds = [system.d == 3 and system.touching_law(i).holds_spin for i in contact]
+    none = np.zeros(system.model().u.shape[0])
+    inputs = np.array([none if one.inputs is None else one.inputs for one in jumps]).reshape(n, len(none))
+    joints, rates = ([j[k] for j in anatomy.joints] for k in (0, 1))
+    return Jumps(
+        begin=np.array([one.begin for one in jumps]),
+        end=np.array([one.end for one in jumps]),
+        run=np.zeros(n, dtype=np.intp),
+        before=before,
+        after=after,
+        kick=np.array([one.kick for one in jumps], dtype=bool),
+        jump=numbers,
+        contact=contacts,
+        point=point,
+        normal=normal,
+        impulse=lifted(np.array(impulse).reshape(len(impulse), d)),
+        holds_spin=np.array(holds, dtype=bool),
+        inputs=inputs,
+        joints=x_before[:, joints],
+        rates=x_before[:, rates],
+        rates_after=x_after[:, rates],
+    )
+
+
+def _no_frames(bodies: int) -> Frames:
+    none = np.zeros((0, bodies, 3))
+    return Frames(none, np.zeros((0, bodies, 3, 3)), none, none)
+
+
+def _places(
+    system: ContactSystem,
+    jumps: Sequence[Jump],
+    states: FloatArray,
+    after: Frames,
+    numbers: np.ndarray,
+    contacts: np.ndarray,
+) -> tuple[FloatArray, FloatArray]:
+    """Return points on B and normals (k, 3), world, of the contacts that pushed."""
+    names, d = list(anatomy_of(system).names), system.d
+    point, normal = np.zeros((len(numbers), 3)), np.zeros((len(numbers), 3))
+    groups: dict[tuple[Atlas, int], list[int]] = defaultdict(list)
+    for row, (jump, contact) in enumerate(zip(numbers, contacts, strict=True)):
+        groups[jumps[jump].atlases[1], int(contact)].append(row)
+    for (atlas, contact), rows in groups.items():
+        x = states[numbers[rows]]
+        values = touch_function(system, atlas, contact)(x.T if len(x) > 1 else x[0])
+        n = np.asarray(values[2]).reshape(d, -1).T
+        on_B = lifted(np.asarray(values[7]).reshape(d, -1).T)
+        body = names.index(system.contact_pairs[contact].body_B)
+        R, p = after.rotation[numbers[rows], body], after.position[numbers[rows], body]
+        point[rows] = p + np.einsum("kij,kj->ki", R, on_B)
+        normal[rows] = lifted(n)
+    return point, normal
+
+
+def events_of(
+    system: ContactSystem, evidence: Evidence
+) -> tuple[FloatArray, list[str], tuple[FloatArray, FloatArray, FloatArray]]:
+    """Return times (k,), contacts, impulses and velocities (k, 3) before and after of what pushed in a run.
+
+    Time steps between two samples are one event of each contact, at the second one.
+    """
+    anatomy, jumps = anatomy_of(system), evidence.jumps
+    none = np.zeros((0, 3))
+    if not len(jumps.jump):
+        return np.zeros(0), [], (none, none, none)
+    pushes = Pushes(anatomy, jumps)
+    kept = np.flatnonzero(~pushes.stop & (pushes.size > 0.0))
+    steps, until = jumps.steps[jumps.jump[kept]], jumps.end[jumps.jump[kept]]
+    samples = evidence.samples.time
+    after = np.clip(np.searchsorted(samples, until - _SAME), 0, len(samples) - 1)
+    groups: dict[tuple[int, int], list[int]] = {}
+    for row, step, sample in zip(kept.tolist(), steps, after.tolist(), strict=True):
+        key = (sample, int(jumps.contact[row])) if step else (-1 - row, 0)
+        groups.setdefault(key, []).append(row)
+    first = [rows[0] for rows in groups.values()]
+    last = [rows[-1] for rows in groups.values()]
+    impulse = np.array([jumps.impulse[rows].sum(axis=0) for rows in groups.values()]).reshape(-1, 3)
+    contacts = [anatomy.contacts[jumps.contact[row]] for row in first]
+    # As the user named the sides: on the first of the two.
+    sign = np.array([-1.0 if contact.pair.swapped else 1.0 for contact in contacts])[:, None]
+    vectors = sign * impulse, sign * pushes.before[first], sign * pushes.after[last]
+    return jumps.end[jumps.jump[last]], [contact.name for contact in contacts], vectors

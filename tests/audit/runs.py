@@ -1,0 +1,87 @@
+"""Runs that keep the laws: evidence of bodies that roll, slide, bounce, hit each other, swing and are driven."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+import trundle as tr
+from trundle.audit import Evidence
+from trundle.models.tree.system import ContactSystem, Start
+from trundle.records import Policy
+from trundle.simulate.record.evidence import evidence_of
+from trundle.simulate.record.recorder import merged
+from trundle.simulate.run import Runner, chosen_method, first_of, sample_times
+
+FLYING = {"on_slip": "slide", "on_separation": "fly"}
+Run = tuple[tr.RollingPair | tr.RollingTree, Start, float, Policy | None]
+
+
+def evidence(run: Run, step: float | None = None, **method: float) -> tuple[ContactSystem, Evidence]:
+    """Return what a run says of itself."""
+    model, start, duration, policy = run
+    system = model.system
+    chosen = chosen_method(duration, method.get("relative_tolerance"), method.get("step"), None, "projection")
+    runner = Runner(system, chosen, policy, sample_times(duration, step), None)
+    runner.run(first_of(system, start), duration)
+    return system, evidence_of(system, merged(runner.log.segments), runner.log)
+
+
+def rolls() -> Run:
+    """A ball on a spinning plate."""
+    pair = tr.RollingPair(tr.RigidBody(tr.Sphere(0.2), mass=0.1), tr.Hand(tr.Plane(), twist=(0, 0, 7, 0, 0, 0)))
+    return pair, pair.place(object_angular_velocity=(1.0, 0, 0)), 2.0, None
+
+
+def slides() -> Run:
+    """An ellipsoid slides in a dish until it rolls."""
+    body, dish = tr.RigidBody(tr.Ellipsoid([0.2, 0.15, 0.1]), mass=0.1), tr.Hand(tr.Dish([1, 1, 0.8]))
+    pair = tr.RollingPair(body, dish, friction=0.3, **FLYING)
+    return pair, pair.place(contact_on_hand=[0.3, 0, -0.75], object_angular_velocity=(1.0, 2, 0)), 1.0, None
+
+
+def bounces() -> Run:
+    """A ball that spins bounces on a floor with friction."""
+    pair = tr.RollingPair(
+        tr.RigidBody(tr.Sphere(0.1), 1.0), tr.Hand(tr.Plane()), friction=0.3, restitution=0.7, **FLYING
+    )
+    start = pair.place(object_position=(0, 0, 0.5), object_velocity=(0.3, 0, 0), object_angular_velocity=(0, 9, 2))
+    return pair, start, 1.2, None
+
+
+def collides() -> Run:
+    """Three balls in flight hit each other."""
+    robot = tr.Robot(gravity=(0, 0, -9.81), **FLYING)
+    for name in "abc":
+        robot.free(1.0, shape=tr.Sphere(0.1), name=name)
+    for one, other in ("ab", "bc", "ac"):
+        robot.contact(one, other, friction=0.2, restitution=0.6)
+    tree = robot.finish()
+    rates = {"a": (0, 5, 0, 3.0, 0, 0), "c": (0, 0, 1, -2.0, 0.1, 0)}
+    pose = {"a": (-0.5, 0, 0, 1, 0, 0, 0), "b": (0, 0.05, 0, 1, 0, 0, 0), "c": (0.6, 0, 0.02, 1, 0, 0, 0)}
+    return tree, tree.place(**pose, rates=rates, contacts=[]), 0.5, None
+
+
+def drives() -> Run:
+    """A cart in the plane with a driven wheel and a pole on a spring."""
+    robot = tr.Robot(gravity=9.81, **FLYING)
+    body = robot.free(2.0, 0.02, name="body")
+    for name, x in (("rear", -0.1), ("front", 0.1)):
+        robot.revolute(body, (x, -0.05), 0.2, shape=tr.Circle(0.05), name=name)
+    pole = robot.revolute(body, (0, 0.05), 0.3, 0.01, center_of_mass=(0, 0.2), name="pole", actuated=False)
+    robot.resist(pole, stiffness=8.0, damping=0.05)
+    robot.terrain(tr.Line(), friction=0.8)
+    tree = robot.finish()
+    inputs = np.zeros((1, 2))
+    inputs[0, 0] = -0.05
+    return tree, tree.place(body=(0, 0.1, 0), pole=0.3), 1.0, tr.LinearFeedback(0.05, inputs)
+
+
+RUNS: dict[str, Callable[[], Run]] = {
+    "rolls": rolls,
+    "slides": slides,
+    "bounces": bounces,
+    "collides": collides,
+    "drives": drives,
+}

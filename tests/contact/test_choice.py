@@ -104,7 +104,7 @@ def test_coordinates_lead_back_to_the_points(a, b, form):
 
 def test_a_pair_refuses_a_line_of_the_hand():
     ball, capsule = tg.Sphere(0.1), tg.Capsule(0.2, 0.6)
-    with pytest.raises(InputError, match=r"contact = .*where the hand is curved"):
+    with pytest.raises(InputError, match=r"contact = .*is curved: there it is a line or a face"):
         contact_coordinates(
             ball, capsule, "pair", np.array([-0.1, 0, 0]), np.array([0.2, 0, 0.1]), np.array([1.0, 0, 0])
         )

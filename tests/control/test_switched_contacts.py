@@ -93,6 +93,9 @@ class Heard:
         self.told.append(tuple(int(one) for one in touching))
         return self.real(state, reference)
 
+    def unchangeable(self, state, reference, last, touching):
+        return self.real.unchangeable(state, reference)
+
 
 def test_a_policy_learns_of_contacts_late() -> None:
     events = {0: (True, True), 3: (False, True), 5: (False, False), 6: (True, True)}

@@ -79,7 +79,9 @@ def test_dropped_from_the_air_it_lands_on_all_wheels() -> None:
     sets += ['terrain.curve={type="line"}', "parts={}", "reference.speed.rate=0.5", "simulation.duration=0.8"]
     run = run_of(*sets)
     assert run.status is tr.Status.SUCCESS
-    assert [note["to"] for note in run.metadata["transitions"]] == ["rolling", "rolling + rolling"]
+    modes = [note["to"] for note in run.metadata["transitions"]]
+    assert (modes[0], modes[-1]) == ("rolling", "rolling + rolling")
+    assert len(modes) < 8  # it rattles from wheel to wheel before it rolls on both
     assert run.metadata["control"]["statuses"] == {"success": 160}
     tasks = metrics_planar.tracked(run)
     assert np.abs(tasks["speed"].error[-1]) < 0.03

@@ -90,7 +90,8 @@ def test_flat_faces_do_not_fall_through_curved_ground(shape, ground, position, l
     run = tr.simulate(pair, pair.place(object_position=position, object_velocity=(0, 0, 0)), 0.2, output_step=0.02)
     height = run["object_position"][:, 2]
     assert height.min() == pytest.approx(lands, abs=1e-9)
-    assert run.status in (tr.Status.SUCCESS, tr.Status.NOT_A_POINT_CONTACT)
+    # Two faces that lie on each other have no point of contact: where that is not seen as they land the audit says it.
+    assert run.status in (tr.Status.SUCCESS, tr.Status.NOT_A_POINT_CONTACT, tr.Status.INCONSISTENT)
     # The gap on the way is that of the shapes: straight down, with the face level.
     flying = run["mode"] == "separated"
     np.testing.assert_allclose(run["gap"][flying], height[flying] - lands, atol=1e-5)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from trundle.audit.anatomy import anatomy_of
 from trundle.audit.balance import balance_checks
 from trundle.audit.events import event_checks
@@ -17,13 +19,14 @@ from trundle.models.tree.system import ContactSystem
 def audited(system: ContactSystem, evidence: Evidence) -> Report:
     """Return the report on a run."""
     anatomy = anatomy_of(system)
-    scales = scales_of(anatomy, evidence)
-    checks = [
-        *joint_checks(anatomy, evidence, scales),
-        *balance_checks(anatomy, evidence, scales),
-        *force_checks(anatomy, evidence, scales),
-        *event_checks(anatomy, evidence, scales),
-        *gap_checks(system, anatomy, evidence),
-        *extent_checks(anatomy, evidence),
-    ]
+    with np.errstate(invalid="ignore", over="ignore"):  # what is no number fails its check
+        scales = scales_of(anatomy, evidence)
+        checks = [
+            *joint_checks(anatomy, evidence, scales),
+            *balance_checks(anatomy, evidence, scales),
+            *force_checks(anatomy, evidence, scales),
+            *event_checks(anatomy, evidence, scales),
+            *gap_checks(system, anatomy, evidence),
+            *extent_checks(anatomy, evidence),
+        ]
     return Report(tuple(checks))

@@ -9,7 +9,7 @@ from typing import final
 
 import numpy as np
 
-from trundle.checks import FloatArray, array, integer
+from trundle.checks import FloatArray, array, integer, number
 from trundle.control.inverse_dynamics.policy import FALLBACKS, Fallback
 from trundle.control.sensing.sensing import Seed
 from trundle.errors import ControlLostError, InputError, SimulationError
@@ -119,6 +119,7 @@ class Faulty(AroundPolicy):
 
     def __call__(self, time: float, state: FloatArray) -> FloatArray:
         """Return the policy's input for what it measures of the `state` (n_x,), or its last input."""
+        time = number("time", time, unit="s")
         faults, drawn = self.faults, self._random.random(3)
         now = np.array(state, dtype=np.float64)
         self._past.append((time, now))

@@ -93,7 +93,7 @@ def rest_speed(system: ContactSystem, contact: int) -> float:
     pair = system.contact_pairs[contact]
     if pair.stop is not None:
         return _STOP_REST_SPEED
-    gravity = float(np.linalg.norm(system.physics["gravity"]))
+    gravity = float(np.linalg.norm(system.physics.get("gravity", 0.0)))
     length = min(pair.shape_A.reference_length, pair.shape_B.reference_length)
     follows = system.model().constraints[contact].contact.size > 0
     lowest = _LOWEST_FOLLOWED_HOP if follows else 0.0

@@ -340,8 +340,10 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
     laws = tuple(law_after(i, law) for i, law in enumerate(now.mode.laws))
     mode = Mode(system.with_stops(laws), atlas)
     names = [joined.name for joined in system.model(atlas).constraints]
-    # What reaches the ground in flight at this very instant lands next: its gap stays armed.
+    # What reaches the ground in flight at this very instant lands next: its gap stays armed. What came apart at it
+    # before this impact has not been open yet.
     unarmed = {f"{names[i]}.{_BORN_ZERO[laws[i]]}" for i in taking_part if laws[i] in _BORN_ZERO}
+    unarmed |= {name for name in now.unarmed if system.number(name) not in taking_part}
     onsets = np.array(now.onsets)
     onsets[list(taking_part)] = slip_directions(impact, system, atlas, x)[list(taking_part)]
     return HybridState(now.t, x, mode, onsets, frozenset(unarmed), impact.impulses)

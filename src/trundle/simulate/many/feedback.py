@@ -85,6 +85,9 @@ class LinearFeedback:
         inputs, k = np.asarray(self.inputs), self.index(time)
         if self.gains is None or self.states is None:
             return inputs[k]
+        size = np.shape(self.states)[1]
+        if np.shape(state) != (size,) or not np.issubdtype(np.asarray(state).dtype, np.number):
+            raise InputError("state", state, f"an array of {size} numbers, those of the model's state")
         if not np.all(np.isfinite(state)):
             raise ControlLostError("the measurement is not finite", Status.NOT_FINITE)
         u, about = inputs[k].copy(), np.asarray(self.states)[k].tolist()

@@ -110,9 +110,11 @@ def _of_event(state: State, event: Event, contact: Contact, mu: float | None, sc
     n = contact.normal[row]
     normal = float(event.impulse @ n)
     across = float(np.linalg.norm(event.impulse - normal * n))
-    allowed = MOMENTUM * scale + 1e-4 * abs(normal) * state.curved
+    hop = float(state.masses.sum()) * state.unseen
+    allowed = MOMENTUM * scale + 1e-4 * abs(normal) * state.curved + hop
     if -normal > allowed:
         yield Finding("event pull", event.time, -normal, allowed, event.contact, f"{event.contact}'s impulse pulls")
+    allowed = allowed - hop + mu * hop
     if across - mu * max(normal, 0.0) > allowed:
         text = f"{event.contact}'s impulse {across:.3g} across, {normal:.3g} along the normal, mu {mu:.3g}"
         yield Finding("event cone", event.time, across - mu * max(normal, 0.0), allowed, event.contact, text)

@@ -40,13 +40,15 @@ def floors(state: State) -> Iterator[Finding]:
         change = np.diff(p, axis=0) - m.sum() * np.diff(mo.time)[:, None] * scene.gravity
         normal = change @ n
         across = np.linalg.norm(change - normal[:, None] * n, axis=1)
+        hops = m.sum() * np.array([state.hop(i) for i in range(len(normal))])
         allowed = MOMENTUM * m.sum() * state.speed
         k = int(np.argmax(across - mu * np.maximum(normal, 0.0)))
-        excess = float(across[k] - mu * max(float(normal[k]), 0.0))
+        excess = float(across[k] - mu * (max(float(normal[k]), 0.0) + hops[k]))
         if excess > allowed:
             text = f"impulse {across[k]:.3g} N s along the floor beside {normal[k]:.3g} normal to it, mu {mu:.3g}"
             yield Finding("friction impulse", float(mo.time[k]), excess, allowed, name, text)
-        k = int(np.argmin(normal))
+        k = int(np.argmin(normal + hops))
+        allowed += hops[k]
         if normal[k] < -allowed:
             text = f"the floor pulls with {-normal[k]:.3g} N s"
             yield Finding("pull", float(mo.time[k]), -float(normal[k]), allowed, name, text)
@@ -138,7 +140,7 @@ def _balance(state: State, k: int, members: list[int], touching: list[Meeting]) 
         mass = float(state.masses[scene.component == label].sum())
         changes += [p[1] - p[0] - mass * dt * scene.gravity, (L[1] - L[0]) / state.length]
     change = np.concatenate(changes)
-    allowed = MOMENTUM * float(state.masses.sum()) * state.speed
+    allowed = float(state.masses.sum()) * (MOMENTUM * state.speed + state.hop(k))
     if np.linalg.norm(change) <= allowed:
         return None
     none = np.zeros((len(change), 0))

@@ -17,6 +17,8 @@ GAP = 2e-6
 TOUCH = 1e-5
 """In sizes: closer shapes may push each other."""
 
+HOP, LOWEST, HOPS = 1.5e-5, 2e-9, 3.0
+"""Of sqrt(g L); m: hops that slow or low are not followed. How many may be closed at once."""
 MOMENTUM = 1e-6
 """Of momentum and energy, in parts of what moves."""
 
@@ -84,6 +86,21 @@ class State:
         fast = np.linalg.norm(self.motion.velocity, axis=2) + self.length * np.linalg.norm(self.motion.omega, axis=2)
         g = float(np.linalg.norm(self.scene.gravity))
         return float(np.max(fast, initial=0.0)) + 1e-2 * np.sqrt(g * self.length) + 1e-9
+
+    @cached_property
+    def unseen(self) -> float:
+        """Speed (m/s) up to which a contact that opens may be closed at once: its hop is too low to be followed.
+
+        As the page on endings says: c sqrt(g L), or a hop of 2e-9 m; several contacts of a body may be closed together.
+        """
+        g = float(np.linalg.norm(self.scene.gravity))
+        lowest = LOWEST if self.curved or self.scene.pairs else 0.0
+        return HOPS * (HOP * np.sqrt(g * self.length) + np.sqrt(2.0 * g * lowest))
+
+    def hop(self, k: int) -> float:
+        """Speed (m/s) up to which one may be closed between the samples k and k + 1: where there was an event."""
+        begin, end = self.motion.time[k] - 1e-12, self.motion.time[k + 1] + 1e-12
+        return self.unseen if any(begin <= event.time <= end for event in self.motion.events) else 0.0
 
     @cached_property
     def masses(self) -> Array:

@@ -291,5 +291,5 @@ def _lost_to_rolling(anatomy: Anatomy, samples: Samples) -> FloatArray:
 def _powered(anatomy: Anatomy, samples: Samples) -> Flags:
     """Return at which samples (n,) something has a power that is not known."""
     own = np.any(samples.claims.own & samples.claims.touches, axis=1)
-    other = anatomy.pushed or bool(np.any(anatomy.other_joints))
+    other = anatomy.pushed or anatomy.driven or bool(np.any(anatomy.other_joints))
     return own | other

@@ -113,7 +113,7 @@ def resolved(anatomy: Anatomy, samples: Samples, intervals: Intervals) -> Flags:
 
 
 def _shown(error: FloatArray, sizes: FloatArray, intervals: Intervals) -> Flags:
-    """Return in which intervals (k,) the samples show the forces: a peak between two of them none of the errors knows."""
+    """Return in which intervals (k,) the samples show the forces: no error tells of a peak between two of them."""
     whole = intervals.h[:, None] * np.maximum(sizes[intervals.left], sizes[intervals.right])
     return np.max(error / np.where(whole > 0.0, whole, np.inf), axis=1, initial=0.0) <= _SHOWN
 

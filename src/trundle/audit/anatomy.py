@@ -9,7 +9,7 @@ import numpy as np
 from trundle.audit.evidence import Flags, Numbers, lifted, lifted_rotation, lifted_turning
 from trundle.checks import FloatArray
 from trundle.contact.law import Friction
-from trundle.models.tree.joints import BodySpec, Prescribed, Prismatic, Revolute
+from trundle.models.tree.joints import BodySpec, Following, Prescribed, Prismatic, Revolute
 from trundle.models.tree.model import TreeModel
 from trundle.models.tree.system import ContactPair, ContactSystem
 
@@ -85,6 +85,8 @@ class Anatomy:
         Of the joints with one coordinate.
     other_joints : (frames,)
         Bodies that hang on a joint of another kind, whose reactions are not told apart.
+    driven : bool
+        Whether something that moves hangs on a motion that is told, or is joined by one: its work is not recorded.
     pinned : (frames,)
         Bodies that pins join, or that carry such ones.
     pushed : bool
@@ -106,6 +108,7 @@ class Anatomy:
     hinges: tuple[Hinge, ...]
     joints: tuple[tuple[int, int], ...]
     other_joints: Flags
+    driven: bool
     pinned: Flags
     pushed: bool
     torqued: tuple[tuple[int, slice], ...]
@@ -150,6 +153,7 @@ def _anatomy(system: ContactSystem) -> Anatomy:
         hinges=tuple(_hinges(model, number, parents)),
         joints=tuple(joints),
         other_joints=other,
+        driven=any(_driven(specs, i) for i in range(len(specs))),
         pinned=pinned,
         pushed=bool(model.given[4]),
         torqued=torqued,
@@ -179,6 +183,16 @@ def _moves(specs: tuple[BodySpec, ...], i: int) -> bool:
             return True
         i = specs[i].parent
     return False
+
+
+def _driven(specs: tuple[BodySpec, ...], i: int) -> bool:
+    """Whether a body that moves has a motion that is told between itself and the world."""
+    told = False
+    moves = _moves(specs, i)
+    while i >= 0:
+        told = told or isinstance(specs[i].joint, Following | Prescribed)
+        i = specs[i].parent
+    return moves and told
 
 
 def _trees(specs: tuple[BodySpec, ...], parents: Numbers) -> Numbers:

@@ -28,6 +28,8 @@ from trundle.checks import FloatArray
 _ROUND_OFF = 1e-14
 _SLOW = 0.1
 """Part of the fastest speed by which a body that is slow may be accelerated."""
+_SHOWN = 0.1
+"""Part of an impulse between two samples up to which the error of its quadrature tells how large it is."""
 _STEADY = 0.02
 """Part by which the force of a compliant contact may change between samples that resolve it."""
 
@@ -110,6 +112,12 @@ def resolved(anatomy: Anatomy, samples: Samples, intervals: Intervals) -> Flags:
     return found
 
 
+def _shown(error: FloatArray, sizes: FloatArray, intervals: Intervals) -> Flags:
+    """Return in which intervals (k,) the samples show the forces: no error tells of a peak between two of them."""
+    whole = intervals.h[:, None] * np.maximum(sizes[intervals.left], sizes[intervals.right])
+    return np.max(error / np.where(whole > 0.0, whole, np.inf), axis=1, initial=0.0) <= _SHOWN
+
+
 def contact_wrenches(anatomy: Anatomy, samples: Samples, bodies: Moving) -> Wrenches:
     """Return what the contacts of shapes do to the bodies that they touch."""
     found = Wrenches.none(len(samples), len(anatomy.names))
@@ -157,7 +165,7 @@ def _momentum(
     known = (
         (error <= tolerances.JUDGED * size)
         & ~_untold(anatomy, samples)[k]
-        & resolved(anatomy, samples, intervals)[:, None]
+        & (resolved(anatomy, samples, intervals) & _shown(error, sizes, intervals))[:, None]
     )
     text = "{bodies}: the momentum changes by {amount} {unit} that no force explains, at {time} s"
     times, runs = samples.time[k], samples.run[k]
@@ -269,7 +277,7 @@ def _energy(
     put = tolerances.GAP * scales.weight * scales.size + tolerances.PROJECTED * scales.energy
     allowed = allowed + np.where(intervals.first, put, 0.0)[:, None]
     known = (error <= tolerances.JUDGED * size[:, None]) & ~_powered(anatomy, samples)[k][:, None]
-    known &= resolved(anatomy, samples, intervals)[:, None]
+    known &= (resolved(anatomy, samples, intervals) & _shown(error, sizes, intervals))[:, None]
     text = "the energy of {bodies} changes by {amount} {unit} that nothing explains, at {time} s"
     name = (("all bodies",),)
     return judged("energy", "J", name, text, Values.of_table(gained, allowed, samples.time[k], samples.run[k], known))
@@ -291,5 +299,5 @@ def _lost_to_rolling(anatomy: Anatomy, samples: Samples) -> FloatArray:
 def _powered(anatomy: Anatomy, samples: Samples) -> Flags:
     """Return at which samples (n,) something has a power that is not known."""
     own = np.any(samples.claims.own & samples.claims.touches, axis=1)
-    other = anatomy.pushed or bool(np.any(anatomy.other_joints))
+    other = anatomy.pushed or anatomy.driven or bool(np.any(anatomy.other_joints))
     return own | other

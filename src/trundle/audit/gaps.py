@@ -198,7 +198,7 @@ def _between(pair: Pair, column: int, samples: Samples, found: FloatArray) -> Va
             here = gaps(pair.A, pair.B, R, p, hints, tolerances.OPEN * pair.size).gap
             least_there = np.minimum(least_there, here)
         off[rows] = np.minimum(least_there, 0.0)
-    allowed[near] = np.where(together, _BENT, 0.5) * bend
+    allowed[near] = np.where(together, _BENT, 0.5) * bend + _missed(pair, samples, turning)[i[near]]
     return told
 
 
@@ -255,20 +255,45 @@ def _bend(pair: Pair, frames: Frames, i: Numbers, h: FloatArray) -> FloatArray:
     return found
 
 
-def _interpolated(frames: Frames, i: Numbers, h: FloatArray, share: FloatArray, bodies: list[int]) -> Frames:
-    """Return frames between samples `i` and the next ones: cubic paths, and turns at the mean rate of both halves."""
-    s = share[:, None]
-    x0, x1, v0, v1 = frames.position[i], frames.position[i + 1], frames.velocity[i], frames.velocity[i + 1]
+def _missed(pair: Pair, samples: Samples, turning: list[int]) -> FloatArray:
+    """Return how far (n - 1,), m, paths between two samples may be off: what the samples around one miss of it.
+
+    Half the spacing misses a sixteenth of that where a motion is smooth, and as much where the samples do not show it.
+    """
+    frames, n = samples.frames, len(samples)
+    found, whole = np.zeros(max(n - 1, 0)), samples.time[2:] - samples.time[:-2]
+    same = (samples.stretch[2:] == samples.stretch[:-2]) & (samples.stretch[2:] >= 0) & (whole > 0.0)
+    left = np.flatnonzero(same & (samples.run[2:] == samples.run[:-2]))
+    if not len(left):
+        return found
+    middle, share = left + 1, (samples.time[left + 1] - samples.time[left]) / whole[left]
+    guess = _interpolated(frames, left, whole[left], share, turning, 2)
+    off = np.zeros(len(left))
+    for body, reach in ((pair.body_A, pair.A.uneven), (pair.body_B, 0.0)):
+        off += length(guess.position[:, body] - frames.position[middle, body])
+        if body in turning and reach:
+            off += reach * np.abs(guess.rotation[:, body] - frames.rotation[middle, body]).max(axis=(1, 2))
+    np.maximum.at(found, left, off)
+    np.maximum.at(found, middle, off)
+    return found
+
+
+def _interpolated(
+    frames: Frames, i: Numbers, h: FloatArray, share: FloatArray, bodies: list[int], ahead: int = 1
+) -> Frames:
+    """Return frames between samples `i` and those `ahead`: cubic paths, and turns at the mean rate of both halves."""
+    s, j = share[:, None], i + ahead
+    x0, x1, v0, v1 = frames.position[i], frames.position[j], frames.velocity[i], frames.velocity[j]
     t, step = share[:, None, None], h[:, None, None]
     a, b = (1 + 2 * t) * (1 - t) ** 2, t * t * (3 - 2 * t)
     position = a * x0 + b * x1 + step * (t * (1 - t) ** 2 * v0 - t * t * (1 - t) * v1)
     rotation = np.array(frames.rotation[i])
     for body in bodies:
-        w0, w1 = frames.angular_velocity[i, body], frames.angular_velocity[i + 1, body]
+        w0, w1 = frames.angular_velocity[i, body], frames.angular_velocity[j, body]
         # The turn to s by the rates, corrected so that it ends where the next sample is.
         whole = _turned(frames.rotation[i, body], h[:, None] * (w0 + w1) / 2)
         here = _turned(frames.rotation[i, body], h[:, None] * (s * w0 + s * s * (w1 - w0) / 2))
-        miss = np.einsum("nij,nkj->nik", frames.rotation[i + 1, body], whole)
+        miss = np.einsum("nij,nkj->nik", frames.rotation[j, body], whole)
         rotation[:, body] = _part(miss, s * s * (3 - 2 * s)) @ here
     return Frames(position, rotation, v0, frames.angular_velocity[i])
 

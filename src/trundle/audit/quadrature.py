@@ -17,6 +17,12 @@ _SINGULAR = 1.0 / tolerances.QUADRATURE
 time; times what all errors are multiplied by, it is the whole change."""
 _SHORT = 3
 """Samples of a stretch too short to tell how its rates bend."""
+_BALANCED = 0.8
+"""Part of its neighbours' differences of two quadratures up to which one is small, see `_jumps`: of one force that is
+wrong it is as large as they."""
+_STEEP, _SEEN, _JUMPED = 20.0, 1e-3, 33.0
+"""How many times the difference beside it a jump is (65 of a jump alone), the least part of a rate that counts as one,
+and the error of a jump over the difference beside it: half of 65."""
 _EVEN = 1e-6
 """Part by which spacings may differ to count as even."""
 
@@ -64,12 +70,14 @@ class Intervals:
         of what rates are made of.
         """
         found, error = np.zeros((len(self), rates.shape[1])), np.zeros((len(self), rates.shape[1]))
+        differences = np.zeros((len(self), rates.shape[1]))
         size = np.minimum(self.count, _ORDER)
         for order in np.unique(size):
             rows = np.flatnonzero(size == order)
             fine = self._sum(rates, rows, int(order))
             if order > 2:
                 rough = self._sum(rates, rows, max(int(order) - 2, 2))
+                differences[rows] = fine - rough
                 error[rows] = np.abs(fine - rough)
                 if singular is not None and (ends := self._ends(rows) & singular[self.right[rows]]).any():
                     there = rows[ends]
@@ -84,7 +92,8 @@ class Intervals:
             if order <= _SHORT and bend is not None:
                 error[rows] += self.h[rows, None] ** 3 / 12 * bend[self.right[rows]]
             found[rows] = fine
-        return found, tolerances.QUADRATURE * self._widest(error)
+        error = tolerances.QUADRATURE * self._widest(error)
+        return found, error + self._jumps(differences, rates, sizes)
 
     @property
     def first(self) -> Flags:
@@ -95,6 +104,26 @@ class Intervals:
         """Return which intervals are the first or last one of their stretch."""
         left, begin = self.left[rows], self.begin[rows]
         return (left == begin) | (left == begin + self.count[rows] - 2)
+
+    def _jumps(self, differences: FloatArray, rates: FloatArray, sizes: FloatArray | None) -> FloatArray:
+        """Return the errors (k, m) where a rate jumps between two samples, as a force does where a curvature jumps.
+
+        Any quadrature takes the mean of both sides there, and two of them agree; around it they differ, on one side as
+        much as on the other with the opposite sign. What jumps in one direction may do so in all.
+        """
+        found = np.zeros(differences.shape)
+        if len(self) < _ORDER or sizes is None:
+            return found
+        before, here, after = differences[:-2], differences[1:-1], differences[2:]
+        around = np.minimum(np.abs(before), np.abs(after))
+        left, right, h = self.left[1:-1], self.right[1:-1], self.h[1:-1, None]
+        change = h * np.abs(rates[right] - rates[left])
+        jumps = (np.abs(here) <= _BALANCED * around) & (before * after < 0.0) & (change > _STEEP * around)
+        jumps &= change > _SEEN * h * np.maximum(sizes[left], sizes[right])
+        jumps &= ((self._group[2:] == self._group[:-2]) & (self.count[1:-1] >= _ORDER))[:, None]
+        widest = np.maximum(np.abs(before), np.abs(after))
+        found[1:-1] = np.where(np.any(jumps, axis=1, keepdims=True), change / 2 + _JUMPED * widest, 0.0)
+        return found
 
     def _widest(self, error: FloatArray) -> FloatArray:
         """Return the largest errors of neighbours: at a zero of the difference the error is not zero."""

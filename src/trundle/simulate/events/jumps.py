@@ -18,13 +18,14 @@ _NOTHING = 1e-15
 def with_impulses(system: ContactSystem, before: HybridState, after: HybridState) -> HybridState:
     """Return `after` with the impulses L of its contacts that explain its velocities: the least with M dnu = J'L.
 
-    Contacts that share an impulse, as those of a rigid foot, share it evenly.
+    Contacts that share an impulse, as those of a rigid foot, share it evenly. A change of charts pushes nothing: there
+    the velocities stay, but rolling coordinates give them in other axes.
     """
     atlas, laws = after.mode.atlas, after.mode.laws
     model = system.model(atlas)
     closed = [i for i, law in enumerate(laws) if LAWS[law].touching and not LAWS[law].distant]
     same = before.x.shape != after.x.shape or np.array_equal(before.x, after.x)
-    if not closed or same or after.impulses:
+    if not closed or same or after.impulses or before.mode.atlas != atlas:
         return after
     velocities = system.kept(("velocities", atlas), lambda: ca.Function("velocities", [model.x], [model.nu]))
     jump = np.asarray(velocities(after.x)).ravel() - np.asarray(velocities(before.x)).ravel()

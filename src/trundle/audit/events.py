@@ -12,6 +12,10 @@ from trundle.audit.mechanics import Wrenches, cross, dot, ledger, length, moving
 from trundle.audit.report import Check, Values, judged
 from trundle.audit.scales import Scales
 from trundle.checks import FloatArray
+from trundle.geometry.shapes.bodies import Cylinder, Disc
+
+_FAST = 0.1
+"""Twice the angle, rad, that a body may turn within a time step for its arms to count as those in its middle."""
 
 
 def event_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[Check]:
@@ -135,7 +139,8 @@ def _balance(anatomy: Anatomy, jumps: Jumps, scales: Scales, part: float) -> Che
         at = slice(6 * tree + 3, 6 * tree + 6)
         off[jump, at] -= axes.T @ np.linalg.lstsq(axes.T, off[jump, at], rcond=None)[0]
     size = np.maximum(first.sizes, last.sizes) + sizes
-    allowed = np.where(jumps.steps[:, None], _step_error(anatomy, jumps, size, sizes), tolerances.JUMP * part * size)
+    still = (tolerances.JUMP * part + _laid_flat(anatomy, jumps)[:, None]) * size
+    allowed = np.where(jumps.steps[:, None], _step_error(anatomy, jumps, size, sizes), still)
     lost = np.where(jumps.steps, tolerances.ROUND_OFF, tolerances.PROJECTED * part)[:, None] * scales.momentum
     lost = np.repeat(lost, len(first.names), axis=1)
     lost[:, hinges] = tolerances.PROJECTED * part * scales.momentum  # the scheme turns the axes of joints in between
@@ -146,19 +151,30 @@ def _balance(anatomy: Anatomy, jumps: Jumps, scales: Scales, part: float) -> Che
     return judged("impulses", "N s", first.names, text, values)
 
 
+def _laid_flat(anatomy: Anatomy, jumps: Jumps) -> FloatArray:
+    """Return by how much (m,), rad, events turned bodies onto their faces: up to the tilt that their shapes declare."""
+    shapes = [shape for contact in anatomy.contacts for shape in (contact.pair.shape_A, contact.pair.shape_B)]
+    declared = max((shape.flat for shape in shapes if isinstance(shape, Disc | Cylinder)), default=0.0)
+    turned = np.abs(jumps.after.rotation - jumps.before.rotation).max(axis=(1, 2, 3), initial=0.0)
+    return np.minimum(turned, declared)
+
+
 def _step_error(anatomy: Anatomy, jumps: Jumps, size: FloatArray, sizes: FloatArray) -> FloatArray:
     """Return how far momenta (m, columns) may be off after a time step: of what acted, and of what turns meanwhile.
 
-    The momentum of one body is exact: the scheme solves for it.
+    The momentum of one body is exact: the scheme solves for it. Arms are those of the step's end: what turns fast
+    within a step has turned them, too.
     """
     turn = np.max(length(jumps.before.angular_velocity) + length(jumps.after.angular_velocity), axis=1)
-    turned = ((jumps.end - jumps.begin) * turn)[:, None] ** 2
+    angle = ((jumps.end - jumps.begin) * turn)[:, None]
+    turned = angle**2
     bodies = np.bincount(anatomy.tree[(anatomy.tree >= 0) & (anatomy.mass > 0.0)], minlength=anatomy.trees)
     exact = np.append(
         np.repeat(bodies == 1, 6) & np.tile(np.repeat([True, False], 3), anatomy.trees),
         np.zeros(len(anatomy.hinges), dtype=bool),
     )
-    return tolerances.STEP * sizes + np.where(exact, tolerances.ROUND_OFF, turned) * size
+    arms = np.where(angle > _FAST, angle, tolerances.STEP)
+    return arms * sizes + np.where(exact, tolerances.ROUND_OFF, turned) * size
 
 
 def _add_stops(anatomy: Anatomy, jumps: Jumps, pushed: FloatArray, sizes: FloatArray) -> None:

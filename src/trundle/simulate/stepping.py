@@ -77,7 +77,8 @@ class Stepping:
             touch = self._first_touch(made, before)
             now = made.now if touch is None else replace(made.now, t=touch[0], x=made.state_at(before, touch[0]))
             held = None if runner.policy is None else runner.inputs(before.t)[0]
-            runner.log.jumped(before, replace(now, impulses=_impulses(made.forces(), now.t - before.t)), inputs=held)
+            pushed = replace(now, impulses=_impulses(made.forces(), now.t - before.t))
+            runner.log.jumped(before, pushed, inputs=held, pushed=made.middle)
             self._record(made, before, now.t)
             if touch is not None:
                 following = self._after_touch(made, now, touch[1])

@@ -177,6 +177,11 @@ class TimeStepping:
         apart, size = np.abs(again - jump).max(initial=0.0), np.abs(again).max(initial=0.0)
         return *self._read(found, opens), bool(apart <= _EVEN * size), x
 
+    @property
+    def middle(self) -> FloatArray:
+        """The state (n_x,) in the middle of the last step, at which its contacts pushed."""
+        return self._pushed_at[1]
+
     def forces(self) -> FloatArray:
         """Return the forces (contacts, d) N, world, on A of all contacts in the last step."""
         now, d = self.now, self.system.d

@@ -180,7 +180,7 @@ def _jumps(system: ContactSystem, segments: Sequence[Segment], jumps: Sequence[J
             contact.append(i)
             impulse.append(np.asarray(push).ravel())
     numbers, contacts = np.array(of_jump, dtype=np.intp), np.array(contact, dtype=np.intp)
-    point, normal = _places(system, jumps, x_after, after, numbers, contacts)
+    point, normal = _places(system, jumps, after, numbers, contacts)
     holds = [system.d == 3 and system.touching_law(i).holds_spin for i in contact]
     none = np.zeros(system.model().u.shape[0])
     inputs = np.array([none if one.inputs is None else one.inputs for one in jumps]).reshape(n, len(none))
@@ -211,29 +211,37 @@ def _no_frames(bodies: int) -> Frames:
 
 
 def _places(
-    system: ContactSystem,
-    jumps: Sequence[Jump],
-    states: FloatArray,
-    after: Frames,
-    numbers: np.ndarray,
-    contacts: np.ndarray,
+    system: ContactSystem, jumps: Sequence[Jump], after: Frames, numbers: np.ndarray, contacts: np.ndarray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return points on B and normals (k, 3), world, of the contacts that pushed."""
+    """Return points on B and normals (k, 3), world, of the contacts that pushed.
+
+    Those of a time step pushed in its middle: such a point is carried along with A to the end of the step.
+    """
     names, d = list(anatomy_of(system).names), system.d
     point, normal = np.zeros((len(numbers), 3)), np.zeros((len(numbers), 3))
+    if not len(numbers):
+        return point, normal
+    states = np.array([one.after if one.pushed is None else one.pushed for one in jumps])
+    there = _frames_at(system, [one.atlases[1] for one in jumps], states)
     groups: dict[tuple[Atlas, int], list[int]] = defaultdict(list)
     for row, (jump, contact) in enumerate(zip(numbers, contacts, strict=True)):
         groups[jumps[jump].atlases[1], int(contact)].append(row)
     for (atlas, contact), rows in groups.items():
-        x = states[numbers[rows]]
+        at = numbers[rows]
+        x = states[at]
         values = touch_function(system, atlas, contact)(x.T if len(x) > 1 else x[0])
         n = np.asarray(values[2]).reshape(d, -1).T
         on_B = lifted(np.asarray(values[7]).reshape(d, -1).T)
-        body = names.index(system.contact_pairs[contact].body_B)
-        R, p = after.rotation[numbers[rows], body], after.position[numbers[rows], body]
-        point[rows] = p + np.einsum("kij,kj->ki", R, on_B)
+        A, B = (names.index(name) for name in _bodies(system, contact))
+        carried = after.position[at, A] - there.position[at, A]
+        point[rows] = there.position[at, B] + np.einsum("kij,kj->ki", there.rotation[at, B], on_B) + carried
         normal[rows] = lifted(n)
     return point, normal
+
+
+def _bodies(system: ContactSystem, contact: int) -> tuple[str, str]:
+    pair = system.contact_pairs[contact]
+    return pair.body_A, pair.body_B
 
 
 def events_of(

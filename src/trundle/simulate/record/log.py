@@ -142,6 +142,8 @@ class Jump:
         Whether the user changed the state.
     inputs : (n_u,), or None
         Held within a time step by a policy.
+    pushed : (n_x,), or None
+        Of a time step: its middle, where the impulses act; else they act at its end.
     """
 
     begin: float
@@ -153,6 +155,7 @@ class Jump:
     impulses: Mapping[int, FloatArray]
     kick: bool = False
     inputs: FloatArray | None = None
+    pushed: FloatArray | None = None
 
 
 @dataclass
@@ -197,14 +200,21 @@ class Log:
         return states[sample_rows(reached, times)]
 
     def jumped(
-        self, before: HybridState, after: HybridState, *, kick: bool = False, inputs: FloatArray | None = None
+        self,
+        before: HybridState,
+        after: HybridState,
+        *,
+        kick: bool = False,
+        inputs: FloatArray | None = None,
+        pushed: FloatArray | None = None,
     ) -> None:
         """Add what led from one state to another at once, or in a time step, if anything did."""
         if not after.impulses and before.t == after.t and np.array_equal(before.x, after.x):
             return
         atlases = before.mode.atlas, after.mode.atlas
         states = np.array(before.x), np.array(after.x)
-        self.jumps.append(Jump(before.t, after.t, *states, atlases, after.mode.laws, after.impulses, kick, inputs))
+        laws, pushes = after.mode.laws, after.impulses
+        self.jumps.append(Jump(before.t, after.t, *states, atlases, laws, pushes, kick, inputs, pushed))
 
     def mark(self) -> tuple[int, int, dict[str, float]]:
         """Return what `back` needs to take back what was gathered of the motion since."""

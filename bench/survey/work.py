@@ -75,7 +75,8 @@ def tried(task: Task) -> tuple[Judged, Any]:
     verdict = _verdict(label, bool(run.feasible), bool(findings))
     last = run.transitions[-1]["reason"] if run.transitions else ""
     if label == "inconsistent":
-        last = f"the run's own audit: {str(run.metadata.get('audit'))[:300]}"
+        found = run.metadata["audit"]["findings"]
+        last = "the run's own audit: " + "; ".join(f"{one['law']}: {one['text']}" for one in found[:3])
     judged = Judged(
         task.number,
         verdict,

@@ -316,7 +316,8 @@ def _restitution(pushes: Pushes, scales: Scales, part: float) -> Check:
     lossless = np.abs(work) <= 10.0 * tolerances.ENERGY * part * size
     factor = np.where(lossless, kept, 1.0)[jumps.jump]
     passed_on = np.zeros(int(pushes.island.max(initial=-1)) + 1, dtype=bool)
-    passed_on[pushes.island[pushed & (approach <= 10.0 * tolerances.REST * scales.fall)]] = True
+    some = pushes.size > tolerances.CONE * pushes.largest(pushes.size)
+    passed_on[pushes.island[some & (approach <= 10.0 * tolerances.REST * scales.fall)]] = True
     wanted = np.where(passed_on[pushes.island], 0.0, wanted)
     off = np.where(pushed, np.maximum(factor * wanted - after, 0.0), 0.0)
     speed = pushes.largest(np.maximum(length(pushes.before), length(pushes.after)))

@@ -142,7 +142,8 @@ def test_bodies_at_a_hundred_kilometres_a_second_end_without_energy_made(shape, 
     tree = robot.finish()
     start = tree.place(contacts=[], body=(0, 0, 0.5, 1, 0, 0, 0), rates={"body": [*spin, *velocity]})
     run = tr.simulate(tree, start, 1.0)
-    assert run.status is tr.Status.SUCCESS
+    # The rim turns by 0.35 rad within the shortest time step there is: it sinks in, and the audit says so.
+    assert run.status is (tr.Status.INCONSISTENT if isinstance(shape, tr.Disc) else tr.Status.SUCCESS)
     energy = run["energy"]
     assert np.max(energy - np.minimum.accumulate(energy)) < 1e-8 * np.max(energy)
     if isinstance(shape, tr.Sphere):  # it lands on rough ground: 2/7 of its tangential speed is lost or mu (1 + 0) v_n

@@ -217,7 +217,7 @@ def _untold(anatomy: Anatomy, jumps: Jumps, spins: dict[tuple[int, int], FloatAr
 def _allowed(pushes: Pushes, scales: Scales) -> FloatArray:
     """Return which impulse (k,), N s, is none."""
     projected = max(tolerances.PROJECTED, tolerances.DECLARED * pushes.accuracy) * scales.momentum
-    return tolerances.CONE * pushes.largest(pushes.size) + projected + tolerances.REST * scales.fall * scales.mass
+    return tolerances.CONE * pushes.largest(pushes.size) + projected + scales.rest * scales.mass
 
 
 def _adhesion(pushes: Pushes) -> FloatArray:
@@ -305,7 +305,7 @@ def _restitution(pushes: Pushes, scales: Scales, part: float) -> Check:
     approach = np.maximum(-before, 0.0)
     e = np.array([law.after(v) if law.hypothesis == "newton" else 0.0 for law, v in zip(laws, approach, strict=True)])
     pushed = pushes.normal > _allowed(pushes, scales)
-    wanted = np.where(approach > 10.0 * tolerances.REST * scales.fall, e * approach, 0.0)
+    wanted = np.where(approach > 10.0 * scales.rest, e * approach, 0.0)
     # The common factor by which an event made its coefficients smaller.
     kept = np.ones(len(jumps))
     bounces = pushed & (wanted > 0.0) & ~pushes.stop
@@ -317,7 +317,7 @@ def _restitution(pushes: Pushes, scales: Scales, part: float) -> Check:
     factor = np.where(lossless, kept, 1.0)[jumps.jump]
     passed_on = np.zeros(int(pushes.island.max(initial=-1)) + 1, dtype=bool)
     some = pushes.size > tolerances.CONE * pushes.largest(pushes.size)
-    passed_on[pushes.island[some & (approach <= 10.0 * tolerances.REST * scales.fall)]] = True
+    passed_on[pushes.island[some & (approach <= 10.0 * scales.rest)]] = True
     wanted = np.where(passed_on[pushes.island], 0.0, wanted)
     off = np.where(pushed, np.maximum(factor * wanted - after, 0.0), 0.0)
     speed = pushes.largest(np.maximum(length(pushes.before), length(pushes.after)))

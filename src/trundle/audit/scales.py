@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trundle.audit import tolerances
 from trundle.audit.anatomy import Anatomy
 from trundle.audit.evidence import Evidence, Frames
 from trundle.audit.mechanics import length
@@ -42,6 +43,11 @@ class Scales:
     def momentum(self) -> float:
         """Of all bodies at that speed, N s."""
         return self.mass * self.speed
+
+    @property
+    def rest(self) -> float:
+        """The speed that an event may take from all bodies, m/s: that of a hop too low to be followed."""
+        return tolerances.REST * self.fall + float(np.sqrt(2.0 * self.weight / self.mass * tolerances.HOP))
 
     @property
     def energy(self) -> float:

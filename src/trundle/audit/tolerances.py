@@ -46,9 +46,12 @@ APPROACH = 1e-6
 ENERGY = 1e-6
 """Part of the energies at an event, or between samples, that may come from nothing."""
 
-REST = 2e-3
+REST = 5e-5
 """Part of the speed of a fall over the largest body's size that an event may take from all bodies: rocking and bouncing
 have no end in time, so what is slower than that is ended."""
+
+HOP = 4e-9
+"""m: height of a hop that may be ended as well, where a gap is looked for and known to 1e-10 m: twice the engine's."""
 
 QUADRATURE = 15.0
 """How many times the difference of two quadratures (six nodes and four) a balance between samples may be off."""

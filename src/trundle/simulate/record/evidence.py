@@ -181,7 +181,11 @@ def _jumps(system: ContactSystem, segments: Sequence[Segment], jumps: Sequence[J
             impulse.append(np.asarray(push).ravel())
     numbers, contacts = np.array(of_jump, dtype=np.intp), np.array(contact, dtype=np.intp)
     point, normal = _places(system, jumps, after, numbers, contacts)
-    holds = [system.d == 3 and system.touching_law(i).holds_spin for i in contact]
+    pushes = lifted(np.array(impulse).reshape(len(impulse), d))
+    # A rim that lies flat has no one point; where it pushed nothing nothing is to be said of it.
+    told = np.all(np.isfinite(normal), axis=1) | np.any(pushes != 0.0, axis=1)
+    numbers, contacts, point, normal, pushes = (rows[told] for rows in (numbers, contacts, point, normal, pushes))
+    holds = [system.d == 3 and system.touching_law(i).holds_spin for i in contacts]
     none = np.zeros(system.model().u.shape[0])
     inputs = np.array([none if one.inputs is None else one.inputs for one in jumps]).reshape(n, len(none))
     joints, rates = ([j[k] for j in anatomy.joints] for k in (0, 1))
@@ -196,7 +200,7 @@ def _jumps(system: ContactSystem, segments: Sequence[Segment], jumps: Sequence[J
         contact=contacts,
         point=point,
         normal=normal,
-        impulse=lifted(np.array(impulse).reshape(len(impulse), d)),
+        impulse=pushes,
         holds_spin=np.array(holds, dtype=bool),
         inputs=inputs,
         joints=x_before[:, joints],

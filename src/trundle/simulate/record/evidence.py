@@ -184,7 +184,8 @@ def _jumps(system: ContactSystem, segments: Sequence[Segment], jumps: Sequence[J
     pushes = lifted(np.array(impulse).reshape(len(impulse), d))
     # A rim that lies flat has no one point; where it pushed nothing nothing is to be said of it.
     told = np.all(np.isfinite(normal), axis=1) | np.any(pushes != 0.0, axis=1)
-    numbers, contacts, point, normal, pushes = (rows[told] for rows in (numbers, contacts, point, normal, pushes))
+    numbers, contacts = numbers[told], contacts[told]
+    point, normal, pushes = point[told], normal[told], pushes[told]
     holds = [system.d == 3 and system.touching_law(i).holds_spin for i in contacts]
     none = np.zeros(system.model().u.shape[0])
     inputs = np.array([none if one.inputs is None else one.inputs for one in jumps]).reshape(n, len(none))

@@ -173,6 +173,7 @@ class _Ball(Separation):
         self._support = support_points(B) if self.convex and self._other is None else None
 
     def apart(self, R: FloatArray, p: FloatArray, guess: FloatArray | None = None) -> Apart:
+        """Return the distance: of the ball's centre from the other shape, less its radius."""
         if self._other is not None:
             length = float(np.linalg.norm(p))
             normal = p / length if length > 0 else np.eye(len(p))[-1]
@@ -204,6 +205,7 @@ class _Convex(Separation):
         self._size = A.reference_length + B.reference_length
 
     def apart(self, R: FloatArray, p: FloatArray, guess: FloatArray | None = None) -> Apart:
+        """Return the distance, by a search that begins along `guess` (d,), a normal out of B."""
         found = self._searched(R, p, guess)
         if found.gap > 0:
             return found

@@ -91,6 +91,7 @@ def refuse_rates(point: Point, x: FloatArray, u: FloatArray, X: FloatArray, F: F
         def differs(
             step: float, along: FloatArray = along, push: FloatArray = push, expected: FloatArray = expected
         ) -> float:
+            """Return how far a difference over a step is from the linear model."""
             rates = [point.rate(_beside(point, x, u, along, h), u + h * push) for h in (step, -step)]
             found = (rates[0] - rates[1]) / (2 * step)
             # Derivatives that cancel in what is asked about were computed with the round-off of their terms.

@@ -151,6 +151,7 @@ def _frames_at(system: ContactSystem, atlases: Sequence[Atlas], states: FloatArr
 
 def _frame_function(system: ContactSystem, atlas: Atlas) -> tuple[ca.Function, list[int]]:
     def build() -> tuple[ca.Function, list[int]]:
+        """Build the function of one atlas."""
         model = system.model(atlas)
         W, motions = model.to_world, [model.motions[name] for name in anatomy_of(system).names]
         parts = [

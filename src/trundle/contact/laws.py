@@ -200,7 +200,10 @@ class Sliding(Law):
             return k.n
         # The slip's direction turns as fast as the force over the slip: at round-off no explicit step can follow.
         smallest = max(self.stick_speed, self.end_speed / 10)
-        slip = k.slip if self.onset is None else k.slip + smallest * self.onset
+        slip = k.slip
+        if self.onset is not None:
+            # The plane of contact turns while the contact slides: only what lies in it is a direction of slip.
+            slip = slip + smallest * (self.onset - k.n * dot(k.n, self.onset))
         return k.n - friction.mu * slip / ca.norm_2(slip)
 
     def wrench(self, k: Kinematics, lam: ca.SX, friction: Friction) -> tuple[ca.SX, ca.SX]:

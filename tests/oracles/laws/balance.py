@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from .impulses import contact_points
 from .scene import Contact, Event, Finding, moment
 from .shapes import Array
-from .state import MOMENTUM, State
+from .state import MOMENTUM, Meeting, State
 
 BEND = 3.0
 """Times the second differences of the forces: what the trapezoidal rule may err by, twelve times what it does."""
@@ -89,25 +90,30 @@ def _pushes(state: State, bodies: Array) -> tuple[Array, Array, bool]:
 def events(state: State) -> Iterator[Finding]:
     """Yield impulses outside their cones, contacts that approach after an impact, and energy that impulses make."""
     by_name = {contact.name: contact for contact in state.motion.contacts}
-    mus = {(m.A.name, m.B.name if m.B else None): m.mu for m in state.meetings}
+    meetings = {(m.A.name, m.B.name if m.B else None): m for m in state.meetings}
     work: dict[float, float] = {}
     scale = float(state.masses.sum()) * state.speed
     for event in state.motion.events:
         contact = by_name.get(event.contact)
         work[event.time] = work.get(event.time, 0.0) + float(event.impulse @ (event.before + event.after)) / 2
-        if contact is not None:
-            yield from _of_event(state, event, contact, mus.get((contact.A, contact.B)), scale)
+        meeting = None if contact is None else meetings.get((contact.A, contact.B))
+        if contact is not None and meeting is not None:
+            yield from _of_event(state, event, contact, meeting, scale)
     for time, gained in work.items():
         if gained > MOMENTUM * scale * state.speed and state.scene.coasts and state.motion.ground_v is None:
             text = f"the impulses at {time:.6g} s make {gained:.3g} J"
             yield Finding("impact energy", time, gained, MOMENTUM * scale * state.speed, "all bodies", text)
 
 
-def _of_event(state: State, event: Event, contact: Contact, mu: float | None, scale: float) -> Iterator[Finding]:
-    if mu is None:
-        return
+def _of_event(state: State, event: Event, contact: Contact, meeting: Meeting, scale: float) -> Iterator[Finding]:
+    """Yield what is wrong with one impulse; of a body that touches in several places each may have been the one."""
     row = int(np.argmin(np.abs(state.motion.time - event.time)))
-    n = contact.normal[row]
+    places = [contact.normal[row], *(n for _, n in contact_points(state, meeting, row))]
+    found = [list(_with_normal(state, event, n, meeting.mu, scale)) for n in places]
+    yield from min(found, key=len)
+
+
+def _with_normal(state: State, event: Event, n: Array, mu: float, scale: float) -> Iterator[Finding]:
     normal = float(event.impulse @ n)
     across = float(np.linalg.norm(event.impulse - normal * n))
     hop = float(state.masses.sum()) * state.unseen

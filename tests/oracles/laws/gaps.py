@@ -14,8 +14,9 @@ from itertools import combinations
 
 import numpy as np
 
+from .curved import low_points
 from .grounds import Ground
-from .shapes import Array, Body, Facets, directions, unit
+from .shapes import Array, Body, directions, unit
 
 SHRINKS = (1e-3, 1e-5, 1e-6)
 """By how much (of their size) sharp shapes are shrunk to look for the direction between them."""
@@ -249,10 +250,7 @@ def over(A: Placed, ground: Ground, R: Array, p: Array, far: float) -> Gaps:
 
 
 def _over_curved(A: Placed, ground: Ground, R: Array, p: Array, far: float) -> Gaps:
-    """Return gaps over ground that is known by its signed distance: the least of points of the body's surface.
-
-    An upper bound of the true gap where a face or an edge of the body meets the ground between the points.
-    """
+    """Return gaps over ground that is known by its signed distance: the least of the body's low points."""
     count, d = A.p.shape
     gap, normal, lowest = np.empty(count), np.zeros((count, d)), np.full((count, d), np.nan)
     local = np.einsum("nji,nj->ni", R, A.p - p)
@@ -262,102 +260,9 @@ def _over_curved(A: Placed, ground: Ground, R: Array, p: Array, far: float) -> G
     gap[away] = (height - A.body.size)[away]
     normal[away] = -np.einsum("nij,nj->ni", R[away], ground.normal(local[away]))
     for i in np.flatnonzero(~away):
-        points = local[i] + A.body.surface @ turn[i].T
-        values = ground.distance(points)
+        points, values = low_points(A.body, turn[i], local[i], ground)
         k = int(np.argmin(values))
-        point, value = points[k], float(values[k])
-        if abs(value) < 0.1 * A.body.size:
-            point, value = _lowest(A.body, turn[i], local[i], ground, point, value)
-            for facets in A.body.facets:
-                point, value = _lowest_of_facets(facets, turn[i], local[i], ground, point, value)
-            for rim in A.body.rims:
-                point, value = _lowest_of_rim(A.body, rim, turn[i], local[i], ground, point, value)
-        gap[i] = value
-        normal[i] = -R[i] @ ground.normal(point[None])[0]
-        lowest[i] = p[i] + R[i] @ point
+        gap[i] = values[k]
+        normal[i] = -R[i] @ ground.normal(points[k][None])[0]
+        lowest[i] = p[i] + R[i] @ points[k]
     return Gaps(gap, normal, lowest)
-
-
-STEPS = 8
-"""Of a grid over a flat piece; finer ones follow around its best point."""
-
-
-def _lowest_of_facets(
-    facets: Facets, turn: Array, at: Array, ground: Ground, point: Array, value: float
-) -> tuple[Array, float]:
-    """Return a lower point of flat pieces over ground, by grids that close in on the best three's lowest points."""
-    axis = None if facets.axis is None else turn @ facets.axis
-    corners = at + facets.corners @ turn.T
-    grid = _grid(corners.shape[1])
-
-    def look(weights: Array, piece: Array) -> tuple[Array, Array]:
-        """Points (n, d) of the grown piece that face the ground, and their heights (n,)."""
-        core = weights @ piece
-        x = core
-        for _ in range(3 if facets.radius else 0):
-            n = ground.normal(x)
-            if axis is not None:
-                n = unit(n - (n @ axis)[:, None] * axis)
-            x = core - facets.radius * n
-        return x, ground.distance(x)
-
-    heights = [float(look(grid, piece)[1].min()) for piece in corners]
-    for k in np.argsort(heights)[:3]:
-        weights, width = grid, 1.0
-        for _ in range(14):
-            x, height = look(weights, corners[k])
-            best = int(np.argmin(height))
-            if height[best] < value:
-                point, value = x[best], float(height[best])
-            width *= 0.35  # a little more than the spacing of the grid on both sides
-            around = weights[best] + width * (grid - 1.0 / grid.shape[1])
-            weights = np.clip(np.vstack([weights[best], around]), 0.0, None)
-            weights = weights / weights.sum(axis=1, keepdims=True)
-    return point, value
-
-
-def _lowest_of_rim(
-    body: Body, rim: tuple[float, float], turn: Array, at: Array, ground: Ground, point: Array, value: float
-) -> tuple[Array, float]:
-    """Return a lower point of a rim over ground, by angles that close in on the lowest."""
-    z, radius = rim
-    angles, width = np.linspace(-np.pi, np.pi, 96, endpoint=False), 2 * np.pi / 96
-    for _ in range(14):
-        circle = np.stack([radius * np.cos(angles), radius * np.sin(angles), np.full(len(angles), z)], axis=1)
-        core = at + circle @ turn.T
-        x = core
-        for _ in range(3 if body.radius else 0):
-            x = core - body.radius * ground.normal(x)
-        height = ground.distance(x)
-        best = int(np.argmin(height))
-        if height[best] < value:
-            point, value = x[best], float(height[best])
-        angles = angles[best] + 1.2 * width * np.linspace(-1.0, 1.0, 13)
-        width /= 4.0
-    return point, value
-
-
-@cache
-def _grid(corners: int) -> Array:
-    """Return weights (n, corners) of a grid over a simplex."""
-    counts = np.array(list(np.ndindex(*(STEPS + 1,) * corners)))
-    return counts[counts.sum(axis=1) == STEPS] / STEPS
-
-
-def _lowest(body: Body, turn: Array, at: Array, ground: Ground, point: Array, value: float) -> tuple[Array, float]:
-    """Return a lower point of a body over ground: the support point against the ground's normal there, repeatedly."""
-    for _ in range(30):
-        n = ground.normal(point[None])
-        u = -n @ turn
-        there = at + (body.core(u)[0] + body.radius * u[0]) @ turn.T
-        below = float(ground.distance(there[None])[0])
-        share = 1.0
-        while below > value and share > 1e-3 and body.radius == 0.0 and not len(body.corners):
-            share /= 2
-            mixed = unit(share * u + (1 - share) * unit((point - at)[None] @ turn))
-            there = at + (body.core(mixed)[0] + body.radius * mixed[0]) @ turn.T
-            below = float(ground.distance(there[None])[0])
-        if below >= value - 1e-12 * body.size:
-            return point, value
-        point, value = there, below
-    return point, value

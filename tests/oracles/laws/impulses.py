@@ -11,6 +11,9 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.optimize import nnls
 
+from .curved import low_points
+from .gaps import Placed
+from .grounds import Ground
 from .scene import Finding, Motion, cross, moment
 from .shapes import Array, unit
 from .state import MOMENTUM, TOUCH, Meeting, State
@@ -232,19 +235,18 @@ def contact_points(state: State, meeting: Meeting, row: int) -> list[tuple[Array
     n = -meeting.gaps.normal[row]
     if meeting.gaps.gap[row] > TOUCH * meeting.size:
         return []
+    ground = state.scene.ground
+    if meeting.B is None and ground is not None and ground.level is not None:
+        return _on_ground(state, meeting, ground, row)
     found = [*_near_plane(meeting.placed_A, -n, row, meeting.size)]
     if meeting.placed_B is not None:
         found += _near_plane(meeting.placed_B, n, row, meeting.size)
-    points = [(x, n) for x in found]
-    curved = meeting.B is None and state.scene.ground is not None and state.scene.ground.level is not None
-    if curved:
-        points = _on_ground(state, meeting, row, [x for x, _ in points])
-    return points
+    return [(x, n) for x in found]
 
 
-def _near_plane(placed: object, outward: Array, row: int, size: float) -> Iterator[Array]:
+def _near_plane(placed: Placed, outward: Array, row: int, size: float) -> Iterator[Array]:
     """Yield the points of a body that are furthest along `outward`: the support point, and corners as far."""
-    one = placed.some(np.array([row]))  # type: ignore[attr-defined]
+    one = placed.some(np.array([row]))
     support = one.core(outward[None])[0] + one.body.radius * outward
     yield support
     if len(one.body.corners):
@@ -253,17 +255,10 @@ def _near_plane(placed: object, outward: Array, row: int, size: float) -> Iterat
         yield from corners[level > -TOUCH * size]
 
 
-def _on_ground(state: State, meeting: Meeting, row: int, points: list[Array]) -> list[tuple[Array, Array]]:
-    """Return points that are on curved ground, each with its own normal; corners that touch elsewhere, too."""
-    ground, (R, p) = state.scene.ground, state.motion.ground_frame(state.scene.d)
-    assert ground is not None
+def _on_ground(state: State, meeting: Meeting, ground: Ground, row: int) -> list[tuple[Array, Array]]:
+    """Return the points of a body that touch curved ground, each with its own normal."""
+    R, p = state.motion.ground_frame(state.scene.d)
     one = meeting.placed_A.some(np.array([row]))
-    corners = list(one.points(one.body.corners)[0]) if one.body.radius == 0.0 else []
-    recorded = [c.position[row] for c in state.motion.contacts if c.B is None and c.A == meeting.A.name]
-    found = []
-    lowest = [] if meeting.gaps.point is None else [meeting.gaps.point[row]]
-    for x in (*lowest, *points, *corners, *recorded):
-        local = (R[row].T @ (x - p[row]))[None]
-        if abs(float(ground.distance(local)[0])) < 2 * TOUCH * meeting.size:
-            found.append((x, R[row] @ ground.normal(local)[0]))
-    return found
+    points, heights = low_points(one.body, R[row].T @ one.R[0], R[row].T @ (one.p[0] - p[row]), ground)
+    near = points[heights < 2 * TOUCH * meeting.size]
+    return [(p[row] + R[row] @ x, R[row] @ n) for x, n in zip(near, ground.normal(near), strict=True)]

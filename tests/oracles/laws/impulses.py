@@ -245,14 +245,23 @@ def contact_points(state: State, meeting: Meeting, row: int) -> list[tuple[Array
 
 
 def _near_plane(placed: Placed, outward: Array, row: int, size: float) -> Iterator[Array]:
-    """Yield the points of a body that are furthest along `outward`: the support point, and corners as far."""
+    """Yield the points of a body that are furthest along `outward`: the support point, and corners and rims as far."""
     one = placed.some(np.array([row]))
     support = one.core(outward[None])[0] + one.body.radius * outward
     yield support
-    if len(one.body.corners):
-        corners = one.points(one.body.corners)[0] + one.body.radius * outward
+    rims = _furthest_of_rims(one, outward)
+    corners = np.vstack([one.body.corners, rims]) if len(rims) else one.body.corners
+    if len(corners):
+        corners = one.points(corners)[0] + one.body.radius * outward
         level = (corners - support) @ outward
         yield from corners[level > -TOUCH * size]
+
+
+def _furthest_of_rims(one: Placed, outward: Array) -> Array:
+    """Return the point (k, 3) of each rim that is furthest along `outward`, in the body's frame."""
+    x, y, _ = one.R[0].T @ outward if one.body.rims else np.zeros(3)
+    along = np.array([x, y]) / (np.hypot(x, y) + 1e-300)
+    return np.array([[*(radius * along), z] for z, radius in one.body.rims])
 
 
 def _on_ground(state: State, meeting: Meeting, ground: Ground, row: int) -> list[tuple[Array, Array]]:

@@ -180,7 +180,9 @@ def _converged(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int,
         step = np.linalg.lstsq(jacobian, -residual.ravel(), rcond=1e-12)[0]
         s = s + step
         if np.linalg.norm(step) < 1e-13 * (1 + np.linalg.norm(s)):
-            _, _, gap, speed, reach = (np.asarray(value) for value in step_of(x, s))
+            residual, _, gap, speed, reach = (np.asarray(value) for value in step_of(x, s))
+            if np.max(np.abs(residual)) > _ROUND_OFF * max(1.0, float(reach[0, 0])):
+                return None  # no step helps: two faces lie on each other, and the two points are not opposite
             return Approach(float(gap[0, 0]), s, charts, float(speed[0, 0]), float(reach[0, 0]))
     return None
 

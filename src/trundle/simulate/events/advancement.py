@@ -164,7 +164,9 @@ def surely_apart(a: Look, b: Look) -> bool:
         return True
     bend = _bend(a, b, h, change)
     if a.pair.measure.convex:
-        return any(_above(a.along(n), b.along(n), bend * h * h) for n in _normals(a, b))
+        if any(_above(a.along(n), b.along(n), bend * h * h) for n in _normals(a, b)):
+            return True
+        return _apart_as_carried(a, b, True) or _apart_as_carried(a, b, False)
     if way < _NEAR * a.pair.size:
         return _above(a.gap, b.gap, (bend + _BENT * (way / h) ** 2 / a.pair.size) * h * h)
     return False
@@ -177,6 +179,34 @@ def _bend(a: Look, b: Look, h: float, change: float) -> float:
         for r, begin, end in zip(a.pair.arms, (a.A, a.B), (b.A, b.B), strict=True)
     ]
     return change / h + CHANGES * sum(value for value in turning if np.isfinite(value))
+
+
+def _apart_as_carried(a: Look, b: Look, by_A: bool) -> bool:
+    """Return whether the motion as one of the shapes sees it shows them apart between two looks.
+
+    A face turns its normal with it: a direction that is fixed in space soon has its corners in front.
+    """
+    arm = a.pair.arms[1 if by_A else 0]
+    if not arm < np.inf:
+        return False
+    (base_a, other_a), (base_b, other_b) = ((look.A, look.B) if by_A else (look.B, look.A) for look in (a, b))
+    (v_a, w_a), (v_b, w_b) = _seen_from(base_a, other_a), _seen_from(base_b, other_b)
+    h = b.t - a.t
+    change = CHANGES * (length(v_b - v_a) + arm * length(w_b - w_a))
+    bend = change / h + CHANGES * arm * max(length(w_a), length(w_b)) ** 2
+    for look, base in ((a, base_a), (b, base_b)):
+        if look.gap > -TOUCHED:
+            n = base.R.T @ look.normal
+            if _above(a.along(base_a.R @ n), b.along(base_b.R @ n), bend * h * h):
+                return True
+    return False
+
+
+def _seen_from(base: Place, other: Place) -> tuple[FloatArray, FloatArray]:
+    """Return the velocity of the centre and the spin of a shape as another one that moves sees them, in its frame."""
+    v = other.v - base.v - turn(base.w, other.c - base.c)
+    w = other.w - base.w
+    return base.R.T @ v, w if len(w) == 1 else base.R.T @ w
 
 
 def _normals(a: Look, b: Look) -> list[FloatArray]:

@@ -9,10 +9,13 @@ from trundle.contact.laws import SEPARATED
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import face_below, gap_of, lies_flat, may_touch, touch_function
 from trundle.simulate.compiled_mode import CompiledMode
+from trundle.simulate.events.separated import SeparatedPairs, separated_pair
 from trundle.simulate.mode import Mode
 
 _AT_ONCE = 1e-9
 """Gap, in sizes of the shape, at which a contact lands together with another one: round-off of poses."""
+_TOUCH = 1e-5
+"""Distance, in sizes, of whole shapes of which parts may touch: the search for it is as accurate."""
 _APPROACHES = 1e-9
 """Speed (m/s) from which a contact approaches: slower ones touch without a blow."""
 
@@ -44,10 +47,23 @@ def landing_with(
 
 
 def _near(system: ContactSystem, phase: CompiledMode, t: float, x: FloatArray, p: FloatArray) -> list[int]:
-    """Return the contacts in flight whose gap may be zero: those a margin says it of, and features, which share one."""
+    """Return the contacts in flight whose gap may be zero: those a margin says it of, and features of near shapes."""
     gaps = phase.gap_values(t, x, p)
     apart = [i for i, law in enumerate(phase.mode.laws) if law == SEPARATED.name]
-    return [i for i in apart if i in system.beside or gaps.get(i, np.inf) < _reach(system, i)]
+    near = _features_near(system, phase.mode, t, x)
+    return [i for i in apart if i in near or (i not in system.beside and gaps.get(i, np.inf) < _reach(system, i))]
+
+
+def _features_near(system: ContactSystem, mode: Mode, t: float, x: FloatArray) -> set[int]:
+    """Return the contacts of features, which share one margin, of shapes that touch as wholes."""
+    meetings = [numbers for numbers in system.pairs if numbers[0] in system.beside]
+    looks = SeparatedPairs.of(system, mode, [separated_pair(system, numbers) for numbers in meetings])
+    near: set[int] = set()
+    for j, numbers in enumerate(meetings):
+        look, closest = looks.look(j, t, x), _TOUCH * looks.pairs[j].size
+        if look.apart_at_least < closest and look.gap < closest:
+            near.update(numbers)
+    return near
 
 
 def _reach(system: ContactSystem, contact: int) -> float:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from trundle.audit import tolerances
 from trundle.audit.evidence import Flags, Numbers
 from trundle.checks import FloatArray
+from trundle.threads import cached_property
 
 _ORDER = 6
 """Samples of a stencil."""
@@ -51,7 +53,7 @@ class Intervals:
         last = np.append(self.left[np.flatnonzero(new)[1:] - 1], self.left[-1]) + 1
         self.begin, self.count = first[group], (last - first + 1)[group]
         self._group, self._time = group, time
-        self._stencils: dict[tuple[int, int, int, int], tuple[Numbers, Numbers, FloatArray]] = {}
+        self._rule, self._difference = self._rules()
 
     def __len__(self) -> int:
         return len(self.left)
@@ -69,60 +71,56 @@ class Intervals:
         ``bend`` (n, m): about how large second derivatives are, for stretches too short to show it; ``sizes`` (n, m):
         of what rates are made of.
         """
-        found, error = np.zeros((len(self), rates.shape[1])), np.zeros((len(self), rates.shape[1]))
-        differences = np.zeros((len(self), rates.shape[1]))
-        size = np.minimum(self.count, _ORDER)
-        for order in np.unique(size):
-            rows = np.flatnonzero(size == order)
-            fine = self._sum(rates, rows, int(order))
-            if order > 2:
-                rough = self._sum(rates, rows, max(int(order) - 2, 2))
-                differences[rows] = fine - rough
-                error[rows] = np.abs(fine - rough)
-                if singular is not None and (ends := self._ends(rows) & singular[self.right[rows]]).any():
-                    there = rows[ends]
-                    change = np.abs(rates[self.right[there]] - rates[self.left[there]])
-                    if sizes is not None:  # what turns changes in all directions
-                        whole = np.maximum(sizes[self.right[there]], sizes[self.left[there]])
-                        change = whole * np.max(change / np.where(whole > 0.0, whole, np.inf), axis=1, keepdims=True)
-                    error[there] += _SINGULAR * self.h[there, None] * change
-            else:  # of two samples no more is known than that the rate goes from one to the other
-                h = self.h[rows, None]
-                error[rows] = h / 2 * np.abs(rates[self.right[rows]] - rates[self.left[rows]])
-            if order <= _SHORT and bend is not None:
-                error[rows] += self.h[rows, None] ** 3 / 12 * bend[self.right[rows]]
-            found[rows] = fine
+        differences = self._difference @ rates
+        error = np.abs(differences)
+        if singular is not None and (ends := self._ends & singular[self.right]).any():
+            there = np.flatnonzero(ends)
+            change = np.abs(rates[self.right[there]] - rates[self.left[there]])
+            if sizes is not None:  # what turns changes in all directions
+                whole = np.maximum(sizes[self.right[there]], sizes[self.left[there]])
+                change = whole * np.max(change / np.where(whole > 0.0, whole, np.inf), axis=1, keepdims=True)
+            error[there] += _SINGULAR * self.h[there, None] * change
+        two = np.flatnonzero(self.count == 2)
+        if len(two):  # of two samples no more is known than that the rate goes from one to the other
+            error[two] = self.h[two, None] / 2 * np.abs(rates[self.right[two]] - rates[self.left[two]])
+        if bend is not None and len(short := np.flatnonzero(self.count <= _SHORT)):
+            error[short] += self.h[short, None] ** 3 / 12 * bend[self.right[short]]
         error = tolerances.QUADRATURE * self._widest(error)
-        return found, error + self._jumps(differences, rates, sizes)
+        return self._rule @ rates, error + self._jumps(differences, rates, sizes)
 
     @property
     def first(self) -> Flags:
         """Which intervals (k,) are the first one of their stretch."""
         return self.left == self.begin
 
-    def _ends(self, rows: Numbers) -> Flags:
-        """Return which intervals are the first or last one of their stretch."""
-        left, begin = self.left[rows], self.begin[rows]
-        return (left == begin) | (left == begin + self.count[rows] - 2)
+    @cached_property
+    def _ends(self) -> Flags:
+        """Which intervals are the first or last one of their stretch, of three samples at least."""
+        return ((self.left == self.begin) | (self.left == self.begin + self.count - 2)) & (self.count > 2)
 
-    def _jumps(self, differences: FloatArray, rates: FloatArray, sizes: FloatArray | None) -> FloatArray:
+    def _jumps(self, differences: FloatArray, rates: FloatArray, sizes: FloatArray | None) -> FloatArray | float:
         """Return the errors (k, m) where a rate jumps between two samples, as a force does where a curvature jumps.
 
         Any quadrature takes the mean of both sides there, and two of them agree; around it they differ, on one side as
         much as on the other with the opposite sign. What jumps in one direction may do so in all.
         """
-        found = np.zeros(differences.shape)
         if len(self) < _ORDER or sizes is None:
-            return found
+            return 0.0
         before, here, after = differences[:-2], differences[1:-1], differences[2:]
+        jumps = (before * after < 0.0) & ((self._group[2:] == self._group[:-2]) & (self.count[1:-1] >= _ORDER))[:, None]
+        rows = np.flatnonzero(jumps.any(axis=1))
+        if not len(rows):
+            return 0.0
+        before, here, after, jumps = before[rows], here[rows], after[rows], jumps[rows]
+        left, right, h = self.left[rows + 1], self.right[rows + 1], self.h[rows + 1, None]
         around = np.minimum(np.abs(before), np.abs(after))
-        left, right, h = self.left[1:-1], self.right[1:-1], self.h[1:-1, None]
         change = h * np.abs(rates[right] - rates[left])
-        jumps = (np.abs(here) <= _BALANCED * around) & (before * after < 0.0) & (change > _STEEP * around)
+        jumps &= (np.abs(here) <= _BALANCED * around) & (change > _STEEP * around)
         jumps &= change > _SEEN * h * np.maximum(sizes[left], sizes[right])
-        jumps &= ((self._group[2:] == self._group[:-2]) & (self.count[1:-1] >= _ORDER))[:, None]
-        widest = np.maximum(np.abs(before), np.abs(after))
-        found[1:-1] = np.where(np.any(jumps, axis=1, keepdims=True), change / 2 + _JUMPED * widest, 0.0)
+        there = np.flatnonzero(jumps.any(axis=1))
+        found = np.zeros(differences.shape)
+        widest = np.maximum(np.abs(before[there]), np.abs(after[there]))
+        found[rows[there] + 1] = change[there] / 2 + _JUMPED * widest
         return found
 
     def _widest(self, error: FloatArray) -> FloatArray:
@@ -130,51 +128,60 @@ class Intervals:
         wide = error.copy()
         for shift in (1, 2):
             if len(error) > shift:
-                same = (self._group[shift:] == self._group[:-shift])[:, None]
-                wide[shift:] = np.maximum(wide[shift:], np.where(same, error[:-shift], 0.0))
-                wide[:-shift] = np.maximum(wide[:-shift], np.where(same, error[shift:], 0.0))
+                same = self._group[shift:] == self._group[:-shift]
+                before, after = error[:-shift], error[shift:]
+                if not same.all():
+                    before, after = (np.where(same[:, None], one, 0.0) for one in (before, after))
+                np.maximum(wide[shift:], before, out=wide[shift:])
+                np.maximum(wide[:-shift], after, out=wide[:-shift])
         return wide
 
-    def _sum(self, rates: FloatArray, rows: Numbers, order: int) -> FloatArray:
-        """Return the integrals over some intervals of the polynomials through `order` samples around them."""
-        key = order, len(rows), int(rows[0]), int(rows[-1])
-        if key not in self._stencils:
-            begin, count = self.begin[rows], self.count[rows]
-            start = np.clip(self.left[rows] - (order // 2 - 1), begin, begin + count - order)
-            index = start[:, None] + np.arange(order)
-            self._stencils[key] = rows, index, self._weights(index, self.left[rows], self.h[rows])
-        known, index, weights = self._stencils[key]
-        if known is not rows and not np.array_equal(known, rows):
-            del self._stencils[key]
-            return self._sum(rates, rows, order)
-        total = weights[:, :1] * rates[index[:, 0]]
-        for j in range(1, order):
-            total += weights[:, j : j + 1] * rates[index[:, j]]
-        return total
+    def _rules(self) -> tuple[csr_array, csr_array]:
+        """Return two matrices (k, n): of the polynomials through six samples around each interval, or as many as there
+        are, and their differences from those through two fewer.
+        """
+        k = len(self)
+        index = np.repeat(self.begin[:, None], _ORDER, axis=1)
+        rule, difference = np.zeros((k, _ORDER)), np.zeros((k, _ORDER))
+        size = np.minimum(self.count, _ORDER)
+        for order in np.flatnonzero(np.bincount(size)).tolist():
+            rows = np.flatnonzero(size == order)
+            begin = self._stencil(rows, order)
+            index[rows, :order] = begin[:, None] + np.arange(order)
+            rule[rows, :order] = self._weights(rows, begin, order)
+            if order == 2:
+                continue
+            fewer = max(order - 2, 2)
+            inner = self._stencil(rows, fewer)
+            difference[rows] = rule[rows]
+            difference[rows[:, None], (inner - begin)[:, None] + np.arange(fewer)] -= self._weights(rows, inner, fewer)
+        shape, ends = (k, len(self._time)), _ORDER * np.arange(k + 1)
+        return tuple(csr_array((weights.ravel(), index.ravel(), ends), shape=shape) for weights in (rule, difference))
 
-    def _weights(self, index: Numbers, left: Numbers, h: FloatArray) -> FloatArray:
-        """Return the weights (k, order) of samples, by moments about the middle of the interval."""
-        order = index.shape[1]
+    def _stencil(self, rows: Numbers, order: int) -> Numbers:
+        """Return at which samples the stencils of some intervals begin: around them, within their stretch."""
+        begin = self.begin[rows]
+        return np.clip(self.left[rows] - (order // 2 - 1), begin, begin + self.count[rows] - order)
+
+    def _weights(self, rows: Numbers, begin: Numbers, order: int) -> FloatArray:
+        """Return the weights (k, order) of the samples from `begin` on, by moments about the middle of the interval."""
+        left, h = self.left[rows], self.h[rows, None]
+        at = left - begin
         middle = (self._time[left] + self._time[left + 1]) / 2
-        places = (self._time[index] - middle[:, None]) / h[:, None]
-        at = left - index[:, 0]
-        steady = (np.arange(order) - at[:, None]) - 0.5
-        even = np.abs(places - steady).max(axis=1) < _EVEN
-        weights = np.zeros(places.shape)
-        for k in range(order - 1):
-            rows = even & (at == k)
-            if rows.any():
-                weights[rows] = _even_weights(order, k)
-        if not even.all():
-            weights[~even] = _moment_weights(places[~even])
-        return weights * h[:, None]
+        places = (self._time[begin[:, None] + np.arange(order)] - middle[:, None]) / h
+        steady = np.arange(order) - at[:, None] - 0.5
+        weights = _even_weights(order)[at]
+        uneven = np.abs(places - steady).max(axis=1) >= _EVEN
+        if uneven.any():
+            weights[uneven] = _moment_weights(places[uneven])
+        return weights * h
 
 
 @cache
-def _even_weights(order: int, k: int) -> FloatArray:
-    """Return the weights (1, order) of even samples over the interval after the sample `k`."""
-    places = np.arange(order, dtype=np.float64) - k - 0.5
-    return _moment_weights(np.asarray(places[None], dtype=np.float64))
+def _even_weights(order: int) -> FloatArray:
+    """Return the weights (order - 1, order) of even samples over the intervals between them."""
+    places = np.arange(order, dtype=np.float64) - np.arange(order - 1)[:, None] - 0.5
+    return _moment_weights(places)
 
 
 def _moment_weights(places: FloatArray) -> FloatArray:

@@ -12,6 +12,7 @@ from trundle.contact.law import Friction
 from trundle.models.tree.joints import BodySpec, Following, Prescribed, Prismatic, Revolute
 from trundle.models.tree.model import TreeModel
 from trundle.models.tree.system import ContactPair, ContactSystem
+from trundle.threads import cached_property
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +60,32 @@ class Touching:
     B: int
     friction: Friction
     pair: ContactPair
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Bodies whose momenta add up: those of each free tree, then those that each joint carries.
+
+    Attributes
+    ----------
+    body, group : (k,)
+        Bodies, one group after the other, and the number of the group of each.
+    begin : (groups,)
+        Where in `body` each group begins.
+    share : (k,)
+        Part of its group's mass that is the body's.
+    """
+
+    body: Numbers
+    group: Numbers
+    begin: Numbers
+    share: FloatArray
+
+    def added(self, values: FloatArray) -> FloatArray:
+        """Return the sums (n, groups, ...) of values (n, k, ...) over the groups."""
+        if len(self.begin) == len(self.body):
+            return values
+        return np.add.reduceat(values, self.begin, axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +145,56 @@ class Anatomy:
     def trees(self) -> int:
         """How many free trees there are."""
         return int(self.tree.max(initial=-1)) + 1
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The bodies of each free tree, then those that each joint carries: those with mass, if there are some."""
+        members = [self.tree == tree for tree in range(self.trees)] + [hinge.outboard for hinge in self.hinges]
+        solid = [mine & (self.mass > 0.0) for mine in members]
+        bodies = [np.flatnonzero(own if own.any() else mine) for own, mine in zip(solid, members, strict=True)]
+        sizes = [len(one) for one in bodies]
+        group = np.repeat(np.arange(len(bodies)), sizes)
+        body = np.concatenate([np.zeros(0, dtype=np.intp), *bodies])
+        total = np.bincount(group, self.mass[body], len(bodies))[group]
+        share = self.mass[body] / np.where(total > 0.0, total, 1.0)
+        return Groups(body, group, np.append(0, np.cumsum(sizes[:-1])).astype(np.intp)[: len(bodies)], share)
+
+    @cached_property
+    def uneven(self) -> Numbers:
+        """Bodies whose moments of inertia are not the same about all axes."""
+        ball = self.inertia[:, 0, 0, None, None] * np.eye(3)
+        return np.flatnonzero(np.any(self.inertia != ball, axis=(1, 2)))
+
+    @cached_property
+    def jointed(self) -> Numbers:
+        """The body (hinges,) that each joint carries first."""
+        return np.array([hinge.body for hinge in self.hinges], dtype=np.intp)
+
+    @cached_property
+    def parents(self) -> Numbers:
+        """The body (hinges,) that each joint hangs on."""
+        return np.array([hinge.parent for hinge in self.hinges], dtype=np.intp)
+
+    @cached_property
+    def axes(self) -> FloatArray:
+        """Unit axes (hinges, 3) of the joints, in the frames of their parents."""
+        return np.array([hinge.axis for hinge in self.hinges]).reshape(-1, 3)
+
+    @cached_property
+    def sliding(self) -> Flags:
+        """Which joints (hinges,) are slides."""
+        return np.array([hinge.slides for hinge in self.hinges], dtype=bool)
+
+    @cached_property
+    def sides(self) -> tuple[Numbers, Numbers]:
+        """The bodies A and B (contacts,) of each contact."""
+        A = np.array([contact.A for contact in self.contacts], dtype=np.intp)
+        return A, np.array([contact.B for contact in self.contacts], dtype=np.intp)
+
+    @cached_property
+    def stops(self) -> Flags:
+        """Which contacts (contacts,) are ends of the range of a joint."""
+        return np.array([contact.pair.stop is not None for contact in self.contacts], dtype=bool)
 
 
 def anatomy_of(system: ContactSystem) -> Anatomy:

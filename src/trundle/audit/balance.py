@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from trundle.audit import tolerances
@@ -41,48 +43,105 @@ def balance_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list
     if not len(intervals):
         return []
     part = max(1.0, tolerances.DECLARED * evidence.accuracy / tolerances.MOTION)
-    bodies = moving(anatomy, samples.frames)
-    return [
-        *_motion(anatomy, samples, intervals, scales, part),
-        *_momentum(anatomy, samples, intervals, bodies, scales, part),
-    ]
+    between = Between(anatomy, samples, intervals, scales, part)
+    return [*_motion(between), *_momentum(between)]
 
 
-def _motion(anatomy: Anatomy, samples: Samples, intervals: Intervals, scales: Scales, part: float) -> list[Check]:
+class Between:
+    """What all balances between samples ask for.
+
+    Attributes
+    ----------
+    part : float
+        By which tolerances grow with the accuracy that a run declares.
+    resolved : (k,)
+        In which intervals the samples show what compliant contacts do.
+    slides : (n,)
+        At which samples a contact slips.
+    turning : (n,) rad2/s2
+        The square of the fastest turn of a body.
+    """
+
+    def __init__(self, anatomy: Anatomy, samples: Samples, intervals: Intervals, scales: Scales, part: float) -> None:
+        self.anatomy, self.samples, self.intervals, self.scales, self.part = anatomy, samples, intervals, scales, part
+        self.resolved = resolved(anatomy, samples, intervals)
+        self.slides = np.any(samples.claims.slides, axis=1)
+        w = samples.frames.angular_velocity
+        self.turning = dot(w, w).max(axis=1)
+
+    def pace(self, force: FloatArray | float = 0.0) -> FloatArray:
+        """Return how fast (n, 1), 1/s2, velocities or forces may change: as bodies turn, and fall over their own size.
+
+        ``force`` (n,), N: the largest one on a body besides its weight.
+        """
+        scales = self.scales
+        return (self.turning + (scales.weight + force) / scales.mass / scales.least)[:, None]
+
+    def larger(self, values: FloatArray) -> FloatArray:
+        """Return the larger one (k, ...) of values (n, ...) at both ends of each interval."""
+        return np.maximum(values[self.intervals.left], values[self.intervals.right])
+
+    def change(self, values: FloatArray) -> FloatArray:
+        """Return by how much (k, ...) values (n, ...) change in each interval."""
+        return values[self.intervals.right] - values[self.intervals.left]
+
+    def check(
+        self,
+        law: str,
+        unit: str,
+        names: Sequence[tuple[str, ...]],
+        text: str,
+        table: tuple[FloatArray, ...],
+        known: Flags,
+    ) -> Check:
+        """Return the check of what is off and what is allowed (k, m)."""
+        k = self.intervals.right
+        values = Values.of_table(table[0], table[1], self.samples.time[k], self.samples.run[k], known)
+        return judged(law, unit, names, text, values)
+
+
+def _motion(between: Between) -> list[Check]:
     """Poses change by the velocities."""
+    anatomy, samples, intervals, scales = between.anatomy, between.samples, between.intervals, between.scales
     told = np.flatnonzero((anatomy.moves & (anatomy.carrier == np.arange(len(anatomy.names)))) | anatomy.given)
     names = tuple((anatomy.names[i],) for i in told)
-    frames, i, k = samples.frames.of(told), intervals.left, intervals.right
-    sizes = scales.sizes[told]
-    n, m, h = len(samples), len(told), intervals.h[:, None]
-    fast = _turning_pace(samples, scales)
-    bend = np.repeat((length(frames.velocity) + _SLOW * scales.speed) * fast, 3, axis=1)
-    travel, error = intervals.integrals(frames.velocity.reshape(n, -1), None, bend)
-    moved = (frames.position[k] - frames.position[i]).reshape(len(i), -1) - travel
-    pace = np.maximum(length(frames.velocity[i]), length(frames.velocity[k])) * h
-    far = np.abs(frames.position[k]).max(axis=2)
+    frames, h, m = samples.frames.of(told), intervals.h[:, None], len(told)
+    sizes, part, fast = scales.sizes[told], between.part, between.pace()
+    speed, w = length(frames.velocity), frames.angular_velocity
+    turn, R = length(w), frames.rotation
+    # Velocities (n, 3 m), then the rates w x R of the rotations' columns (n, 9 m).
+    columns = np.swapaxes(R, 2, 3)
+    rates = np.concatenate(
+        [frames.velocity.reshape(-1, 3 * m), cross(w[:, :, None], columns).reshape(-1, 9 * m)], axis=1
+    )
+    bends = [np.repeat((speed + _SLOW * scales.speed) * fast, 3, axis=1)]
+    bends += [np.repeat((turn + _SLOW * scales.speed / sizes) * fast, 9, axis=1)]
+    total, error = intervals.integrals(rates, None, np.concatenate(bends, axis=1))
+    pace = between.larger(speed) * h
+    far = np.abs(frames.position[intervals.right]).max(axis=2)
     # The first step of a stretch puts the bodies onto its constraints.
     put = intervals.first[:, None] * tolerances.GAP
-    allowed = (tolerances.MOTION * part + put) * sizes + tolerances.MOTION * part * pace + _ROUND_OFF * far
-    off = length(moved.reshape(len(i), m, 3))
-    allowed = allowed + length(error.reshape(len(i), m, 3))
-    known = length(error.reshape(len(i), m, 3)) <= tolerances.JUDGED * (pace + sizes)
-    known &= resolved(anatomy, samples, intervals)[:, None]
+    missed = length(error[:, : 3 * m].reshape(-1, m, 3))
+    allowed = (tolerances.MOTION * part + put) * sizes + tolerances.MOTION * part * pace + _ROUND_OFF * far + missed
+    off = length(between.change(frames.position) - total[:, : 3 * m].reshape(-1, m, 3))
+    known = (missed <= tolerances.JUDGED * (pace + sizes)) & between.resolved[:, None]
     text = "{bodies} is {amount} {unit} from where its velocity brings it, at {time} s"
-    times, runs = samples.time[k], samples.run[k]
-    found = [judged("motion", "m", names, text, Values.of_table(off, allowed, times, runs, known))]
-    w, R = frames.angular_velocity, frames.rotation
-    bend = np.repeat((length(w) + _SLOW * scales.speed / sizes) * fast, 9, axis=1)
-    turn, error = intervals.integrals(cross(w[..., None, :], np.swapaxes(R, 2, 3)).reshape(n, -1), None, bend)
-    change = np.swapaxes(R[k] - R[i], 2, 3).reshape(len(i), -1) - turn
-    off = np.sqrt(np.sum(change.reshape(len(i), m, 9) ** 2, axis=2))
-    error = np.sqrt(np.sum(error.reshape(len(i), m, 9) ** 2, axis=2))
-    pace = np.maximum(length(w[i]), length(w[k])) * h
-    allowed = tolerances.MOTION * part * (1.0 + pace) + error + put
+    found = [between.check("motion", "m", names, text, (off, allowed), known)]
+    off = _size(between.change(columns) - total[:, 3 * m :].reshape(-1, m, 3, 3))
+    missed = _size(error[:, 3 * m :].reshape(-1, m, 3, 3))
+    allowed = tolerances.MOTION * part * (1.0 + between.larger(turn) * h) + missed + put
     text = "{bodies} is turned by {amount} {unit} from where its angular velocity brings it, at {time} s"
-    known = (error <= tolerances.JUDGED) & resolved(anatomy, samples, intervals)[:, None]
-    found.append(judged("turning", "rad", names, text, Values.of_table(off, allowed, times, runs, known)))
-    return found
+    known = (missed <= tolerances.JUDGED) & between.resolved[:, None]
+    return [*found, between.check("turning", "rad", names, text, (off, allowed), known)]
+
+
+def _size(matrices: FloatArray) -> FloatArray:
+    """Return the Frobenius norms (...) of matrices (..., 3, 3)."""
+    return np.sqrt(
+        dot(matrices[..., 0], matrices[..., 0])
+        + dot(matrices[..., 1], matrices[..., 1])
+        + dot(matrices[..., 2], matrices[..., 2])
+    )
 
 
 def resolved(anatomy: Anatomy, samples: Samples, intervals: Intervals) -> Flags:
@@ -112,78 +171,60 @@ def resolved(anatomy: Anatomy, samples: Samples, intervals: Intervals) -> Flags:
     return found
 
 
-def _shown(error: FloatArray, sizes: FloatArray, intervals: Intervals) -> Flags:
-    """Return in which intervals (k,) the samples show the forces: no error tells of a peak between two of them."""
-    whole = intervals.h[:, None] * np.maximum(sizes[intervals.left], sizes[intervals.right])
+def _shown(error: FloatArray, whole: FloatArray) -> Flags:
+    """Return in which intervals (k,) the samples show the impulses (k, m): no error tells of a peak between them."""
     return np.max(error / np.where(whole > 0.0, whole, np.inf), axis=1, initial=0.0) <= _SHOWN
 
 
 def contact_wrenches(anatomy: Anatomy, samples: Samples, bodies: Moving) -> Wrenches:
     """Return what the contacts of shapes do to the bodies that they touch."""
     found = Wrenches.none(len(samples), len(anatomy.names))
-    rows, on_A = np.arange(len(samples)), samples.on_A
-    for i, contact in enumerate(anatomy.contacts):
-        force = samples.force[:, i]
-        if contact.pair.stop is not None or not np.any(force):
-            continue
-        moment = samples.moment[:, i, None] * samples.normal[:, i] if np.any(samples.moment[:, i]) else None
-        for body, sign, point in ((contact.A, 1.0, on_A[:, i]), (contact.B, -1.0, samples.point[:, i])):
-            if anatomy.moves[body]:
-                arm = point - bodies.center[:, body]
-                found.add(rows, body, arm, sign * force, None if moment is None else sign * moment)
+    pushing = np.any(samples.force, axis=(0, 2)) & ~anatomy.stops
+    for side, sign, points in zip(anatomy.sides, (1.0, -1.0), (samples.on_A, samples.point), strict=True):
+        some = np.flatnonzero(pushing & anatomy.moves[side])
+        if len(some):
+            arm = points[:, some] - bodies.center[:, side[some]]
+            moment = samples.moment[:, some, None] * samples.normal[:, some]
+            found.push(side[some].tolist(), arm, sign * samples.force[:, some], sign * moment)
     return found
 
 
-def _momentum(
-    anatomy: Anatomy, samples: Samples, intervals: Intervals, bodies: Moving, scales: Scales, part: float
-) -> list[Check]:
+def _momentum(between: Between) -> list[Check]:
     """Momenta of trees and joints change by gravity, contacts, motors and springs; so does the energy of all."""
-    n, i, k, h = len(samples), intervals.left, intervals.right, intervals.h[:, None]
+    anatomy, samples, intervals, scales = between.anatomy, between.samples, between.intervals, between.scales
+    bodies = moving(anatomy, samples.frames)
+    h, trees = intervals.h[:, None], anatomy.trees
     wrenches = contact_wrenches(anatomy, samples, bodies)
-    weight = anatomy.mass[:, None] * anatomy.gravity
+    none = np.zeros((len(samples), 1, 3))
     for body, columns in anatomy.torqued:
-        torque = _torque(samples.inputs[:, columns])
-        wrenches.add(np.arange(n), body, np.zeros((n, 3)), np.zeros((n, 3)), torque)
-    contacts_alone = Wrenches(*(np.array(a) for a in (wrenches.force, wrenches.moment, *(wrenches.force_size,) * 2)))
-    wrenches.force[:] += weight
-    wrenches.force_size[:] += length(weight)
+        wrenches.push([body], none, none, _torque(samples.inputs[:, columns])[:, None])
+    weight = anatomy.mass[:, None] * anatomy.gravity
+    whole = Wrenches(
+        wrenches.force + weight, wrenches.moment, wrenches.force_size + length(weight), wrenches.moment_size
+    )
     kept = ledger(anatomy, samples.frames, bodies)
-    rates, sizes = powers(anatomy, samples.frames, bodies, wrenches)
-    rates = rates + turning_terms(anatomy, samples.frames, bodies)
+    rates, sizes = powers(anatomy, kept, whole)
     torques, torque_sizes = joint_torques(anatomy, samples)
-    rates[:, 6 * anatomy.trees :] += torques
-    sizes[:, 6 * anatomy.trees :] += torque_sizes
-    slack = _slack(anatomy, samples)
-    slides = np.any(samples.claims.slides, axis=1)  # near its end a slip turns like a power of the time that is left
-    bend = sizes * _pace(samples, scales, wrenches)
-    total, error = intervals.integrals(rates, slides, bend, sizes)
-    off = kept.values[k] - kept.values[i] - total
-    size = np.maximum(kept.sizes[i], kept.sizes[k]) + h * np.maximum(sizes[i], sizes[k])
+    if anatomy.hinges:
+        rates[:, 6 * trees :] += turning_terms(anatomy, samples.frames, kept) + torques
+        sizes[:, 6 * trees :] += torque_sizes
+    # Near its end a slip turns like a power of the time that is left.
+    fast = between.pace(whole.force_size.max(axis=1))
+    total, error = intervals.integrals(rates, between.slides, sizes * fast, sizes)
+    off = between.change(kept.values) - total
+    largest = between.larger(sizes)
+    size = between.larger(kept.sizes) + h * largest
     floor = np.where(intervals.first, tolerances.PROJECTED, tolerances.NOTHING)[:, None] * scales.momentum
     floor = floor * np.where(kept.angular, scales.size, 1.0)
-    allowed = tolerances.MOMENTUM * part * size + error + h * np.maximum(slack[i], slack[k]) + floor
-    known = (
-        (error <= tolerances.JUDGED * size)
-        & ~_untold(anatomy, samples)[k]
-        & (resolved(anatomy, samples, intervals) & _shown(error, sizes, intervals))[:, None]
-    )
+    allowed = tolerances.MOMENTUM * between.part * size + error + floor
+    if (slack := _slack(anatomy, samples)) is not None:
+        allowed = allowed + h * between.larger(slack)
+    known = (error <= tolerances.JUDGED * size) & (between.resolved & _shown(error, h * largest))[:, None]
+    if (untold := _untold(anatomy, samples)) is not None:
+        known &= ~untold[intervals.right]
     text = "{bodies}: the momentum changes by {amount} {unit} that no force explains, at {time} s"
-    times, runs = samples.time[k], samples.run[k]
-    found = [judged("momentum", "N s", kept.names, text, Values.of_table(off, allowed, times, runs, known))]
-    return [*found, _energy(anatomy, samples, intervals, bodies, contacts_alone, torques, scales, part)]
-
-
-def _turning_pace(samples: Samples, scales: Scales) -> FloatArray:
-    """Return how fast (n, 1), 1/s2, velocities may change: as bodies turn, and as they fall over their own size."""
-    turn = np.max(length(samples.frames.angular_velocity) ** 2, axis=1)
-    return (turn + scales.weight / scales.mass / scales.least)[:, None]
-
-
-def _pace(samples: Samples, scales: Scales, wrenches: Wrenches) -> FloatArray:
-    """Return how fast (n, 1), 1/s2, forces may change: as bodies turn, and as they fall over their own size."""
-    turn = np.max(length(samples.frames.angular_velocity) ** 2, axis=1)
-    fall = (scales.weight + wrenches.force_size.max(axis=1)) / scales.mass
-    return (turn + fall / scales.least)[:, None]
+    found = between.check("momentum", "N s", kept.names, text, (off, allowed), known)
+    return [found, _energy(between, bodies, wrenches, torques)]
 
 
 def _torque(values: FloatArray) -> FloatArray:
@@ -192,14 +233,15 @@ def _torque(values: FloatArray) -> FloatArray:
     return np.stack([np.zeros(len(values)), -values[:, 0], np.zeros(len(values))], axis=1)
 
 
-def _slack(anatomy: Anatomy, samples: Samples) -> FloatArray:
+def _slack(anatomy: Anatomy, samples: Samples) -> FloatArray | None:
     """Return how large moments (n, m) are that a record does not hold: of rolling resistance, across open gaps."""
-    columns = 6 * anatomy.trees + len(anatomy.hinges)
-    found = np.zeros((len(samples), columns))
+    found = None
     for i, contact in enumerate(anatomy.contacts):
         law = contact.friction
         if contact.pair.stop is not None or not (law.rolling or law.rolling_viscous):
             continue
+        if found is None:
+            found = np.zeros((len(samples), 6 * anatomy.trees + len(anatomy.hinges)))
         load = np.abs(dot(samples.force[:, i], samples.normal[:, i])) + law.adhesion
         turning = np.zeros((len(samples), 3))
         for body, sign in ((contact.A, 1.0), (contact.B, -1.0)):
@@ -214,9 +256,11 @@ def _slack(anatomy: Anatomy, samples: Samples) -> FloatArray:
     return found
 
 
-def _untold(anatomy: Anatomy, samples: Samples) -> Flags:
-    """Return which columns of the ledger (n, m) something changes that the evidence does not hold."""
-    trees, hinges = anatomy.trees, anatomy.hinges
+def _untold(anatomy: Anatomy, samples: Samples) -> Flags | None:
+    """Return which columns of the ledger (n, m) something changes that the evidence does not hold; None: no one."""
+    trees, hinges, claims = anatomy.trees, anatomy.hinges, samples.claims
+    if not (anatomy.pushed or anatomy.pinned.any() or claims.own.any() or claims.holds_rolling.any()):
+        return None
     found = np.zeros((len(samples), 6 * trees + len(hinges)), dtype=bool)
     if anatomy.pushed:
         found[:] = True
@@ -225,8 +269,8 @@ def _untold(anatomy: Anatomy, samples: Samples) -> Flags:
     for tree in range(trees):  # a pin joins a tree to itself, or to what is not its own
         found[:, 6 * tree : 6 * tree + 6] |= bool(np.any(anatomy.pinned & (anatomy.tree == tree)))
     for i, contact in enumerate(anatomy.contacts):
-        own = samples.claims.own[:, i] | (samples.claims.holds_rolling[:, i] & (contact.friction.rolling == 0.0))
-        own &= samples.claims.touches[:, i]
+        own = claims.own[:, i] | (claims.holds_rolling[:, i] & (contact.friction.rolling == 0.0))
+        own &= claims.touches[:, i]
         if not own.any():
             continue
         for body in (contact.A, contact.B):
@@ -238,49 +282,37 @@ def _untold(anatomy: Anatomy, samples: Samples) -> Flags:
     return found
 
 
-def _energy(
-    anatomy: Anatomy,
-    samples: Samples,
-    intervals: Intervals,
-    bodies: Moving,
-    wrenches: Wrenches,
-    torques: FloatArray,
-    scales: Scales,
-    part: float,
-) -> Check:
+def _energy(between: Between, bodies: Moving, contacts: Wrenches, torques: FloatArray) -> Check:
     """The energy of all bodies changes by the power of contacts, motors, springs and dampers."""
-    i, k, frames = intervals.left, intervals.right, samples.frames
+    anatomy, samples, intervals, scales = between.anatomy, between.samples, between.intervals, between.scales
+    frames, h = samples.frames, intervals.h
     own = anatomy.moves & (anatomy.mass > 0.0)
-    kinetic = kinetic_energy(anatomy, frames, bodies)[:, own]
-    height = -dot(bodies.center[:, own], anatomy.gravity) * anatomy.mass[own]
-    energy = (kinetic + height).sum(axis=1)[:, None]
-    pushed = dot(wrenches.force, bodies.velocity) + dot(wrenches.moment, frames.angular_velocity)
-    power = pushed[:, anatomy.moves].sum(axis=1)
-    rates = samples.rates[:, [hinge.number for hinge in anatomy.hinges]]
-    power = (power + np.sum(torques * rates, axis=1))[:, None]
-    whole = length(wrenches.force) * length(bodies.velocity)
-    whole = whole + length(wrenches.moment) * length(frames.angular_velocity)
-    sizes = whole[:, anatomy.moves].sum(axis=1)[:, None] + np.sum(np.abs(torques * rates), axis=1)[:, None]
-    bend = sizes * _pace(samples, scales, wrenches)
-    total, error = intervals.integrals(power, np.any(samples.claims.slides, axis=1), bend, sizes)
-    fall = np.abs(height[k] - height[i]).sum(axis=1)
-    size = kinetic.sum(axis=1)
-    size = np.maximum(size[i], size[k]) + fall + np.abs(total[:, 0])
-    gained = energy[k] - energy[i] - total
-    slack = _lost_to_rolling(anatomy, samples)
-    allowed = (
-        tolerances.ENERGY * part * size[:, None]
-        + error
-        + intervals.h[:, None] * np.maximum(slack[i], slack[k])[:, None]
-    )
-    allowed = allowed + _ROUND_OFF * np.abs(height[k]).sum(axis=1)[:, None] + tolerances.NOTHING * scales.energy
+    kinetic = kinetic_energy(anatomy, frames, bodies)[:, own].sum(axis=1)
+    height = (-dot(bodies.center, anatomy.gravity) * anatomy.mass)[:, own]
+    energy = kinetic + height.sum(axis=1)
+    velocity, turning = bodies.velocity, frames.angular_velocity
+    pushed = dot(contacts.force, velocity) + dot(contacts.moment, turning)
+    whole = length(contacts.force) * length(velocity) + length(contacts.moment) * length(turning)
+    power, sizes = pushed[:, anatomy.moves].sum(axis=1), whole[:, anatomy.moves].sum(axis=1)
+    if anatomy.hinges:
+        motors = torques * samples.rates[:, [hinge.number for hinge in anatomy.hinges]]
+        power, sizes = power + motors.sum(axis=1), sizes + np.abs(motors).sum(axis=1)
+    sizes = sizes[:, None]
+    fast = between.pace(contacts.force_size.max(axis=1))
+    total, error = intervals.integrals(power[:, None], between.slides, sizes * fast, sizes)
+    size = between.larger(kinetic) + np.abs(between.change(height)).sum(axis=1) + np.abs(total[:, 0])
+    gained = between.change(energy) - total[:, 0]
+    allowed = tolerances.ENERGY * between.part * size + error[:, 0] + tolerances.NOTHING * scales.energy
+    allowed = allowed + _ROUND_OFF * np.abs(height[intervals.right]).sum(axis=1)
     put = tolerances.GAP * scales.weight * scales.size + tolerances.PROJECTED * scales.energy
-    allowed = allowed + np.where(intervals.first, put, 0.0)[:, None]
-    known = (error <= tolerances.JUDGED * size[:, None]) & ~_powered(anatomy, samples)[k][:, None]
-    known &= (resolved(anatomy, samples, intervals) & _shown(error, sizes, intervals))[:, None]
+    allowed = allowed + np.where(intervals.first, put, 0.0)
+    if any(contact.friction.rolling or contact.friction.rolling_viscous for contact in anatomy.contacts):
+        allowed = allowed + h * between.larger(_lost_to_rolling(anatomy, samples))
+    known = (error[:, 0] <= tolerances.JUDGED * size) & ~_powered(anatomy, samples)[intervals.right]
+    known &= between.resolved & _shown(error, h[:, None] * between.larger(sizes))
     text = "the energy of {bodies} changes by {amount} {unit} that nothing explains, at {time} s"
-    name = (("all bodies",),)
-    return judged("energy", "J", name, text, Values.of_table(gained, allowed, samples.time[k], samples.run[k], known))
+    table = gained[:, None], allowed[:, None]
+    return between.check("energy", "J", (("all bodies",),), text, table, known[:, None])
 
 
 def _lost_to_rolling(anatomy: Anatomy, samples: Samples) -> FloatArray:

@@ -127,7 +127,7 @@ def _balance(anatomy: Anatomy, jumps: Jumps, scales: Scales, part: float) -> Che
     wrenches.force[:] += weight
     wrenches.force_size[:] += length(weight)
     first, last = ledger(anatomy, jumps.before, before), ledger(anatomy, jumps.after, after)
-    pushed, sizes = powers(anatomy, jumps.after, after, wrenches)
+    pushed, sizes = powers(anatomy, last, wrenches)
     along, along_size = joint_torques_of(anatomy, jumps.inputs, jumps.joints, (jumps.rates + jumps.rates_after) / 2)
     hinges = slice(6 * anatomy.trees, None)
     pushed[:, hinges] += h * along

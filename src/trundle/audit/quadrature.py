@@ -137,8 +137,9 @@ class Intervals:
         return wide
 
     def _rules(self) -> tuple[csr_array, csr_array]:
-        """Return two matrices (k, n): of the polynomials through six samples around each interval, or as many as there
-        are, and their differences from those through two fewer.
+        """Return two matrices (k, n): integrals of polynomials through six samples; the same less those through four.
+
+        In short stretches through as many samples as there are, and two fewer.
         """
         k = len(self)
         index = np.repeat(self.begin[:, None], _ORDER, axis=1)

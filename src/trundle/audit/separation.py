@@ -10,8 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trundle.audit.mechanics import turned_back
 from trundle.audit.solids import Solid, unit_directions
 from trundle.checks import FloatArray
+from trundle.threads import cached_property
 
 _ASCENTS = 40
 _DIRECTIONS = {2: 64, 3: 200}
@@ -28,25 +30,46 @@ class Gaps:
     sound: np.ndarray
 
 
-def gaps(A: Solid, B: Solid, R: FloatArray, p: FloatArray, hints: FloatArray, enough: float) -> Gaps:
-    """Return the gaps of A at the poses R (n, d, d), p (n, d) m in the frame of B.
+class Poses:
+    """Poses of A's shape in the frame of B at n instants: what only some gaps need is computed where one asks for it.
 
-    Parameters
+    Attributes
     ----------
-    hints : (n, k, d)
-        Directions in B's frame that may separate them; zeros: none.
-    enough : float, m
-        A gap of so much need not be known better.
+    p : (n, d) m
+        Of the origin of A's shape.
     """
-    n = len(p)
+
+    def __init__(
+        self, d: int, R_A: FloatArray, R_B: FloatArray, apart: FloatArray, normals: FloatArray, R_normals: FloatArray
+    ) -> None:
+        """Take orientations (n, 3, 3), A's place from B (n, 3), m, and normals (n, k, 3); all but `d` in the world."""
+        self._chosen = slice(None) if d == 3 else slice(None, None, 2)
+        self._R_A, self._normals, self._R_normals = R_A, normals, R_normals
+        self._R_B = None if np.array_equal(R_B, np.broadcast_to(np.eye(3), R_B.shape)) else R_B
+        self.p = (apart if self._R_B is None else turned_back(self._R_B, apart))[:, self._chosen]
+
+    @cached_property
+    def R(self) -> FloatArray:  # noqa: N802
+        """Orientations (n, d, d)."""
+        R = self._R_A if self._R_B is None else np.swapaxes(self._R_B, 1, 2) @ self._R_A
+        return R[:, self._chosen, self._chosen]
+
+    @cached_property
+    def hints(self) -> FloatArray:
+        """Directions (n, k, d) in B's frame that may separate the shapes; zeros: none."""
+        return turned_back(self._R_normals[:, None], self._normals)[..., self._chosen]
+
+
+def gaps(A: Solid, B: Solid, poses: Poses, enough: float) -> Gaps:
+    """Return the gaps of A in the frame of B; one of `enough`, m, need not be known better."""
+    p, n = poses.p, len(poses.p)
     if B.flat and A.bounded:
-        up = np.zeros((n, A.d))
-        up[:, -1] = 1.0
-        return Gaps(_over_flat(A, R, p), np.ones(n, dtype=bool))
+        return Gaps(_over_flat(A, poses), np.ones(n, dtype=bool))
     if A.ball is not None and B.ball is not None:
         return Gaps(np.sqrt(np.sum(p * p, axis=1)) - A.ball - B.ball, np.ones(n, dtype=bool))
     if A.ball is not None and B.bundle.distance is not None:
         return Gaps(B.depth(p)[0] - A.ball, np.ones(n, dtype=bool))
+    R, hints = poses.R, poses.hints
     if B.ball is not None and A.bundle.distance is not None:
         return Gaps(A.depth(-np.einsum("nji,nj->ni", R, p))[0] - B.ball, np.ones(n, dtype=bool))
     if A.convex and B.convex:
@@ -54,11 +77,11 @@ def gaps(A: Solid, B: Solid, R: FloatArray, p: FloatArray, hints: FloatArray, en
     return _by_points(A, B, R, p, hints, enough)
 
 
-def _over_flat(A: Solid, R: FloatArray, p: FloatArray) -> FloatArray:
+def _over_flat(A: Solid, poses: Poses) -> FloatArray:
     """Return the gaps of a body, or of its hull, over the flat z = 0."""
     if A.ball is not None:
-        return p[:, -1] - A.ball
-    return p[:, -1] - A.h(-R[:, -1, :])
+        return poses.p[:, -1] - A.ball
+    return poses.p[:, -1] - A.h(-poses.R[:, -1, :])
 
 
 def bound(A: Solid, B: Solid, R: FloatArray, p: FloatArray, n: FloatArray) -> FloatArray:

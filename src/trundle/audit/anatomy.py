@@ -85,7 +85,15 @@ class Groups:
         """Return the sums (n, groups, ...) of values (n, k, ...) over the groups."""
         if len(self.begin) == len(self.body):
             return values
-        return np.add.reduceat(values, self.begin, axis=1)
+        found = values.take(self.begin, axis=1)
+        for k in self._others:
+            found[:, self.group[k]] += values[:, k]
+        return found
+
+    @cached_property
+    def _others(self) -> list[int]:
+        """Which bodies are not the first one of their group."""
+        return np.setdiff1d(np.arange(len(self.body)), self.begin).tolist()
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,6 +187,25 @@ class Anatomy:
     def axes(self) -> FloatArray:
         """Unit axes (hinges, 3) of the joints, in the frames of their parents."""
         return np.array([hinge.axis for hinge in self.hinges]).reshape(-1, 3)
+
+    @cached_property
+    def frames_of_joints(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Places (hinges, 3), m, of the joints in the frames of their parents, and directions that they hold.
+
+        A unit vector e across the axis a, and a x e, in the parent's frame; a and e in that of the body at zero.
+        """
+        at = np.array([hinge.at for hinge in self.hinges]).reshape(-1, 3)
+        across = np.linalg.svd(self.axes[:, None])[2][:, 1] if len(self.hinges) else self.axes
+        O = np.array([hinge.orientation for hinge in self.hinges]).reshape(-1, 3, 3)  # noqa: E741
+        in_body = (np.einsum("hji,hj->hi", O, one) for one in (self.axes, across))
+        return at, across, np.cross(self.axes, across), *in_body
+
+    @cached_property
+    def resistance(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Stiffness, rest, damping and dry friction (hinges,) of each joint."""
+        specs = [hinge.spec for hinge in self.hinges]
+        names = ("stiffness", "rest", "damping", "dry_friction")
+        return tuple(np.array([getattr(one, name) for one in specs], dtype=np.float64) for name in names)  # pyright: ignore
 
     @cached_property
     def sliding(self) -> Flags:

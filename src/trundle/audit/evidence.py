@@ -38,10 +38,11 @@ class Frames:
 
     def of(self, bodies: Numbers) -> Frames:
         """Return the frames of some bodies."""
-        return Frames(*(part[:, bodies] for part in self._parts))
+        return Frames(*(part.take(bodies, axis=1) for part in self.parts))
 
     @property
-    def _parts(self) -> tuple[FloatArray, ...]:
+    def parts(self) -> tuple[FloatArray, ...]:
+        """The four arrays."""
         return self.position, self.rotation, self.velocity, self.angular_velocity
 
 

@@ -155,13 +155,12 @@ class Ledger:
 def ledger(anatomy: Anatomy, frames: Frames, bodies: Moving) -> Ledger:
     """Return the momenta of free trees and of joints."""
     trees, groups = anatomy.trees, anatomy.groups
-    axes = turned(frames.rotation[:, anatomy.parents], anatomy.axes)
-    places = frames.position[:, anatomy.jointed]
+    axes = turned(frames.rotation.take(anatomy.parents, axis=1), anatomy.axes)
+    places, centers = frames.position.take(anatomy.jointed, axis=1), bodies.center.take(groups.body, axis=1)
     if trees:
-        share = groups.share
-        centers = groups.added(bodies.center[:, groups.body] * share[:, None])[:, :trees]
-        places = np.concatenate([centers, places], axis=1)
-    arms = bodies.center[:, groups.body] - places[:, groups.group]
+        of_trees = groups.added(centers * groups.share[:, None])[:, :trees]
+        places = np.concatenate([of_trees, places], axis=1)
+    arms = centers - places.take(groups.group, axis=1)
     momenta = _sums(anatomy, arms, bodies.momentum, bodies.spin, length(bodies.momentum), length(bodies.spin))
     names = [(anatomy.names[int(np.argmax(anatomy.tree == tree))],) for tree in range(trees) for _ in range(6)]
     names += [(hinge.name,) for hinge in anatomy.hinges]
@@ -180,9 +179,9 @@ def _sums(
 ) -> Sums:
     """Return the sums over the groups of vectors (n, bodies, 3) and of their moments."""
     groups, body = anatomy.groups, anatomy.groups.body
-    linear, angular = linear[:, body], angular[:, body] + cross(arms, linear[:, body])
-    linear_size = linear_size[:, body]
-    angular_size = angular_size[:, body] + length(arms) * linear_size
+    linear, linear_size = linear.take(body, axis=1), linear_size.take(body, axis=1)
+    angular = angular.take(body, axis=1) + cross(arms, linear)
+    angular_size = angular_size.take(body, axis=1) + length(arms) * linear_size
     return Sums(*(groups.added(part) for part in (linear, angular, linear_size, angular_size)))
 
 
@@ -191,9 +190,9 @@ def _columns(anatomy: Anatomy, axes: FloatArray, sums: Sums) -> tuple[FloatArray
     trees, slides = anatomy.trees, anatomy.sliding
     n = len(axes)
     values, sizes = np.empty((n, 6 * trees + len(slides))), np.empty((n, 6 * trees + len(slides)))
-    values[:, : 6 * trees] = np.concatenate([sums.linear[:, :trees], sums.angular[:, :trees]], axis=2).reshape(n, -1)
-    both = np.stack([sums.linear_size[:, :trees], sums.angular_size[:, :trees]], axis=2).reshape(n, -1)
-    sizes[:, : 6 * trees] = np.repeat(both, 3, axis=1)
+    for part, size, of in ((sums.linear, sums.linear_size, 0), (sums.angular, sums.angular_size, 1)):
+        values[:, : 6 * trees].reshape(n, trees, 2, 3)[:, :, of] = part[:, :trees]
+        sizes[:, : 6 * trees].reshape(n, trees, 2, 3)[:, :, of] = size[:, :trees, None]
     if len(slides):
         along = np.where(slides[:, None], sums.linear[:, trees:], sums.angular[:, trees:])
         values[:, 6 * trees :] = dot(axes, along)

@@ -8,6 +8,7 @@ import numpy as np
 
 from trundle.audit import tolerances
 from trundle.audit.anatomy import Anatomy
+from trundle.audit.columns import added, flagged, greatest
 from trundle.audit.evidence import Evidence, Flags, Samples
 from trundle.audit.joints import joint_torques
 from trundle.audit.mechanics import (
@@ -65,9 +66,9 @@ class Between:
     def __init__(self, anatomy: Anatomy, samples: Samples, intervals: Intervals, scales: Scales, part: float) -> None:
         self.anatomy, self.samples, self.intervals, self.scales, self.part = anatomy, samples, intervals, scales, part
         self.resolved = resolved(anatomy, samples, intervals)
-        self.slides = np.any(samples.claims.slides, axis=1)
+        self.slides = flagged(samples.claims.slides)
         w = samples.frames.angular_velocity
-        self.turning = dot(w, w).max(axis=1)
+        self.turning = greatest(dot(w, w))
 
     def pace(self, force: FloatArray | float = 0.0) -> FloatArray:
         """Return how fast (n, 1), 1/s2, velocities or forces may change: as bodies turn, and fall over their own size.
@@ -79,11 +80,11 @@ class Between:
 
     def larger(self, values: FloatArray) -> FloatArray:
         """Return the larger one (k, ...) of values (n, ...) at both ends of each interval."""
-        return np.maximum(values[self.intervals.left], values[self.intervals.right])
+        return np.maximum(values[self.intervals.before], values[self.intervals.after])
 
     def change(self, values: FloatArray) -> FloatArray:
         """Return by how much (k, ...) values (n, ...) change in each interval."""
-        return values[self.intervals.right] - values[self.intervals.left]
+        return values[self.intervals.after] - values[self.intervals.before]
 
     def check(
         self,
@@ -95,7 +96,7 @@ class Between:
         known: Flags,
     ) -> Check:
         """Return the check of what is off and what is allowed (k, m)."""
-        k = self.intervals.right
+        k = self.intervals.after
         values = Values.of_table(table[0], table[1], self.samples.time[k], self.samples.run[k], known)
         return judged(law, unit, names, text, values)
 
@@ -109,16 +110,16 @@ def _motion(between: Between) -> list[Check]:
     sizes, part, fast = scales.sizes[told], between.part, between.pace()
     speed, w = length(frames.velocity), frames.angular_velocity
     turn, R = length(w), frames.rotation
-    # Velocities (n, 3 m), then the rates w x R of the rotations' columns (n, 9 m).
-    columns = np.swapaxes(R, 2, 3)
+    # Velocities (n, 3 m), then the rates w x R of two of the rotations' columns (n, 6 m): the third is their product.
+    columns = np.ascontiguousarray(np.swapaxes(R[..., :2], 2, 3))
     rates = np.concatenate(
-        [frames.velocity.reshape(-1, 3 * m), cross(w[:, :, None], columns).reshape(-1, 9 * m)], axis=1
+        [frames.velocity.reshape(-1, 3 * m), cross(w[:, :, None], columns).reshape(-1, 6 * m)], axis=1
     )
     bends = [np.repeat((speed + _SLOW * scales.speed) * fast, 3, axis=1)]
-    bends += [np.repeat((turn + _SLOW * scales.speed / sizes) * fast, 9, axis=1)]
+    bends += [np.repeat((turn + _SLOW * scales.speed / sizes) * fast, 6, axis=1)]
     total, error = intervals.integrals(rates, None, np.concatenate(bends, axis=1))
     pace = between.larger(speed) * h
-    far = np.abs(frames.position[intervals.right]).max(axis=2)
+    far = greatest(np.abs(frames.position))[intervals.right]
     # The first step of a stretch puts the bodies onto its constraints.
     put = intervals.first[:, None] * tolerances.GAP
     missed = length(error[:, : 3 * m].reshape(-1, m, 3))
@@ -127,21 +128,17 @@ def _motion(between: Between) -> list[Check]:
     known = (missed <= tolerances.JUDGED * (pace + sizes)) & between.resolved[:, None]
     text = "{bodies} is {amount} {unit} from where its velocity brings it, at {time} s"
     found = [between.check("motion", "m", names, text, (off, allowed), known)]
-    off = _size(between.change(columns) - total[:, 3 * m :].reshape(-1, m, 3, 3))
-    missed = _size(error[:, 3 * m :].reshape(-1, m, 3, 3))
+    off = _size(between.change(columns) - total[:, 3 * m :].reshape(-1, m, 2, 3))
+    missed = _size(error[:, 3 * m :].reshape(-1, m, 2, 3))
     allowed = tolerances.MOTION * part * (1.0 + between.larger(turn) * h) + missed + put
     text = "{bodies} is turned by {amount} {unit} from where its angular velocity brings it, at {time} s"
     known = (missed <= tolerances.JUDGED) & between.resolved[:, None]
     return [*found, between.check("turning", "rad", names, text, (off, allowed), known)]
 
 
-def _size(matrices: FloatArray) -> FloatArray:
-    """Return the Frobenius norms (...) of matrices (..., 3, 3)."""
-    return np.sqrt(
-        dot(matrices[..., 0], matrices[..., 0])
-        + dot(matrices[..., 1], matrices[..., 1])
-        + dot(matrices[..., 2], matrices[..., 2])
-    )
+def _size(rows: FloatArray) -> FloatArray:
+    """Return the sizes (...) of two vectors (..., 2, 3) together."""
+    return np.sqrt(dot(rows[..., 0, :], rows[..., 0, :]) + dot(rows[..., 1, :], rows[..., 1, :]))
 
 
 def resolved(anatomy: Anatomy, samples: Samples, intervals: Intervals) -> Flags:
@@ -173,13 +170,13 @@ def resolved(anatomy: Anatomy, samples: Samples, intervals: Intervals) -> Flags:
 
 def _shown(error: FloatArray, whole: FloatArray) -> Flags:
     """Return in which intervals (k,) the samples show the impulses (k, m): no error tells of a peak between them."""
-    return np.max(error / np.where(whole > 0.0, whole, np.inf), axis=1, initial=0.0) <= _SHOWN
+    return ~flagged(error > _SHOWN * np.where(whole > 0.0, whole, np.inf))
 
 
 def contact_wrenches(anatomy: Anatomy, samples: Samples, bodies: Moving) -> Wrenches:
     """Return what the contacts of shapes do to the bodies that they touch."""
     found = Wrenches.none(len(samples), len(anatomy.names))
-    pushing = np.any(samples.force, axis=(0, 2)) & ~anatomy.stops
+    pushing = flagged(np.any(samples.force, axis=0)) & ~anatomy.stops
     for side, sign, points in zip(anatomy.sides, (1.0, -1.0), (samples.on_A, samples.point), strict=True):
         some = np.flatnonzero(pushing & anatomy.moves[side])
         if len(some):
@@ -209,7 +206,7 @@ def _momentum(between: Between) -> list[Check]:
         rates[:, 6 * trees :] += turning_terms(anatomy, samples.frames, kept) + torques
         sizes[:, 6 * trees :] += torque_sizes
     # Near its end a slip turns like a power of the time that is left.
-    fast = between.pace(whole.force_size.max(axis=1))
+    fast = between.pace(greatest(whole.force_size))
     total, error = intervals.integrals(rates, between.slides, sizes * fast, sizes)
     off = between.change(kept.values) - total
     largest = between.larger(sizes)
@@ -287,23 +284,23 @@ def _energy(between: Between, bodies: Moving, contacts: Wrenches, torques: Float
     anatomy, samples, intervals, scales = between.anatomy, between.samples, between.intervals, between.scales
     frames, h = samples.frames, intervals.h
     own = anatomy.moves & (anatomy.mass > 0.0)
-    kinetic = kinetic_energy(anatomy, frames, bodies)[:, own].sum(axis=1)
+    kinetic = added(kinetic_energy(anatomy, frames, bodies)[:, own])
     height = (-dot(bodies.center, anatomy.gravity) * anatomy.mass)[:, own]
-    energy = kinetic + height.sum(axis=1)
+    energy = kinetic + added(height)
     velocity, turning = bodies.velocity, frames.angular_velocity
     pushed = dot(contacts.force, velocity) + dot(contacts.moment, turning)
     whole = length(contacts.force) * length(velocity) + length(contacts.moment) * length(turning)
-    power, sizes = pushed[:, anatomy.moves].sum(axis=1), whole[:, anatomy.moves].sum(axis=1)
+    power, sizes = added(pushed[:, anatomy.moves]), added(whole[:, anatomy.moves])
     if anatomy.hinges:
         motors = torques * samples.rates[:, [hinge.number for hinge in anatomy.hinges]]
-        power, sizes = power + motors.sum(axis=1), sizes + np.abs(motors).sum(axis=1)
+        power, sizes = power + added(motors), sizes + added(np.abs(motors))
     sizes = sizes[:, None]
-    fast = between.pace(contacts.force_size.max(axis=1))
+    fast = between.pace(greatest(contacts.force_size))
     total, error = intervals.integrals(power[:, None], between.slides, sizes * fast, sizes)
-    size = between.larger(kinetic) + np.abs(between.change(height)).sum(axis=1) + np.abs(total[:, 0])
+    size = between.larger(kinetic) + added(np.abs(between.change(height))) + np.abs(total[:, 0])
     gained = between.change(energy) - total[:, 0]
     allowed = tolerances.ENERGY * between.part * size + error[:, 0] + tolerances.NOTHING * scales.energy
-    allowed = allowed + _ROUND_OFF * np.abs(height[intervals.right]).sum(axis=1)
+    allowed = allowed + _ROUND_OFF * added(np.abs(height))[intervals.right]
     put = tolerances.GAP * scales.weight * scales.size + tolerances.PROJECTED * scales.energy
     allowed = allowed + np.where(intervals.first, put, 0.0)
     if any(contact.friction.rolling or contact.friction.rolling_viscous for contact in anatomy.contacts):
@@ -330,6 +327,6 @@ def _lost_to_rolling(anatomy: Anatomy, samples: Samples) -> FloatArray:
 
 def _powered(anatomy: Anatomy, samples: Samples) -> Flags:
     """Return at which samples (n,) something has a power that is not known."""
-    own = np.any(samples.claims.own & samples.claims.touches, axis=1)
+    own = flagged(samples.claims.own & samples.claims.touches)
     other = anatomy.pushed or anatomy.driven or bool(np.any(anatomy.other_joints))
     return own | other

@@ -8,6 +8,7 @@ import numpy as np
 
 from trundle.audit import tolerances
 from trundle.audit.anatomy import Anatomy
+from trundle.audit.columns import added, flagged
 from trundle.audit.evidence import Evidence, Flags, Numbers, Samples
 from trundle.audit.mechanics import dot, length, turned_back
 from trundle.audit.paths import Paths, Pose, Side
@@ -79,15 +80,17 @@ def _pairs(system: ContactSystem, anatomy: Anatomy) -> list[Pair]:
     return found
 
 
-def poses_of(pair: Pair, A: Pose, B: Pose, normals: FloatArray, R_normals: FloatArray | None = None) -> Poses:
-    """Return the poses of A's shape in B's frame, with normals (n, k, 3), world, that a record has of them.
-
-    ``R_normals`` (n, 3, 3): orientations of B where these are of other instants.
-    """
+def poses_of(pair: Pair, paths: Paths, A: Pose, B: Pose, rows: Numbers | slice = slice(None)) -> Poses:
+    """Return the poses of A's shape in B's frame, with the normals that the record has at samples `rows`."""
     apart = A.p - B.p
     if np.any(pair.center):
         apart = apart + A.R @ pair.center
-    return Poses(pair.A.d, A.R, B.R, apart, normals, B.R if R_normals is None else R_normals)
+
+    def hints() -> FloatArray:
+        normals = paths.samples.normal[rows][:, list(pair.contacts)]
+        return turned_back(paths.pose(pair.body_B, rows).R[:, None], normals)
+
+    return Poses(pair.A.d, A.R, None if paths.level(pair.body_B) else B.R, apart, hints)
 
 
 def gap_checks(system: ContactSystem, anatomy: Anatomy, evidence: Evidence) -> list[Check]:
@@ -100,15 +103,14 @@ def gap_checks(system: ContactSystem, anatomy: Anatomy, evidence: Evidence) -> l
     shape = len(paths), len(pairs)
     inside, bent, seen = np.zeros(shape), np.zeros(shape), np.ones(shape, dtype=bool)
     for k, pair in enumerate(pairs):
-        A, B = paths.pose(pair.body_A), paths.pose(pair.body_B)
-        poses = poses_of(pair, A, B, samples.normal[:, list(pair.contacts)])
+        poses = poses_of(pair, paths, paths.pose(pair.body_A), paths.pose(pair.body_B))
         here = gaps(pair.A, pair.B, poses, tolerances.OPEN * pair.size)
         found[:, k], sound[:, k] = here.gap, here.sound
         _look_between(pair, paths, here.gap, (inside[:, k], bent[:, k], seen[:, k]))
     names = tuple(pair.names for pair in pairs)
     sizes = np.array([pair.size for pair in pairs])
     # A compliant contact is meant to be pressed in; one that lands only ahead of others may be passed through.
-    compliant = np.stack([np.any(samples.claims.compliant[:, list(pair.contacts)], axis=1) for pair in pairs], axis=1)
+    compliant = np.stack([flagged(samples.claims.compliant[:, list(pair.contacts)]) for pair in pairs], axis=1)
     known = ~compliant & ~np.array([pair.ahead for pair in pairs])
     known &= np.isfinite(found) | np.isnan(found)
     part = 1.0 if evidence.stabilized else tolerances.DRIFT / tolerances.GAP
@@ -136,11 +138,11 @@ def _across(anatomy: Anatomy, pairs: tuple[Pair, ...], samples: Samples, found: 
     weight = float(anatomy.mass.sum() * np.linalg.norm(anatomy.gravity))
     known = np.zeros(found.shape, dtype=bool)
     for k, pair in enumerate(pairs):
-        force = length(samples.force[:, list(pair.contacts)]).sum(axis=1)
+        force = added(length(samples.force[:, list(pair.contacts)]))
         apart = found[:, k] > tolerances.OPEN * pair.size
         off[:, k] = np.where(apart, force, 0.0)
         allowed[:, k] = tolerances.PULL * (weight or float(force.max(initial=0.0)))
-        known[:, k] = sound[:, k] & ~np.any(samples.claims.own[:, list(pair.contacts)], axis=1)
+        known[:, k] = sound[:, k] & ~flagged(samples.claims.own[:, list(pair.contacts)])
     names = tuple(pair.names for pair in pairs)
     text = "{bodies} push each other with {amount} {unit} across a gap at {time} s"
     return judged(
@@ -177,11 +179,10 @@ def _look_between(pair: Pair, paths: Paths, found: FloatArray, told: tuple[Float
     for count in np.flatnonzero(np.bincount(steps.astype(np.intp))[1:]) + 1:
         some = np.flatnonzero(steps == count)
         rows, least_there = near[some], np.full(len(some), np.inf)
-        normals = paths.samples.normal[i[rows]][:, list(pair.contacts)]
         for k in range(count):
             share = first[some] + (last[some] - first[some]) * (k + 0.5) / count
             places = (paths.between(side, rows, share) for side in (A, B))
-            poses = poses_of(pair, *places, normals, paths.pose(pair.body_B, i[rows]).R)
+            poses = poses_of(pair, paths, *places, i[rows])
             here = gaps(pair.A, pair.B, poses, tolerances.OPEN * pair.size).gap
             least_there = np.minimum(least_there, here)
         off[rows] = np.minimum(least_there, 0.0)
@@ -242,7 +243,7 @@ def extent_checks(anatomy: Anatomy, evidence: Evidence) -> list[Check]:
         for axis, width in enumerate(one.pair.extent or ()):
             off[:, k] = np.maximum(off[:, k], np.abs(on_B[:, axis]) - width / 2)
         allowed[:, k] = tolerances.OPEN * one.pair.shape_A.reference_length
-        known[:, k] = samples.claims.touches[:, i] & np.any(samples.force[:, i] != 0.0, axis=1)
+        known[:, k] = samples.claims.touches[:, i] & flagged(samples.force[:, i] != 0.0)
     names = tuple((one.name,) for _, one in ended)
     text = "{bodies} pushes {amount} {unit} beyond the edge of the hand at {time} s"
     return [judged("extent", "m", names, text, Values.of_table(off, allowed, samples.time, samples.run, known))]

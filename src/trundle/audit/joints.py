@@ -6,8 +6,9 @@ import numpy as np
 
 from trundle.audit import tolerances
 from trundle.audit.anatomy import Anatomy
+from trundle.audit.columns import greatest
 from trundle.audit.evidence import Evidence, Frames, Samples
-from trundle.audit.mechanics import cross, length, turned
+from trundle.audit.mechanics import cross, dot, length, turned
 from trundle.audit.report import Check, Values, judged
 from trundle.audit.scales import Scales
 from trundle.checks import FloatArray
@@ -53,7 +54,10 @@ def joint_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[C
         return []
     bodies = np.flatnonzero((anatomy.moves & (anatomy.carrier == np.arange(len(anatomy.names)))) | anatomy.given)
     R = samples.frames.rotation[:, bodies]
-    off = np.abs(np.einsum("nbji,nbjk->nbik", R, R) - np.eye(3)).max(axis=(2, 3))
+    x, y, z = R[..., 0], R[..., 1], R[..., 2]
+    # Two unit vectors across each other, and the third is their product: no reflection.
+    skew = np.maximum(np.abs(dot(x, y)), greatest(np.abs(z - cross(x, y))))
+    off = np.maximum(skew, np.maximum(np.abs(dot(x, x) - 1.0), np.abs(dot(y, y) - 1.0)))
     names = tuple((anatomy.names[body],) for body in bodies)
     text = "the orientation of {bodies} is {amount} off from a rotation at {time} s"
     allowed = np.full(off.shape, tolerances.UNIT)
@@ -76,7 +80,7 @@ def joint_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[C
 
 def _far(frames: Frames) -> FloatArray:
     """Return the round-off (n, 1), m, of places far from the origin."""
-    return _ROUND_OFF * np.abs(frames.position).max(axis=(1, 2))[:, None]
+    return _ROUND_OFF * greatest(greatest(np.abs(frames.position)))[:, None]
 
 
 def _off(anatomy: Anatomy, samples: Samples, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trundle.audit import tolerances
+from trundle.audit.columns import flagged, greatest
 from trundle.audit.evidence import Flags, Numbers
 from trundle.checks import FloatArray
 from trundle.threads import cached_property
@@ -36,6 +37,8 @@ class Intervals:
     ----------
     left, right : (k,)
         Numbers of their samples.
+    before, after : slice or (k,)
+        The same, as slices where all samples are of one stretch.
     h : (k,) s
     """
 
@@ -43,6 +46,9 @@ class Intervals:
         together = (stretch[1:] == stretch[:-1]) & (stretch[1:] >= 0) & (np.diff(time) > 0.0)
         self.left = np.flatnonzero(together)
         self.right = self.left + 1
+        whole = len(self.left) and len(self.left) == self.left[-1] - self.left[0] + 1
+        self.before = slice(int(self.left[0]), int(self.right[-1])) if whole else self.left
+        self.after = slice(int(self.right[0]), int(self.right[-1]) + 1) if whole else self.right
         self.h = time[self.right] - time[self.left]
         # Runs of intervals that follow each other: the samples a stencil may use.
         if not len(self.left):
@@ -108,7 +114,7 @@ class Intervals:
             return 0.0
         before, here, after = differences[:-2], differences[1:-1], differences[2:]
         jumps = (before * after < 0.0) & ((self._group[2:] == self._group[:-2]) & (self.count[1:-1] >= _ORDER))[:, None]
-        rows = np.flatnonzero(jumps.any(axis=1))
+        rows = np.flatnonzero(flagged(jumps))
         if not len(rows):
             return 0.0
         before, here, after, jumps = before[rows], here[rows], after[rows], jumps[rows]
@@ -117,7 +123,7 @@ class Intervals:
         change = h * np.abs(rates[right] - rates[left])
         jumps &= (np.abs(here) <= _BALANCED * around) & (change > _STEEP * around)
         jumps &= change > _SEEN * h * np.maximum(sizes[left], sizes[right])
-        there = np.flatnonzero(jumps.any(axis=1))
+        there = np.flatnonzero(flagged(jumps))
         found = np.zeros(differences.shape)
         widest = np.maximum(np.abs(before[there]), np.abs(after[there]))
         found[rows[there] + 1] = change[there] / 2 + _JUMPED * widest
@@ -147,45 +153,57 @@ class Intervals:
         size = np.minimum(self.count, _ORDER)
         for order in np.flatnonzero(np.bincount(size)).tolist():
             rows = np.flatnonzero(size == order)
-            begin = self._stencil(rows, order)
-            index[rows, :order] = begin[:, None] + np.arange(order)
-            rule[rows, :order] = self._weights(rows, begin, order)
-            if order == 2:
-                continue
-            fewer = max(order - 2, 2)
-            inner = self._stencil(rows, fewer)
-            difference[rows] = rule[rows]
-            difference[rows[:, None], (inner - begin)[:, None] + np.arange(fewer)] -= self._weights(rows, inner, fewer)
+            begin = _stencil(self.left[rows], self.begin[rows], self.count[rows], order)
+            samples, at = begin[:, None] + np.arange(order), self.left[rows] - begin
+            index[rows, :order] = samples
+            rule[rows, :order], difference[rows, :order] = self._weights(rows, samples, at)
         shape, ends = (k, len(self._time)), _ORDER * np.arange(k + 1)
-        return tuple(csr_array((weights.ravel(), index.ravel(), ends), shape=shape) for weights in (rule, difference))
+        h = self.h[:, None]
+        return tuple(csr_array(((h * w).ravel(), index.ravel(), ends), shape=shape) for w in (rule, difference))
 
-    def _stencil(self, rows: Numbers, order: int) -> Numbers:
-        """Return at which samples the stencils of some intervals begin: around them, within their stretch."""
-        begin = self.begin[rows]
-        return np.clip(self.left[rows] - (order // 2 - 1), begin, begin + self.count[rows] - order)
-
-    def _weights(self, rows: Numbers, begin: Numbers, order: int) -> FloatArray:
-        """Return the weights (k, order) of the samples from `begin` on, by moments about the middle of the interval."""
-        left, h = self.left[rows], self.h[rows, None]
-        at = left - begin
+    def _weights(self, rows: Numbers, samples: Numbers, at: Numbers) -> tuple[FloatArray, FloatArray]:
+        """Return the weights (k, order) of `samples`, the interval begins at number `at` of them, in parts of it."""
+        order = samples.shape[1]
+        rule, difference = (table[at] for table in _even_weights(order))
+        left = self.left[rows]
         middle = (self._time[left] + self._time[left + 1]) / 2
-        places = (self._time[begin[:, None] + np.arange(order)] - middle[:, None]) / h
+        places = (self._time[samples] - middle[:, None]) / self.h[rows, None]
         steady = np.arange(order) - at[:, None] - 0.5
-        weights = _even_weights(order)[at]
-        uneven = np.abs(places - steady).max(axis=1) >= _EVEN
-        if uneven.any():
-            weights[uneven] = _moment_weights(places[uneven])
-        return weights * h
+        uneven = np.flatnonzero(greatest(np.abs(places - steady)) >= _EVEN)
+        if len(uneven):
+            rule[uneven], difference[uneven] = _moment_weights(places[uneven], at[uneven])
+        return rule, difference
+
+
+def _stencil(left: Numbers, begin: Numbers, count: Numbers | int, order: int) -> Numbers:
+    """Return where stencils begin: around the intervals after `left`, within stretches of `count` samples."""
+    return np.clip(left - (order // 2 - 1), begin, begin + count - order)
 
 
 @cache
-def _even_weights(order: int) -> FloatArray:
-    """Return the weights (order - 1, order) of even samples over the intervals between them."""
-    places = np.arange(order, dtype=np.float64) - np.arange(order - 1)[:, None] - 0.5
-    return _moment_weights(places)
+def _even_weights(order: int) -> tuple[FloatArray, FloatArray]:
+    """Return the weights (order - 1, order) of even samples over the intervals between them, see `_moment_weights`."""
+    at = np.arange(order - 1)
+    return _moment_weights(np.arange(order) - at[:, None] - 0.5, at)
 
 
-def _moment_weights(places: FloatArray) -> FloatArray:
+def _moment_weights(places: FloatArray, at: Numbers) -> tuple[FloatArray, FloatArray]:
+    """Return weights (k, order) at places (k, order) that integrate from -1/2 to 1/2: all powers exactly.
+
+    And their differences from those that two fewer samples have; none where there are two.
+    """
+    order = places.shape[1]
+    rule = _exact_weights(places)
+    if order == 2:
+        return rule, np.zeros(rule.shape)
+    difference, fewer = rule.copy(), max(order - 2, 2)
+    inner = _stencil(at, np.zeros_like(at), order, fewer)[:, None] + np.arange(fewer)
+    rows = np.arange(len(places))[:, None]
+    difference[rows, inner] -= _exact_weights(places[rows, inner])
+    return rule, difference
+
+
+def _exact_weights(places: FloatArray) -> FloatArray:
     """Return weights (k, order) at places (k, order) that integrate powers exactly from -1/2 to 1/2."""
     order = places.shape[1]
     powers = np.arange(order)

@@ -6,6 +6,7 @@ the gap. Of other bodies a point of A at which the field of B is negative proves
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,6 @@ import numpy as np
 from trundle.audit.mechanics import turned_back
 from trundle.audit.solids import Solid, unit_directions
 from trundle.checks import FloatArray
-from trundle.threads import cached_property
 
 _ASCENTS = 40
 _DIRECTIONS = {2: 64, 3: 200}
@@ -40,24 +40,30 @@ class Poses:
     """
 
     def __init__(
-        self, d: int, R_A: FloatArray, R_B: FloatArray, apart: FloatArray, normals: FloatArray, R_normals: FloatArray
+        self, d: int, R_A: FloatArray, R_B: FloatArray | None, apart: FloatArray, hints: Callable[[], FloatArray]
     ) -> None:
-        """Take orientations (n, 3, 3), A's place from B (n, 3), m, and normals (n, k, 3); all but `d` in the world."""
+        """Take orientations (n, 3, 3), A's place from B (n, 3), m, in the world, and what gives hints (n, k, 3)."""
         self._chosen = slice(None) if d == 3 else slice(None, None, 2)
-        self._R_A, self._normals, self._R_normals = R_A, normals, R_normals
-        self._R_B = None if np.array_equal(R_B, np.broadcast_to(np.eye(3), R_B.shape)) else R_B
-        self.p = (apart if self._R_B is None else turned_back(self._R_B, apart))[:, self._chosen]
+        self._R_A, self._R_B, self._hints = R_A, R_B, hints
+        self.p = (apart if R_B is None else turned_back(R_B, apart))[:, self._chosen]
 
-    @cached_property
+    @property
     def R(self) -> FloatArray:  # noqa: N802
         """Orientations (n, d, d)."""
         R = self._R_A if self._R_B is None else np.swapaxes(self._R_B, 1, 2) @ self._R_A
         return R[:, self._chosen, self._chosen]
 
-    @cached_property
+    @property
+    def up(self) -> FloatArray:
+        """B's last axis (n, d) in the frame of A."""
+        if self._R_B is None:
+            return self._R_A[:, 2, self._chosen]
+        return turned_back(self._R_A, self._R_B[..., 2])[:, self._chosen]
+
+    @property
     def hints(self) -> FloatArray:
         """Directions (n, k, d) in B's frame that may separate the shapes; zeros: none."""
-        return turned_back(self._R_normals[:, None], self._normals)[..., self._chosen]
+        return self._hints()[..., self._chosen]
 
 
 def gaps(A: Solid, B: Solid, poses: Poses, enough: float) -> Gaps:
@@ -81,7 +87,7 @@ def _over_flat(A: Solid, poses: Poses) -> FloatArray:
     """Return the gaps of a body, or of its hull, over the flat z = 0."""
     if A.ball is not None:
         return poses.p[:, -1] - A.ball
-    return poses.p[:, -1] - A.h(-poses.R[:, -1, :])
+    return poses.p[:, -1] - A.h(-poses.up)
 
 
 def bound(A: Solid, B: Solid, R: FloatArray, p: FloatArray, n: FloatArray) -> FloatArray:

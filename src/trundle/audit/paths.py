@@ -54,6 +54,8 @@ class Paths:
         self._known: dict[int, FloatArray] = {}
         self.left = np.flatnonzero((np.diff(samples.time) > 0.0) & (samples.run[1:] == samples.run[:-1]))
         self.right = self.left + 1
+        all_of_them = len(self.left) == len(samples) - 1
+        self._before, self._after = (slice(-1), slice(1, None)) if all_of_them else (self.left, self.right)
         self.h = samples.time[self.right] - samples.time[self.left]
         self.together = (samples.stretch[self.left] == samples.stretch[self.right]) & (samples.stretch[self.left] >= 0)
 
@@ -62,7 +64,7 @@ class Paths:
 
     def larger(self, values: FloatArray) -> FloatArray:
         """Return the larger one (k,) of values (n,) at both ends."""
-        return np.maximum(values[self.left], values[self.right])
+        return np.maximum(values[self._before], values[self._after])
 
     @cached_property
     def _still(self) -> Flags:
@@ -86,7 +88,7 @@ class Paths:
     @cached_property
     def _bends(self) -> tuple[FloatArray, FloatArray]:
         """How far paths (k, bodies), m, and turns (k, bodies), rad, are from straight ones."""
-        frames, i, k, h = self._frames, self.left, self.right, self.h[:, None]
+        frames, i, k, h = self._frames, self._before, self._after, self.h[:, None]
         x, v, w = frames.position, frames.velocity, frames.angular_velocity
         chord = (x[k] - x[i]) / h[..., None]
         path = h / 4 * (length(v[i] - chord) + length(v[k] - chord))

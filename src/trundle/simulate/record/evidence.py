@@ -227,22 +227,37 @@ def _places(
     point, normal = np.zeros((len(numbers), 3)), np.zeros((len(numbers), 3))
     if not len(numbers):
         return point, normal
-    states = np.array([one.after if one.pushed is None else one.pushed for one in jumps])
-    there = _frames_at(system, [one.atlases[1] for one in jumps], states)
+    states, there = np.array([one.after for one in jumps]), after
+    if any(one.pushed is not None for one in jumps):
+        states = np.array([one.after if one.pushed is None else one.pushed for one in jumps])
+        there = _frames_at(system, [one.atlases[1] for one in jumps], states)
     groups: dict[tuple[Atlas, int], list[int]] = defaultdict(list)
-    for row, (jump, contact) in enumerate(zip(numbers, contacts, strict=True)):
-        groups[jumps[jump].atlases[1], int(contact)].append(row)
+    for row, (jump, contact) in enumerate(zip(numbers.tolist(), contacts.tolist(), strict=True)):
+        groups[jumps[jump].atlases[1], contact].append(row)
     for (atlas, contact), rows in groups.items():
         at = numbers[rows]
-        x = states[at]
-        values = touch_function(system, atlas, contact)(x.T if len(x) > 1 else x[0])
-        n = np.asarray(values[2]).reshape(d, -1).T
-        on_B = lifted(np.asarray(values[7]).reshape(d, -1).T)
+        free = () if system.free is None else (system.free.values,)
+        values = lifted(np.asarray(_place_function(system, atlas, contact)(states[at].T, *free)).T.reshape(-1, 2, d))
         A, B = (names.index(name) for name in _bodies(system, contact))
         carried = after.position[at, A] - there.position[at, A]
-        point[rows] = there.position[at, B] + np.einsum("kij,kj->ki", there.rotation[at, B], on_B) + carried
-        normal[rows] = lifted(n)
+        point[rows] = there.position[at, B] + np.einsum("kij,kj->ki", there.rotation[at, B], values[:, 1]) + carried
+        normal[rows] = values[:, 0]
     return point, normal
+
+
+def _place_function(system: ContactSystem, atlas: Atlas, contact: int) -> ca.Function:
+    """X -> (n, x_B): a contact's normal in the world, and its point in the frame of B."""
+
+    def build() -> ca.Function:
+        """Build the function of one atlas."""
+        model = system.expressions(atlas)
+        joined = model.constraints[contact]
+        _, touch = joined.contact.touch(joined.A, joined.B, joined.s)
+        normal = model.to_world @ touch.n
+        symbols = [model.x, *([] if system.free is None else [system.free.symbols])]
+        return ca.Function("place", symbols, [ca.densify(ca.vertcat(normal, joined.B.R.T @ touch.r))])
+
+    return system.shared(("audit place", atlas, contact), build)
 
 
 def _bodies(system: ContactSystem, contact: int) -> tuple[str, str]:

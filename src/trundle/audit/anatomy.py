@@ -168,6 +168,16 @@ class Anatomy:
         return Groups(body, group, np.append(0, np.cumsum(sizes[:-1])).astype(np.intp)[: len(bodies)], share)
 
     @cached_property
+    def bases(self) -> tuple[int, ...]:
+        """Of each body one that stands for all that joints connect to it: of a free tree, or a chain on the world."""
+        return tuple(self._base(body) for body in range(len(self.names)))
+
+    def _base(self, body: int) -> int:
+        if self.tree[body] >= 0:
+            return int(np.argmax(self.tree == self.tree[body]))
+        return next((hinge.body for hinge in self.hinges if hinge.outboard[body]), body)
+
+    @cached_property
     def uneven(self) -> Numbers:
         """Bodies whose moments of inertia are not the same about all axes."""
         ball = self.inertia[:, 0, 0, None, None] * np.eye(3)

@@ -270,7 +270,7 @@ def islands(anatomy: Anatomy, jumps: Jumps) -> Numbers:
             i = parent[i]
         return i
 
-    bases = [_base(anatomy, body) for body in range(len(anatomy.names))]
+    bases = anatomy.bases
     last: dict[tuple[int, int], int] = {}
     for row, (jump, contact) in enumerate(zip(jumps.jump.tolist(), jumps.contact.tolist(), strict=True)):
         one = anatomy.contacts[contact]
@@ -284,13 +284,6 @@ def islands(anatomy: Anatomy, jumps: Jumps) -> Numbers:
     tops = [top(row) for row in range(len(parent))]
     number = {one: k for k, one in enumerate(dict.fromkeys(tops))}
     return np.array([number[one] for one in tops], dtype=np.intp)
-
-
-def _base(anatomy: Anatomy, body: int) -> int:
-    """Return a body that stands for all that joints connect to a body: of a free tree, or of a chain on the world."""
-    if anatomy.tree[body] >= 0:
-        return int(np.argmax(anatomy.tree == anatomy.tree[body]))
-    return next((hinge.body for hinge in anatomy.hinges if hinge.outboard[body]), body)
 
 
 def _restitution(pushes: Pushes, scales: Scales, part: float) -> Check:

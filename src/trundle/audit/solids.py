@@ -37,7 +37,7 @@ class Solid:
         self.convex = support is not None and not self.bundle.hull
         self.bounded = support is not None
 
-    @property
+    @cached_property
     def ball(self) -> float | None:
         """The radius of a ball about the shape's origin, m; None of any other shape."""
         if self.axes is None or not self.convex or np.ptp(self.axes) > 0.0:

@@ -16,7 +16,6 @@ from trundle.audit.evidence import lifted, lifted_rotation, lifted_turning
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, is_own
 from trundle.models.tree.system import Atlas, ContactSystem
-from trundle.models.tree.touching import touch_function
 from trundle.simulate.mode import Method
 
 if TYPE_CHECKING:
@@ -67,7 +66,6 @@ def samples_of(system: ContactSystem, segments: Sequence[Segment]) -> Samples:
     anatomy = anatomy_of(system)
     known = [segment.witness for segment in segments]
     outs, count = [one.outputs for one in known], [len(one.times) for one in known]
-    out = {name: np.concatenate([one[name] for one in outs]) for name in outs[0] if all(name in one for one in outs)}
     names = [contact.name for contact in anatomy.contacts]
     states = np.concatenate([one.states for one in known])
 
@@ -91,14 +89,14 @@ def samples_of(system: ContactSystem, segments: Sequence[Segment]) -> Samples:
         time=np.concatenate([one.times for one in known]),
         stretch=np.concatenate(stretch),
         run=np.zeros(sum(count), dtype=np.intp),
-        frames=_frames(anatomy.names, out, d),
+        frames=_frames(anatomy.names, outs, d),
         point=lifted(of_contacts("point", d)),
         normal=lifted(of_contacts("normal", d)),
         force=lifted(of_contacts("force", d)),
         moment=of_contacts("moment", 1)[..., 0],
         gap=np.where(claims.touches, of_contacts("gap", 1)[..., 0], 0.0),
         claims=claims,
-        inputs=out["input"],
+        inputs=np.concatenate([one["input"] for one in outs]),
         joints=states[:, [q for q, _ in anatomy.joints]],
         rates=states[:, [rate for _, rate in anatomy.joints]],
     )
@@ -117,9 +115,10 @@ def _claims(segments: Sequence[Segment], count: Sequence[int]) -> Claims:
     return Claims(**{name: np.repeat(np.array(values, dtype=bool), count, axis=0) for name, values in rows.items()})
 
 
-def _frames(names: Sequence[str], out: Mapping[str, FloatArray], d: int) -> Frames:
+def _frames(names: Sequence[str], outs: Sequence[Mapping[str, FloatArray]], d: int) -> Frames:
     def stacked(what: str) -> FloatArray:
-        return np.stack([out[f"{name}.{what}"] for name in names], axis=1)
+        parts = [np.stack([out[f"{name}.{what}"] for name in names], axis=1) for out in outs]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     rotations = np.swapaxes(stacked("rotation").reshape(-1, len(names), d, d), 2, 3)
     return Frames(
@@ -187,7 +186,8 @@ def _jumps(system: ContactSystem, segments: Sequence[Segment], jumps: Sequence[J
     told = np.all(np.isfinite(normal), axis=1) | np.any(pushes != 0.0, axis=1)
     numbers, contacts = numbers[told], contacts[told]
     point, normal, pushes = point[told], normal[told], pushes[told]
-    holds = [system.d == 3 and system.touching_law(i).holds_spin for i in contacts]
+    held = {i: system.d == 3 and system.touching_law(i).holds_spin for i in dict.fromkeys(contacts.tolist())}
+    holds = [held[i] for i in contacts.tolist()]
     none = np.zeros(system.model().u.shape[0])
     inputs = np.array([none if one.inputs is None else one.inputs for one in jumps]).reshape(n, len(none))
     joints, rates = ([j[k] for j in anatomy.joints] for k in (0, 1))

@@ -10,7 +10,7 @@ from trundle.audit import tolerances
 from trundle.audit.anatomy import Anatomy
 from trundle.audit.columns import added, flagged
 from trundle.audit.evidence import Evidence, Flags, Numbers, Samples
-from trundle.audit.mechanics import dot, length, turned_back
+from trundle.audit.mechanics import cross, dot, length, turned_back
 from trundle.audit.paths import Paths, Pose, Side
 from trundle.audit.report import Check, Values, judged
 from trundle.audit.separation import Poses, gaps
@@ -22,6 +22,8 @@ _MOST = 200
 """Poses looked at between two samples."""
 _SETTLED = 0.01
 """Part of the overlap that is allowed up to which a bound on it is as good as a look: round-off of what rolls."""
+_SURE = 0.25
+"""Part of the overlap that is allowed which an estimate of it may be, and may be off, to be as good as a look."""
 _BENT = 0.02
 """Part of what a path between two samples is bent by that its interpolation may be off."""
 
@@ -163,6 +165,10 @@ def _look_between(pair: Pair, paths: Paths, found: FloatArray, told: tuple[Float
     near = np.flatnonzero(~(least >= -_SETTLED * tolerances.GAP * pair.size))
     if not len(near):
         return
+    if pair.B.flat and pair.A.bounded and paths.still(pair.body_B):
+        near = _look_over_flat(pair, paths, near, off)
+        if not len(near):
+            return
     off[near] = 0.0
     # What does not turn, and a ball, needs no rotations in between.
     A = Side(pair.body_A, pair.A.uneven, pair.A.ball is None or bool(np.any(pair.center)))
@@ -190,6 +196,36 @@ def _look_between(pair: Pair, paths: Paths, found: FloatArray, told: tuple[Float
     # What the samples around one miss of it is asked for only where it decides.
     if np.any(-off[near] > allowed[near] + tolerances.GAP * pair.size):
         allowed[near] += paths.missed((A, B))[near]
+
+
+def _look_over_flat(pair: Pair, paths: Paths, rows: Numbers, off: FloatArray) -> Numbers:
+    """Write overlaps over a flat that stands still half-way between samples; return the rows that need a closer look.
+
+    The gap is (x_A - x_B).n + u.c - h(-u), u = R_A' n; u and x_A.n are interpolated by their values and rates. A cubic
+    misses h4/384 of the fourth derivative of u, which is about (w2 + 3 w')2.
+    """
+    n, h = paths.pose(pair.body_B).R[0, :, 2], paths.h[rows]
+    body, ends = pair.body_A, (paths.left[rows], paths.right[rows])
+    frames = paths.samples.frames
+    places, normals, turns = [], [], []
+    for samples in ends:
+        p, R = paths.pose(body, samples)
+        w = frames.angular_velocity[samples, body]
+        places.append((p - paths.pose(pair.body_B).p[0]) @ n)
+        normals.append((n @ R, turned_back(R, cross(n, w))))  # u, u'
+        turns.append(w)
+    paces = [frames.velocity[samples, body] @ n for samples in ends]
+    height = (places[0] + places[1]) / 2 + h / 8 * (paces[0] - paces[1])
+    u = (normals[0][0] + normals[1][0]) / 2 + (h / 8)[:, None] * (normals[0][1] - normals[1][1])
+    u = u / length(u)[:, None]
+    missed = (h**2 * dot(turns[0], turns[0]) + 3.0 * h * length(turns[1] - turns[0])) ** 2 / 384 * pair.A.uneven
+    moved = 4.0 * h * paths.larger(_speed(pair, paths))[rows]
+    chosen = slice(None) if pair.A.d == 3 else slice(None, None, 2)
+    gap = height + u @ pair.center - (pair.A.ball or pair.A.h(-u[:, chosen]))
+    least = -_SURE * tolerances.GAP * pair.size
+    sure = (gap >= least) & (missed <= -least) & (moved <= pair.size)
+    off[rows] = np.minimum(gap, 0.0)
+    return rows[~sure]
 
 
 def _close(pair: Pair, paths: Paths, rows: Numbers, bend: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trundle.audit.evidence import Flags, Numbers, lifted, lifted_rotation, lifted_turning
+from trundle.audit.columns import shared_view, view_of
+from trundle.audit.evidence import Columns, Flags, Numbers, lifted, lifted_rotation, lifted_turning
 from trundle.checks import FloatArray
 from trundle.contact.law import Friction
+from trundle.geometry.shapes.bodies import Cylinder, Disc
 from trundle.models.tree.joints import BodySpec, Following, Prescribed, Prismatic, Revolute
 from trundle.models.tree.model import TreeModel
 from trundle.models.tree.system import ContactPair, ContactSystem
+from trundle.threads import cached_property
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +62,40 @@ class Touching:
     B: int
     friction: Friction
     pair: ContactPair
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Bodies whose momenta add up: those of each free tree, then those that each joint carries.
+
+    Attributes
+    ----------
+    body, group : (k,)
+        Bodies, one group after the other, and the number of the group of each.
+    begin : (groups,)
+        Where in `body` each group begins.
+    share : (k,)
+        Part of its group's mass that is the body's.
+    """
+
+    body: Numbers
+    group: Numbers
+    begin: Numbers
+    share: FloatArray
+
+    def added(self, values: FloatArray) -> FloatArray:
+        """Return the sums (n, groups, ...) of values (n, k, ...) over the groups."""
+        if len(self.begin) == len(self.body):
+            return values
+        found = values.T.take(self.begin, axis=-2 if values.ndim > 2 else 0).T
+        for k in self._others:
+            found[:, self.group[k]] += values[:, k]
+        return found
+
+    @cached_property
+    def _others(self) -> list[int]:
+        """Which bodies are not the first one of their group."""
+        return np.setdiff1d(np.arange(len(self.body)), self.begin).tolist()
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +155,112 @@ class Anatomy:
     def trees(self) -> int:
         """How many free trees there are."""
         return int(self.tree.max(initial=-1)) + 1
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The bodies of each free tree, then those that each joint carries: those with mass, if there are some."""
+        members = [self.tree == tree for tree in range(self.trees)] + [hinge.outboard for hinge in self.hinges]
+        solid = [mine & (self.mass > 0.0) for mine in members]
+        bodies = [np.flatnonzero(own if own.any() else mine) for own, mine in zip(solid, members, strict=True)]
+        sizes = [len(one) for one in bodies]
+        group = np.repeat(np.arange(len(bodies)), sizes)
+        body = np.concatenate([np.zeros(0, dtype=np.intp), *bodies])
+        total = np.bincount(group, self.mass[body], len(bodies))[group]
+        share = self.mass[body] / np.where(total > 0.0, total, 1.0)
+        return Groups(body, group, np.append(0, np.cumsum(sizes[:-1])).astype(np.intp)[: len(bodies)], share)
+
+    @cached_property
+    def bases(self) -> tuple[int, ...]:
+        """Of each body one that stands for all that joints connect to it: of a free tree, or a chain on the world."""
+        return tuple(self._base(body) for body in range(len(self.names)))
+
+    def _base(self, body: int) -> int:
+        if self.tree[body] >= 0:
+            return int(np.argmax(self.tree == self.tree[body]))
+        return next((hinge.body for hinge in self.hinges if hinge.outboard[body]), body)
+
+    @cached_property
+    def uneven(self) -> Columns:
+        """Bodies whose moments of inertia are not the same about all axes."""
+        ball = self.inertia[:, 0, 0, None, None] * np.eye(3)
+        return view_of(np.flatnonzero(np.any(self.inertia != ball, axis=(1, 2))))
+
+    @cached_property
+    def told(self) -> Numbers:
+        """Bodies whose poses have to follow from their velocities: those that move, or move as they are told."""
+        own = self.moves & (self.carrier == np.arange(len(self.names)))
+        return np.flatnonzero(own | self.given)
+
+    @cached_property
+    def solid(self) -> Columns:
+        """Bodies with mass that what happens moves."""
+        return view_of(np.flatnonzero(self.moves & (self.mass > 0.0)))
+
+    @cached_property
+    def movable(self) -> Columns:
+        """Bodies that what happens moves."""
+        return view_of(np.flatnonzero(self.moves))
+
+    @cached_property
+    def jointed(self) -> Columns:
+        """The body (hinges,) that each joint carries first."""
+        return view_of(np.array([hinge.body for hinge in self.hinges], dtype=np.intp))
+
+    @cached_property
+    def parents(self) -> Columns:
+        """The body (hinges,) that each joint hangs on; one, to be broadcast, where it is the same of all."""
+        return shared_view(np.array([hinge.parent for hinge in self.hinges], dtype=np.intp))
+
+    @cached_property
+    def axes(self) -> FloatArray:
+        """Unit axes (hinges, 3) of the joints, in the frames of their parents."""
+        return np.array([hinge.axis for hinge in self.hinges]).reshape(-1, 3)
+
+    @cached_property
+    def frames_of_joints(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Places (hinges, 3), m, of the joints in the frames of their parents, and directions that they hold.
+
+        A unit vector e across the axis a, and a x e, in the parent's frame; a and e in that of the body at zero.
+        """
+        at = np.array([hinge.at for hinge in self.hinges]).reshape(-1, 3)
+        across = np.linalg.svd(self.axes[:, None])[2][:, 1] if len(self.hinges) else self.axes
+        O = np.array([hinge.orientation for hinge in self.hinges]).reshape(-1, 3, 3)  # noqa: E741
+        in_body = (np.einsum("hji,hj->hi", O, one) for one in (self.axes, across))
+        return at, across, np.cross(self.axes, across), *in_body
+
+    @cached_property
+    def resistance(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Stiffness, rest, damping and dry friction (hinges,) of each joint."""
+        specs = [hinge.spec for hinge in self.hinges]
+        names = ("stiffness", "rest", "damping", "dry_friction")
+        return tuple(np.array([getattr(one, name) for one in specs], dtype=np.float64) for name in names)  # pyright: ignore
+
+    @cached_property
+    def sliding(self) -> Flags:
+        """Which joints (hinges,) are slides."""
+        return np.array([hinge.slides for hinge in self.hinges], dtype=bool)
+
+    @cached_property
+    def sides(self) -> tuple[Numbers, Numbers]:
+        """The bodies A and B (contacts,) of each contact."""
+        A = np.array([contact.A for contact in self.contacts], dtype=np.intp)
+        return A, np.array([contact.B for contact in self.contacts], dtype=np.intp)
+
+    @cached_property
+    def tilt(self) -> FloatArray:
+        """The tilts (frames,), rad, up to which events lay bodies onto faces: what shapes of their trees declare."""
+        found, bases = np.zeros(len(self.names)), np.array(self.bases)
+        for contact in self.contacts:
+            for body, shape in ((contact.A, contact.pair.shape_A), (contact.B, contact.pair.shape_B)):
+                if isinstance(shape, Disc | Cylinder):
+                    own = bases == bases[body]
+                    found[own] = np.maximum(found[own], shape.flat)
+        return found
+
+    @cached_property
+    def stops(self) -> Flags:
+        """Which contacts (contacts,) are ends of the range of a joint."""
+        return np.array([contact.pair.stop is not None for contact in self.contacts], dtype=bool)
 
 
 def anatomy_of(system: ContactSystem) -> Anatomy:

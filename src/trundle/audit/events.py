@@ -6,19 +6,20 @@ import numpy as np
 
 from trundle.audit import tolerances
 from trundle.audit.anatomy import Anatomy
-from trundle.audit.evidence import Evidence, Flags, Frames, Jumps, Numbers
+from trundle.audit.evidence import Evidence, Flags, Jumps, Numbers
 from trundle.audit.joints import joint_torques_of
-from trundle.audit.mechanics import Wrenches, cross, dot, ledger, length, moving, powers
+from trundle.audit.mechanics import Wrenches, cross, dot, ledger, length, moving, powers, turning_terms
 from trundle.audit.report import Check, Values, judged
 from trundle.audit.scales import Scales
+from trundle.audit.touches import impulses_across
 from trundle.checks import FloatArray
-from trundle.geometry.shapes.bodies import Cylinder, Disc
+from trundle.models.tree.system import ContactSystem
 
 _FAST = 0.1
 """Twice the angle, rad, that a body may turn within a time step for its arms to count as those in its middle."""
 
 
-def event_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[Check]:
+def event_checks(system: ContactSystem, anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[Check]:
     """Return the checks of events and time steps."""
     jumps = evidence.jumps
     if not len(jumps):
@@ -33,6 +34,7 @@ def event_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[C
             _energy(pushes, scales, part),
             _restitution(pushes, scales, part),
             _bystanders(pushes, scales, part, evidence.slips_ignored),
+            impulses_across(system, pushes, _allowed(pushes, scales)),
         ]
     return found
 
@@ -61,9 +63,7 @@ class Pushes:
         A, B = (np.array([getattr(one, side) for one in contacts], dtype=np.intp) for side in "AB")
         self.sides = A, B
         self.axis = np.where(self.stop[:, None], np.array([0.0, 0.0, 1.0]), jumps.normal)
-        self.before, self.after = (
-            _relative(frames, jumps.jump, A, B, jumps.point) for frames in (jumps.before, jumps.after)
-        )
+        self.before, self.after = _relative(jumps, A, B)
         for row in np.flatnonzero(self.stop):
             rates = stop_rates(anatomy, jumps, int(row))
             self.before[row], self.after[row] = (rate * self.axis[row] for rate in rates)
@@ -90,13 +90,17 @@ class Pushes:
         return judged(law, unit, self.names, text, values)
 
 
-def _relative(frames: Frames, rows: Numbers, A: Numbers, B: Numbers, point: FloatArray) -> FloatArray:
-    """Return the velocity (k, 3), m/s, of A's material point at `point` minus that of B's."""
-    found = np.zeros((len(rows), 3))
+def _relative(jumps: Jumps, A: Numbers, B: Numbers) -> tuple[FloatArray, FloatArray]:
+    """Return the velocities (k, 3), m/s, of A's material point minus that of B's before and after.
+
+    The arms are those at the end, where points are known: a time step pushes in its middle, with one arm for both.
+    """
+    rows, found = jumps.jump, [np.zeros((len(jumps.jump), 3)) for _ in range(2)]
     for body, sign in ((A, 1.0), (B, -1.0)):
-        arm = point - frames.position[rows, body]
-        found += sign * (frames.velocity[rows, body] + cross(frames.angular_velocity[rows, body], arm))
-    return found
+        arm = jumps.point - jumps.after.position[rows, body]
+        for velocity, frames in zip(found, (jumps.before, jumps.after), strict=True):
+            velocity += sign * (frames.velocity[rows, body] + cross(frames.angular_velocity[rows, body], arm))
+    return found[0], found[1]
 
 
 def stop_rates(anatomy: Anatomy, jumps: Jumps, row: int) -> tuple[float, float]:
@@ -127,10 +131,12 @@ def _balance(anatomy: Anatomy, jumps: Jumps, scales: Scales, part: float) -> Che
     wrenches.force[:] += weight
     wrenches.force_size[:] += length(weight)
     first, last = ledger(anatomy, jumps.before, before), ledger(anatomy, jumps.after, after)
-    pushed, sizes = powers(anatomy, jumps.after, after, wrenches)
+    pushed, sizes = powers(anatomy, last, wrenches)
     along, along_size = joint_torques_of(anatomy, jumps.inputs, jumps.joints, (jumps.rates + jumps.rates_after) / 2)
     hinges = slice(6 * anatomy.trees, None)
     pushed[:, hinges] += h * along
+    for frames, kept in ((jumps.before, first), (jumps.after, last)):  # joints and their axes move within a time step
+        pushed[:, hinges] += h / 2 * turning_terms(anatomy, frames, kept)
     sizes[:, hinges] += h * along_size
     _add_stops(anatomy, jumps, pushed[:, hinges], sizes[:, hinges])
     off = last.values - first.values - pushed
@@ -142,8 +148,6 @@ def _balance(anatomy: Anatomy, jumps: Jumps, scales: Scales, part: float) -> Che
     still = (tolerances.JUMP * part + _laid_flat(anatomy, jumps)[:, None]) * size
     allowed = np.where(jumps.steps[:, None], _step_error(anatomy, jumps, size, sizes), still)
     lost = np.where(jumps.steps, tolerances.ROUND_OFF, tolerances.PROJECTED * part)[:, None] * scales.momentum
-    lost = np.repeat(lost, len(first.names), axis=1)
-    lost[:, hinges] = tolerances.PROJECTED * part * scales.momentum  # the scheme turns the axes of joints in between
     floor = lost * np.where(first.angular, scales.size, 1.0)
     known = ~jumps.kick[:, None] & ~_untold(anatomy, jumps, spins)
     text = "{bodies}: the event at {time} s changes the momentum by {amount} {unit} that no impulse explains"
@@ -153,10 +157,8 @@ def _balance(anatomy: Anatomy, jumps: Jumps, scales: Scales, part: float) -> Che
 
 def _laid_flat(anatomy: Anatomy, jumps: Jumps) -> FloatArray:
     """Return by how much (m,), rad, events turned bodies onto their faces: up to the tilt that their shapes declare."""
-    shapes = [shape for contact in anatomy.contacts for shape in (contact.pair.shape_A, contact.pair.shape_B)]
-    declared = max((shape.flat for shape in shapes if isinstance(shape, Disc | Cylinder)), default=0.0)
     turned = np.abs(jumps.after.rotation - jumps.before.rotation).max(axis=(1, 2, 3), initial=0.0)
-    return np.minimum(turned, declared)
+    return np.minimum(turned, anatomy.tilt.max(initial=0.0))
 
 
 def _step_error(anatomy: Anatomy, jumps: Jumps, size: FloatArray, sizes: FloatArray) -> FloatArray:
@@ -270,7 +272,7 @@ def islands(anatomy: Anatomy, jumps: Jumps) -> Numbers:
             i = parent[i]
         return i
 
-    bases = [_base(anatomy, body) for body in range(len(anatomy.names))]
+    bases = anatomy.bases
     last: dict[tuple[int, int], int] = {}
     for row, (jump, contact) in enumerate(zip(jumps.jump.tolist(), jumps.contact.tolist(), strict=True)):
         one = anatomy.contacts[contact]
@@ -284,13 +286,6 @@ def islands(anatomy: Anatomy, jumps: Jumps) -> Numbers:
     tops = [top(row) for row in range(len(parent))]
     number = {one: k for k, one in enumerate(dict.fromkeys(tops))}
     return np.array([number[one] for one in tops], dtype=np.intp)
-
-
-def _base(anatomy: Anatomy, body: int) -> int:
-    """Return a body that stands for all that joints connect to a body: of a free tree, or of a chain on the world."""
-    if anatomy.tree[body] >= 0:
-        return int(np.argmax(anatomy.tree == anatomy.tree[body]))
-    return next((hinge.body for hinge in anatomy.hinges if hinge.outboard[body]), body)
 
 
 def _restitution(pushes: Pushes, scales: Scales, part: float) -> Check:

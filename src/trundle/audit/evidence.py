@@ -15,6 +15,7 @@ from trundle.threads import cached_property
 
 Flags = NDArray[np.bool_]
 Numbers = NDArray[np.intp]
+Columns = Numbers | slice
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +37,18 @@ class Frames:
     def __len__(self) -> int:
         return len(self.position)
 
-    def of(self, bodies: Numbers) -> Frames:
+    def of(self, bodies: Columns) -> Frames:
         """Return the frames of some bodies."""
-        return Frames(*(part[:, bodies] for part in self._parts))
+        return Frames(*(part[:, bodies] for part in self.parts))
 
     @property
-    def _parts(self) -> tuple[FloatArray, ...]:
+    def motion(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Positions, velocities and angular velocities."""
+        return self.position, self.velocity, self.angular_velocity
+
+    @property
+    def parts(self) -> tuple[FloatArray, ...]:
+        """The four arrays."""
         return self.position, self.rotation, self.velocity, self.angular_velocity
 
 

@@ -8,16 +8,22 @@ import numpy as np
 
 from trundle.audit import tolerances
 from trundle.audit.anatomy import Anatomy
-from trundle.audit.evidence import Evidence, Flags, Frames, Numbers, Samples
-from trundle.audit.mechanics import cross, dot, length, rotations_by
+from trundle.audit.between import Paths, Pose, Side
+from trundle.audit.columns import added, flagged
+from trundle.audit.evidence import Evidence, Flags, Numbers, Samples
+from trundle.audit.mechanics import cross, dot, length, turned_back
 from trundle.audit.report import Check, Values, judged
-from trundle.audit.separation import gaps
-from trundle.audit.solids import Solid, solid_of
+from trundle.audit.shapes import Poses, Solid, gaps, solid_of
 from trundle.checks import FloatArray
 from trundle.models.tree.system import ContactSystem
+from trundle.threads import cached_property
 
 _MOST = 200
 """Poses looked at between two samples."""
+_SETTLED = 0.01
+"""Part of the overlap that is allowed up to which a bound on it is as good as a look: round-off of what rolls."""
+_SURE = 0.25
+"""Part of the overlap that is allowed which an estimate of it may be, and may be off, to be as good as a look."""
 _BENT = 0.02
 """Part of what a path between two samples is bent by that its interpolation may be off."""
 
@@ -52,6 +58,18 @@ class Pair:
     size: float
     ahead: bool
 
+    @cached_property
+    def exact(self) -> bool:
+        """Whether its gap is known in closed form, not only a bound of it."""
+        A, B = self.A, self.B
+        balls = A.ball is not None and (B.ball is not None or B.bundle.distance is not None)
+        return bool(B.flat and A.bounded) or balls
+
+    @cached_property
+    def reach(self) -> float:
+        """By how much (m) turning A by 1 rad may bring its shape closer: a ball about A's origin does not move."""
+        return self.A.uneven + float(np.linalg.norm(self.center))
+
 
 def pairs_of(system: ContactSystem, anatomy: Anatomy) -> tuple[Pair, ...]:
     """Return the pairs of shapes of a system, made once."""
@@ -76,22 +94,25 @@ def _pairs(system: ContactSystem, anatomy: Anatomy) -> list[Pair]:
     return found
 
 
-def relative(pair: Pair, frames: Frames) -> tuple[FloatArray, FloatArray]:
-    """Return the poses R (n, d, d), p (n, d) m of A's shape in B's frame."""
-    R_A, R_B = frames.rotation[:, pair.body_A], frames.rotation[:, pair.body_B]
-    apart = frames.position[:, pair.body_A] - frames.position[:, pair.body_B]
-    if np.any(pair.center):
-        apart = apart + R_A @ pair.center
-    R = np.einsum("nji,njk->nik", R_B, R_A)
-    p = np.einsum("nji,nj->ni", R_B, apart)
-    return (R, p) if pair.A.d == 3 else (R[:, ::2, ::2], p[:, ::2])
+def poses_of(pair: Pair, paths: Paths, A: Pose, B: Pose, rows: Numbers | slice = slice(None)) -> Poses:
+    """Return the poses of A's shape in B's frame, with the normals that the record has at samples `rows`."""
+
+    def hints() -> FloatArray:
+        normals = paths.samples.normal[rows][:, list(pair.contacts)]
+        return turned_back(paths.pose(pair.body_B, rows).R[:, None], normals)
+
+    return Poses(pair.A.d, A.R, None if paths.level(pair.body_B) else B.R, _apart(pair, A, B), hints)
 
 
-def hints_of(pair: Pair, samples: Samples) -> FloatArray:
-    """Return the normals (n, contacts, d) that the record has, in B's frame."""
-    normal = samples.normal[:, list(pair.contacts)]
-    found = np.einsum("nji,nkj->nki", samples.frames.rotation[:, pair.body_B], normal)
-    return found if pair.A.d == 3 else found[..., ::2]
+def poses_between(pair: Pair, A: Pose, B: Pose, normals: FloatArray) -> Poses:
+    """Return the poses of A's shape in B's frame at any poses (n,), with normals (n, k, 3), world, to try."""
+    return Poses(pair.A.d, A.R, B.R, _apart(pair, A, B), lambda: turned_back(B.R[:, None], normals))
+
+
+def _apart(pair: Pair, A: Pose, B: Pose) -> FloatArray:
+    """Return the places (n, 3), m, of A's shape from the origin of B, world axes."""
+    apart = A.p - B.p
+    return apart + A.R @ pair.center if np.any(pair.center) else apart
 
 
 def gap_checks(system: ContactSystem, anatomy: Anatomy, evidence: Evidence) -> list[Check]:
@@ -100,16 +121,18 @@ def gap_checks(system: ContactSystem, anatomy: Anatomy, evidence: Evidence) -> l
     if not pairs or not len(samples):
         return []
     found, sound = np.zeros((len(samples), len(pairs))), np.zeros((len(samples), len(pairs)), dtype=bool)
-    between: list[Values] = []
+    paths = Paths(samples)
+    shape = len(paths), len(pairs)
+    inside, bent, seen = np.zeros(shape), np.zeros(shape), np.ones(shape, dtype=bool)
     for k, pair in enumerate(pairs):
-        R, p = relative(pair, samples.frames)
-        here = gaps(pair.A, pair.B, R, p, hints_of(pair, samples), tolerances.OPEN * pair.size)
+        poses = poses_of(pair, paths, paths.pose(pair.body_A), paths.pose(pair.body_B))
+        here = gaps(pair.A, pair.B, poses, tolerances.OPEN * pair.size)
         found[:, k], sound[:, k] = here.gap, here.sound
-        between.append(_between(pair, k, samples, found[:, k]))
+        _look_between(pair, paths, here.gap, (inside[:, k], bent[:, k], seen[:, k]))
     names = tuple(pair.names for pair in pairs)
     sizes = np.array([pair.size for pair in pairs])
     # A compliant contact is meant to be pressed in; one that lands only ahead of others may be passed through.
-    compliant = np.stack([np.any(samples.claims.compliant[:, list(pair.contacts)], axis=1) for pair in pairs], axis=1)
+    compliant = np.stack([flagged(samples.claims.compliant[:, list(pair.contacts)]) for pair in pairs], axis=1)
     known = ~compliant & ~np.array([pair.ahead for pair in pairs])
     known &= np.isfinite(found) | np.isnan(found)
     part = 1.0 if evidence.stabilized else tolerances.DRIFT / tolerances.GAP
@@ -121,26 +144,15 @@ def gap_checks(system: ContactSystem, anatomy: Anatomy, evidence: Evidence) -> l
             "gap", "m", names, text, Values.of_table(np.minimum(found, 0.0), allowed, samples.time, samples.run, known)
         )
     ]
-    inside = _joined(between, known, part, sizes)
     text = "{bodies} overlap by {amount} {unit} between samples, at about {time} s"
-    checks.append(judged("gap between samples", "m", names, text, inside))
-    checks.append(_across(anatomy, pairs, samples, found, sound))
-    return checks
-
-
-def _joined(parts: list[Values], known: Flags, part: float, sizes: FloatArray) -> Values:
-    columns = np.concatenate([one.column for one in parts]) if parts else np.zeros(0, dtype=np.intp)
-    told = np.concatenate([one.known for one in parts if one.known is not None])
+    bent = bent + tolerances.GAP * part * sizes
     rigid = np.all(known, axis=0)
-    allowed = np.concatenate([one.allowed for one in parts]) + tolerances.GAP * part * sizes[columns]
-    return Values(
-        np.concatenate([one.off for one in parts]),
-        allowed,
-        columns,
-        np.concatenate([one.time for one in parts]),
-        np.concatenate([one.run for one in parts]),
-        told & rigid[columns],
-    )
+    times, runs = samples.time[paths.right], samples.run[paths.right]
+    values = Values.of_table(inside, bent, times, runs, seen & rigid)
+    checks.append(judged("gap between samples", "m", names, text, values))
+    checks.append(_across(anatomy, pairs, samples, found, sound))
+    checks.append(_recorded(anatomy, pairs, samples, found, sound))
+    return checks
 
 
 def _across(anatomy: Anatomy, pairs: tuple[Pair, ...], samples: Samples, found: FloatArray, sound: Flags) -> Check:
@@ -149,11 +161,11 @@ def _across(anatomy: Anatomy, pairs: tuple[Pair, ...], samples: Samples, found: 
     weight = float(anatomy.mass.sum() * np.linalg.norm(anatomy.gravity))
     known = np.zeros(found.shape, dtype=bool)
     for k, pair in enumerate(pairs):
-        force = length(samples.force[:, list(pair.contacts)]).sum(axis=1)
+        force = added(length(samples.force[:, list(pair.contacts)]))
         apart = found[:, k] > tolerances.OPEN * pair.size
         off[:, k] = np.where(apart, force, 0.0)
         allowed[:, k] = tolerances.PULL * (weight or float(force.max(initial=0.0)))
-        known[:, k] = sound[:, k] & ~np.any(samples.claims.own[:, list(pair.contacts)], axis=1)
+        known[:, k] = sound[:, k] & ~flagged(samples.claims.own[:, list(pair.contacts)])
     names = tuple(pair.names for pair in pairs)
     text = "{bodies} push each other with {amount} {unit} across a gap at {time} s"
     return judged(
@@ -161,151 +173,134 @@ def _across(anatomy: Anatomy, pairs: tuple[Pair, ...], samples: Samples, found: 
     )
 
 
-def _between(pair: Pair, column: int, samples: Samples, found: FloatArray) -> Values:
-    """Return the overlaps between samples: none where a bound on the relative speed excludes them."""
-    i = np.flatnonzero((np.diff(samples.time) > 0.0) & (samples.run[1:] == samples.run[:-1]))
-    h = samples.time[i + 1] - samples.time[i]
-    speed = _speed(pair, samples.frames)
-    least = (found[i] + found[i + 1] - np.maximum(speed[i], speed[i + 1]) * h) / 2
-    allowed, off = np.zeros(len(i)), np.zeros(len(i))
-    known = np.ones(len(i), dtype=bool)
-    told = Values(off, allowed, np.full(len(i), column), samples.time[i + 1], samples.run[i], known)
-    near = np.flatnonzero(least < 0.0)
+def _recorded(anatomy: Anatomy, pairs: tuple[Pair, ...], samples: Samples, found: FloatArray, sound: Flags) -> Check:
+    """What claims to touch has the gap that it records: two points that are so far apart are never nearer than shapes.
+
+    Where the gap of the shapes is known, not only a bound of it, and no other contact may be nearer, it is the same.
+    """
+    contacts = [(k, i) for k, pair in enumerate(pairs) for i in pair.contacts]
+    columns, numbers = (np.array(part, dtype=np.intp) for part in zip(*contacts, strict=True))
+    exact = np.array([pair.exact and len(pair.contacts) == 1 for pair in pairs])[columns]
+    off = found[:, columns] - samples.gap[:, numbers]
+    off = np.where(exact, off, np.maximum(off, 0.0))
+    sizes = np.array([pair.size for pair in pairs])[columns]
+    claims = samples.claims
+    known = claims.touches[:, numbers] & ~claims.own[:, numbers] & sound[:, columns]
+    names = tuple((anatomy.contacts[i].name,) for i in numbers)
+    text = "{bodies}: the gap that is recorded is {amount} {unit} off from that of the shapes at {time} s"
+    allowed = np.broadcast_to(tolerances.GAP * sizes, off.shape)
+    return judged("recorded gap", "m", names, text, Values.of_table(off, allowed, samples.time, samples.run, known))
+
+
+def _look_between(pair: Pair, paths: Paths, found: FloatArray, told: tuple[FloatArray, FloatArray, Flags]) -> None:
+    """Write overlaps between samples, what is allowed of them, and whether they are known.
+
+    There are none where a bound on the relative speed excludes them; the poses in between are looked at elsewhere.
+    """
+    off, allowed, known = told
+    i, h = paths.left, paths.h
+    speed = paths.larger(_speed(pair, paths))
+    least = (found[i] + found[i + 1] - speed * h) / 2
+    off[:] = np.minimum(least, 0.0)
+    near = np.flatnonzero(~(least >= -_SETTLED * tolerances.GAP * pair.size))
     if not len(near):
-        return told
-    bend = _bend(pair, samples.frames, i[near], h[near])
+        return
+    if pair.B.flat and pair.A.bounded and paths.still(pair.body_B):
+        near = _look_over_flat(pair, paths, near, off)
+        if not len(near):
+            return
+    off[near] = 0.0
+    # What does not turn, and a ball, needs no rotations in between.
+    A = Side(pair.body_A, pair.reach, pair.A.ball is None or bool(np.any(pair.center)))
+    B = Side(pair.body_B, 0.0, True)
+    bend = (paths.bend(A) + paths.bend(B))[near]
     good = bend < 0.5 * pair.size
     known[near] = good
     near, bend = near[good], bend[good]
     if not len(near):
-        return told
-    first, last = _close(pair, samples.frames, i[near], h[near], bend)
-    pace = np.maximum(speed[i[near]], speed[i[near] + 1])
-    steps = np.clip(np.ceil(4.0 * pace * h[near] * (last - first) / pair.size), 1, _MOST)
+        return
+    first, last = _close(pair, paths, near, bend)
+    steps = np.clip(np.ceil(4.0 * speed[near] * h[near] * (last - first) / pair.size), 1, _MOST)
     steps[last < first] = 0
-    # What does not turn, and a ball, needs no rotations in between.
-    turning = [pair.body_A] if pair.A.ball is None or np.any(pair.center) else []
-    turning += [pair.body_B] if np.any(samples.frames.angular_velocity[:, pair.body_B]) else []
-    together = (samples.stretch[i[near]] == samples.stretch[i[near] + 1]) & (samples.stretch[i[near]] >= 0)
-    for count in np.unique(steps[steps > 0]).astype(int):
+    for count in np.flatnonzero(np.bincount(steps.astype(np.intp))[1:]) + 1:
         some = np.flatnonzero(steps == count)
         rows, least_there = near[some], np.full(len(some), np.inf)
-        hints = hints_of(pair, samples)[i[rows]]
         for k in range(count):
             share = first[some] + (last[some] - first[some]) * (k + 0.5) / count
-            frames = _interpolated(samples.frames, i[rows], h[rows], share, turning)
-            R, p = relative(pair, frames)
-            here = gaps(pair.A, pair.B, R, p, hints, tolerances.OPEN * pair.size).gap
+            of_A, of_B = (paths.between(side, rows, share) for side in (A, B))
+            poses = poses_of(pair, paths, of_A, of_B, i[rows])
+            here = gaps(pair.A, pair.B, poses, tolerances.OPEN * pair.size).gap
             least_there = np.minimum(least_there, here)
         off[rows] = np.minimum(least_there, 0.0)
-    allowed[near] = np.where(together, _BENT, 0.5) * bend + _missed(pair, samples, turning)[i[near]]
-    return told
+    allowed[near] = np.where(paths.together[near], _BENT, 0.5) * bend
+    # What the samples around one miss of it is asked for only where it decides.
+    if np.any(-off[near] > allowed[near] + tolerances.GAP * pair.size):
+        allowed[near] += paths.missed((A, B))[near]
 
 
-def _close(pair: Pair, frames: Frames, i: Numbers, h: FloatArray, bend: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _look_over_flat(pair: Pair, paths: Paths, rows: Numbers, off: FloatArray) -> Numbers:
+    """Write overlaps over a flat that stands still half-way between samples; return the rows that need a closer look.
+
+    The gap is (x_A - x_B).n + u.c - h(-u), u = R_A' n; u and x_A.n are interpolated by their values and rates. A cubic
+    misses h4/384 of the fourth derivative of u, which is about (w2 + 3 w')2.
+    """
+    n, h = paths.pose(pair.body_B).R[0, :, 2], paths.h[rows]
+    body, ends = pair.body_A, (paths.left[rows], paths.right[rows])
+    frames = paths.samples.frames
+    places, normals, turns = [], [], []
+    for samples in ends:
+        p, R = paths.pose(body, samples)
+        w = frames.angular_velocity[samples, body]
+        places.append((p - paths.pose(pair.body_B).p[0]) @ n)
+        normals.append((n @ R, turned_back(R, cross(n, w))))  # u, u'
+        turns.append(w)
+    paces = [frames.velocity[samples, body] @ n for samples in ends]
+    height = (places[0] + places[1]) / 2 + h / 8 * (paces[0] - paces[1])
+    u = (normals[0][0] + normals[1][0]) / 2 + (h / 8)[:, None] * (normals[0][1] - normals[1][1])
+    u = u / length(u)[:, None]
+    missed = (h**2 * dot(turns[0], turns[0]) + 3.0 * h * length(turns[1] - turns[0])) ** 2 / 384 * pair.reach
+    moved = 4.0 * h * paths.larger(_speed(pair, paths))[rows]
+    chosen = slice(None) if pair.A.d == 3 else slice(None, None, 2)
+    gap = height + u @ pair.center - (pair.A.ball or pair.A.h(-u[:, chosen]))
+    least = -_SURE * tolerances.GAP * pair.size
+    sure = (gap >= least) & (missed <= -least) & (moved <= pair.size)
+    off[rows] = np.minimum(gap, 0.0)
+    return rows[~sure]
+
+
+def _close(pair: Pair, paths: Paths, rows: Numbers, bend: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return from when to when, in shares of the time between two samples, the balls around two shapes meet.
 
     An end before the beginning: they do not. Of a ground without end all the time.
     """
     reach = pair.A.reach + pair.B.reach + bend
-    first, last = np.zeros(len(i)), np.ones(len(i))
+    first, last = np.zeros(len(rows)), np.ones(len(rows))
     if not np.isfinite(pair.B.reach):
         return first, last
     ends = []
-    for row in (i, i + 1):
-        apart = frames.position[row, pair.body_A] - frames.position[row, pair.body_B]
-        ends.append(apart + frames.rotation[row, pair.body_A] @ pair.center)
+    for samples in (paths.left[rows], paths.right[rows]):
+        A, B = paths.pose(pair.body_A, samples), paths.pose(pair.body_B, samples)
+        ends.append(A.p - B.p + A.R @ pair.center)
     travel = ends[1] - ends[0]
     a, b, c = dot(travel, travel), dot(ends[0], travel), dot(ends[0], ends[0]) - reach**2
     root = b * b - a * c
     moves = a > 0.0
     half = np.sqrt(np.maximum(root, 0.0)) / np.where(moves, a, 1.0)
     middle = -b / np.where(moves, a, 1.0)
-    first, last = (
-        np.where(moves, np.maximum(middle - half, 0.0), 0.0),
-        np.where(moves, np.minimum(middle + half, 1.0), 1.0),
-    )
+    first = np.where(moves, np.maximum(middle - half, 0.0), 0.0)
+    last = np.where(moves, np.minimum(middle + half, 1.0), 1.0)
     missed = np.where(moves, root < 0.0, c > 0.0)
     return np.where(missed, 1.0, first), np.where(missed, 0.0, last)
 
 
-def _speed(pair: Pair, frames: Frames) -> FloatArray:
+def _speed(pair: Pair, paths: Paths) -> FloatArray:
     """Return bounds (n,), m/s, of the speed at which two shapes may come closer."""
-    A, B = pair.body_A, pair.body_B
-    arm = frames.rotation[:, A] @ pair.center
-    v = frames.velocity[:, A] + cross(frames.angular_velocity[:, A], arm)
-    v_B = frames.velocity[:, B] + cross(
-        frames.angular_velocity[:, B], frames.position[:, A] + arm - frames.position[:, B]
-    )
-    turn = length(frames.angular_velocity[:, A] - frames.angular_velocity[:, B])
-    v = v - v_B
+    v, turn = paths.relative(pair.body_A, pair.body_B, pair.center)
     if pair.B.flat:  # only what is across the flat brings them closer
-        v = np.einsum("nji,nj->ni", frames.rotation[:, B], v)[:, 2:]
-    return np.sqrt(np.sum(v * v, axis=1)) + turn * pair.A.uneven
-
-
-def _bend(pair: Pair, frames: Frames, i: Numbers, h: FloatArray) -> FloatArray:
-    """Return how far (m) paths between two samples are from straight lines, as far as the samples show it."""
-    found = np.zeros(len(i))
-    for body, reach in ((pair.body_A, pair.A.uneven), (pair.body_B, 0.0)):
-        x, v, w = frames.position[:, body], frames.velocity[:, body], frames.angular_velocity[:, body]
-        chord = (x[i + 1] - x[i]) / h[:, None]
-        found += h / 4 * (length(v[i] - chord) + length(v[i + 1] - chord))
-        found += reach * h / 4 * length(w[i + 1] - w[i]) + reach * (h * length(w[i])) ** 4 / 100
-    return found
-
-
-def _missed(pair: Pair, samples: Samples, turning: list[int]) -> FloatArray:
-    """Return how far (n - 1,), m, paths between two samples may be off: what the samples around one miss of it.
-
-    Half the spacing misses a sixteenth of that where a motion is smooth, and as much where the samples do not show it.
-    """
-    frames, n = samples.frames, len(samples)
-    found, whole = np.zeros(max(n - 1, 0)), samples.time[2:] - samples.time[:-2]
-    same = (samples.stretch[2:] == samples.stretch[:-2]) & (samples.stretch[2:] >= 0) & (whole > 0.0)
-    left = np.flatnonzero(same & (samples.run[2:] == samples.run[:-2]))
-    if not len(left):
-        return found
-    middle, share = left + 1, (samples.time[left + 1] - samples.time[left]) / whole[left]
-    guess = _interpolated(frames, left, whole[left], share, turning, 2)
-    off = np.zeros(len(left))
-    for body, reach in ((pair.body_A, pair.A.uneven), (pair.body_B, 0.0)):
-        off += length(guess.position[:, body] - frames.position[middle, body])
-        if body in turning and reach:
-            off += reach * np.abs(guess.rotation[:, body] - frames.rotation[middle, body]).max(axis=(1, 2))
-    np.maximum.at(found, left, off)
-    np.maximum.at(found, middle, off)
-    return found
-
-
-def _interpolated(
-    frames: Frames, i: Numbers, h: FloatArray, share: FloatArray, bodies: list[int], ahead: int = 1
-) -> Frames:
-    """Return frames between samples `i` and those `ahead`: cubic paths, and turns at the mean rate of both halves."""
-    s, j = share[:, None], i + ahead
-    x0, x1, v0, v1 = frames.position[i], frames.position[j], frames.velocity[i], frames.velocity[j]
-    t, step = share[:, None, None], h[:, None, None]
-    a, b = (1 + 2 * t) * (1 - t) ** 2, t * t * (3 - 2 * t)
-    position = a * x0 + b * x1 + step * (t * (1 - t) ** 2 * v0 - t * t * (1 - t) * v1)
-    rotation = np.array(frames.rotation[i])
-    for body in bodies:
-        w0, w1 = frames.angular_velocity[i, body], frames.angular_velocity[j, body]
-        # The turn to s by the rates, corrected so that it ends where the next sample is.
-        whole = _turned(frames.rotation[i, body], h[:, None] * (w0 + w1) / 2)
-        here = _turned(frames.rotation[i, body], h[:, None] * (s * w0 + s * s * (w1 - w0) / 2))
-        miss = np.einsum("nij,nkj->nik", frames.rotation[j, body], whole)
-        rotation[:, body] = _part(miss, s * s * (3 - 2 * s)) @ here
-    return Frames(position, rotation, v0, frames.angular_velocity[i])
-
-
-def _turned(R: FloatArray, turn: FloatArray) -> FloatArray:
-    return rotations_by(turn) @ R
-
-
-def _part(R: FloatArray, share: FloatArray) -> FloatArray:
-    """Return a part of small rotations (n, 3, 3)."""
-    axis = np.stack([R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1) / 2
-    return rotations_by(share * axis)
+        pace = np.abs(dot(paths.pose(pair.body_B).R[..., 2], v))
+    else:
+        pace = length(v)
+    return pace + turn * pair.A.uneven if pair.A.uneven else pace
 
 
 def extent_checks(anatomy: Anatomy, evidence: Evidence) -> list[Check]:
@@ -320,11 +315,11 @@ def extent_checks(anatomy: Anatomy, evidence: Evidence) -> list[Check]:
     for k, (i, one) in enumerate(ended):
         body = number[one.pair.body_B]
         frames = samples.frames
-        on_B = np.einsum("nji,nj->ni", frames.rotation[:, body], samples.point[:, i] - frames.position[:, body])
+        on_B = turned_back(frames.rotation[:, body], samples.point[:, i] - frames.position[:, body])
         for axis, width in enumerate(one.pair.extent or ()):
             off[:, k] = np.maximum(off[:, k], np.abs(on_B[:, axis]) - width / 2)
         allowed[:, k] = tolerances.OPEN * one.pair.shape_A.reference_length
-        known[:, k] = samples.claims.touches[:, i] & np.any(samples.force[:, i] != 0.0, axis=1)
+        known[:, k] = samples.claims.touches[:, i] & flagged(samples.force[:, i] != 0.0)
     names = tuple((one.name,) for _, one in ended)
     text = "{bodies} pushes {amount} {unit} beyond the edge of the hand at {time} s"
     return [judged("extent", "m", names, text, Values.of_table(off, allowed, samples.time, samples.run, known))]

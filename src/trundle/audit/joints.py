@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from trundle.audit import tolerances
-from trundle.audit.anatomy import Anatomy, Hinge
+from trundle.audit.anatomy import Anatomy
+from trundle.audit.columns import greatest, view_of
 from trundle.audit.evidence import Evidence, Frames, Samples
-from trundle.audit.mechanics import cross, length, rotations_by
+from trundle.audit.mechanics import cross, dot, length, turned
 from trundle.audit.report import Check, Values, judged
 from trundle.audit.scales import Scales
 from trundle.checks import FloatArray
@@ -32,16 +33,17 @@ def joint_torques_of(
     anatomy: Anatomy, inputs: FloatArray, joints: FloatArray, rates: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return what motors, springs and dampers do along the joints (n, hinges), N m or N, and its size."""
-    found = np.zeros((len(inputs), len(anatomy.hinges)))
-    size = np.zeros_like(found)
-    for k, hinge in enumerate(anatomy.hinges):
-        spec, q, rate = hinge.spec, joints[:, hinge.number], rates[:, hinge.number]
-        parts = [inputs[:, hinge.column]] if hinge.column >= 0 else []
-        if spec.stiffness or spec.damping or spec.dry_friction:
-            parts += [-spec.stiffness * (q - spec.rest), -spec.damping * rate, -spec.dry_friction * np.tanh(rate / DRY)]
-        for part in parts:
-            found[:, k] += part
-            size[:, k] += np.abs(part)
+    numbers = [hinge.number for hinge in anatomy.hinges]
+    driven = np.array([hinge.column for hinge in anatomy.hinges], dtype=np.intp)
+    found = np.zeros((len(inputs), len(numbers)))
+    found[:, driven >= 0] = inputs[:, driven[driven >= 0]]
+    size = np.abs(found)
+    stiffness, rest, damping, dry = anatomy.resistance
+    if np.any(stiffness) or np.any(damping) or np.any(dry):
+        q, rate = joints[:, numbers], rates[:, numbers]
+        for part in (-stiffness * (q - rest), -damping * rate, -dry * np.tanh(rate / DRY)):
+            found += part
+            size += np.abs(part)
     return found, size
 
 
@@ -50,9 +52,12 @@ def joint_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[C
     samples = evidence.samples
     if not len(samples):
         return []
-    bodies = np.flatnonzero((anatomy.moves & (anatomy.carrier == np.arange(len(anatomy.names)))) | anatomy.given)
-    R = samples.frames.rotation[:, bodies]
-    off = np.abs(np.einsum("nbji,nbjk->nbik", R, R) - np.eye(3)).max(axis=(2, 3))
+    bodies = anatomy.told
+    R = samples.frames.rotation[:, view_of(bodies)]
+    x, y, z = R[..., 0], R[..., 1], R[..., 2]
+    # Two unit vectors across each other, and the third is their product: no reflection.
+    skew = np.maximum(np.abs(dot(x, y)), greatest(np.abs(z - cross(x, y))))
+    off = np.maximum(skew, np.maximum(np.abs(dot(x, x) - 1.0), np.abs(dot(y, y) - 1.0)))
     names = tuple((anatomy.names[body],) for body in bodies)
     text = "the orientation of {bodies} is {amount} off from a rotation at {time} s"
     allowed = np.full(off.shape, tolerances.UNIT)
@@ -60,9 +65,7 @@ def joint_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[C
     if not anatomy.hinges:
         return found
     shape = len(samples), len(anatomy.hinges)
-    apart, moving = np.zeros(shape), np.zeros(shape)
-    for k, hinge in enumerate(anatomy.hinges):
-        apart[:, k], moving[:, k] = _off(hinge, samples, scales.sizes[hinge.body])
+    apart, moving = _off(anatomy, samples, scales.sizes[anatomy.jointed])
     names = tuple((hinge.name,) for hinge in anatomy.hinges)
     text = "the bodies of the joint {bodies} are {amount} {unit} apart at {time} s"
     allowed = np.full(shape, tolerances.MOTION * scales.size) + _far(samples.frames)
@@ -77,23 +80,26 @@ def joint_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[C
 
 def _far(frames: Frames) -> FloatArray:
     """Return the round-off (n, 1), m, of places far from the origin."""
-    return _ROUND_OFF * np.abs(frames.position).max(axis=(1, 2))[:, None]
+    return _ROUND_OFF * greatest(greatest(np.abs(frames.position)))[:, None]
 
 
-def _off(hinge: Hinge, samples: Samples, size: float) -> tuple[FloatArray, FloatArray]:
-    """Return by how much pose (n,), m, and velocity (n,), m/s, of a jointed body miss those that its joint gives."""
-    frames, q, rate = samples.frames, samples.joints[:, hinge.number], samples.rates[:, hinge.number]
-    R, p = frames.rotation[:, hinge.parent], frames.position[:, hinge.parent]
-    w, v = frames.angular_velocity[:, hinge.parent], frames.velocity[:, hinge.parent]
-    axis, arm = R @ hinge.axis, R @ hinge.at
-    turned, w_child = R, w
-    if hinge.slides:
-        arm = arm + axis * q[:, None]
-    else:
-        turned, w_child = R @ rotations_by(q[:, None] * hinge.axis), w + axis * rate[:, None]
-    velocity = v + cross(w, arm) + (axis * rate[:, None] if hinge.slides else 0.0)
-    place = length(frames.position[:, hinge.body] - p - arm)
-    turn = np.abs(frames.rotation[:, hinge.body] - turned @ hinge.orientation).max(axis=(1, 2))
-    pace = length(frames.velocity[:, hinge.body] - velocity)
-    spin = length(frames.angular_velocity[:, hinge.body] - w_child)
-    return np.maximum(place, size * turn), np.maximum(pace, size * spin)
+def _off(anatomy: Anatomy, samples: Samples, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return by how much poses (n, hinges), m, and velocities, m/s, of jointed bodies miss those that joints give."""
+    frames, numbers = samples.frames, [hinge.number for hinge in anatomy.hinges]
+    above, below = frames.of(anatomy.parents), frames.of(anatomy.jointed)
+    slides, q, rate = anatomy.sliding[:, None], samples.joints[:, numbers, None], samples.rates[:, numbers, None]
+    at, across, aside, axis_in_body, across_in_body = anatomy.frames_of_joints
+    R, w = above.rotation, above.angular_velocity
+    axes, arm = turned(R, anatomy.axes), turned(R, at)
+    angle = np.where(slides, 0.0, q)
+    if slides.any():
+        arm = arm + np.where(slides, q, 0.0) * axes
+    held = turned(R, np.cos(angle) * across + np.sin(angle) * aside)
+    turn = np.maximum(
+        length(turned(below.rotation, axis_in_body) - axes), length(turned(below.rotation, across_in_body) - held)
+    )
+    along = axes * rate
+    velocity = below.velocity - above.velocity - cross(w, arm) - np.where(slides, along, 0.0)
+    spin = below.angular_velocity - w - np.where(slides, 0.0, along)
+    place = length(below.position - above.position - arm)
+    return np.maximum(place, sizes * turn), np.maximum(length(velocity), sizes * length(spin))

@@ -94,10 +94,12 @@ class Report:
 
     def table(self, run: int = 0) -> dict[str, object]:
         """Return what ``summary.json`` and a record's metadata hold."""
-        checked = {
-            check.law: {"count": check.count, "unjudged": check.unjudged, "worst": float(f"{check.worst:.3g}")}
-            for check in self.checks
-        }
+        checked: dict[str, dict[str, float]] = {}
+        for check in self.checks:  # a law may be checked in more than one way
+            one = checked.setdefault(check.law, {"count": 0, "unjudged": 0, "worst": 0.0})
+            one["count"] += check.count
+            one["unjudged"] += check.unjudged
+            one["worst"] = max(one["worst"], float(f"{check.worst:.3g}"))
         found = [f.table() for f in self.findings if f.run == run]
         return {"checked": checked, "findings": found[:_MOST], "found": len(found), "notes": list(self.notes)}
 
@@ -108,16 +110,16 @@ _MOST = 20
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """How far k judged values are off.
+    """How far judged values are off: k of them, or a table (n, m) with a row an instant and a column a name.
 
     Attributes
     ----------
-    off, allowed : (k,)
-    column : (k,)
+    off, allowed : (k,) or (n, m)
+    column : (k,) or (1, m)
         Which of the names each is of.
-    time : (k,) s
-    run : (k,)
-    known : (k,), or None
+    time : (k,) or (n, 1) s
+    run : (k,) or (n, 1)
+    known : as `off`, or None
         Which could be judged.
     """
 
@@ -132,11 +134,13 @@ class Values:
     def of_table(
         off: FloatArray, allowed: FloatArray, time: FloatArray, run: Numbers, known: Flags | None = None
     ) -> Values:
-        """Return the values of a table (n, m) with a column a name and a row an instant."""
-        n, m = off.shape
-        told = None if known is None else np.broadcast_to(known, (n, m)).ravel()
-        column = np.tile(np.arange(m), n)
-        return Values(off.ravel(), allowed.ravel(), column, np.repeat(time, m), np.repeat(run, m), told)
+        """Return the values of a table (n, m) at times (n,) of runs (n,)."""
+        return Values(off, allowed, np.arange(off.shape[1])[None], time[:, None], run[:, None], known)
+
+    def picked(self, rows: Numbers) -> Values:
+        """Return some of the values, by their numbers in a row."""
+        parts = (self.off, self.allowed, self.column, self.time, self.run)
+        return Values(*(np.broadcast_to(part, self.off.shape).ravel()[rows] for part in parts))  # pyright: ignore
 
 
 def judged(law: str, unit: str, names: Sequence[tuple[str, ...]], text: str, values: Values) -> Check:
@@ -144,15 +148,19 @@ def judged(law: str, unit: str, names: Sequence[tuple[str, ...]], text: str, val
 
     `text` takes ``{bodies}``, ``{amount}``, ``{unit}`` and ``{time}``. A value that is not a number fails.
     """
-    total = len(values.off)
+    total = values.off.size
     if not total:
         return Check(law, unit, 0)
     excess = np.abs(values.off) / np.maximum(values.allowed, 1e-300)
-    excess[~(excess == excess)] = np.inf
+    count = total
     if values.known is not None:
-        excess[~values.known] = 0.0
-    count = total if values.known is None else int(values.known.sum())
+        known = np.broadcast_to(values.known, excess.shape)
+        excess = np.where(known, excess, 0.0)
+        count = int(np.count_nonzero(known))
     worst = float(excess.max())
+    if np.isnan(worst):
+        excess[np.isnan(excess)] = np.inf
+        worst = float(excess.max())
     found = tuple(_findings(law, unit, names, text, values, excess)) if worst > 1.0 else ()
     return Check(law, unit, count, total - count, worst, found)
 
@@ -162,9 +170,10 @@ def _findings(
 ) -> Iterator[Finding]:
     """Yield one finding of each name in each run: since when, and how bad it gets."""
     bad = np.flatnonzero(excess > 1.0)
+    excess, values = excess.ravel()[bad], values.picked(bad)
     groups: dict[tuple[int, int], list[int]] = {}
-    for i in bad.tolist():
-        groups.setdefault((int(values.run[i]), int(values.column[i])), []).append(i)
+    for i, key in enumerate(zip(values.run.tolist(), values.column.tolist(), strict=True)):
+        groups.setdefault(key, []).append(i)
     for (run, column), rows in groups.items():
         first = min(rows, key=lambda i: values.time[i])
         worst = max(rows, key=lambda i: excess[i])

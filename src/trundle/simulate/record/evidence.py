@@ -11,12 +11,12 @@ import casadi as ca
 import numpy as np
 
 from trundle.audit import Claims, Evidence, Frames, Jumps, Samples, anatomy_of
+from trundle.audit.columns import by_columns, empty
 from trundle.audit.events import Pushes
 from trundle.audit.evidence import lifted, lifted_rotation, lifted_turning
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, is_own
 from trundle.models.tree.system import Atlas, ContactSystem
-from trundle.models.tree.touching import touch_function
 from trundle.simulate.mode import Method
 
 if TYPE_CHECKING:
@@ -67,13 +67,12 @@ def samples_of(system: ContactSystem, segments: Sequence[Segment]) -> Samples:
     anatomy = anatomy_of(system)
     known = [segment.witness for segment in segments]
     outs, count = [one.outputs for one in known], [len(one.times) for one in known]
-    out = {name: np.concatenate([one[name] for one in outs]) for name in outs[0] if all(name in one for one in outs)}
     names = [contact.name for contact in anatomy.contacts]
     states = np.concatenate([one.states for one in known])
 
     def of_contacts(what: str, size: int) -> FloatArray:
         """Return a quantity (n, contacts, size); of pieces that a mode does not show nothing."""
-        found = np.zeros((sum(count), len(names), size))
+        found = np.zeros((sum(count), len(names), size), order="F")
         at = 0
         for one, n in zip(outs, count, strict=True):
             for i, name in enumerate(names):
@@ -91,14 +90,14 @@ def samples_of(system: ContactSystem, segments: Sequence[Segment]) -> Samples:
         time=np.concatenate([one.times for one in known]),
         stretch=np.concatenate(stretch),
         run=np.zeros(sum(count), dtype=np.intp),
-        frames=_frames(anatomy.names, out, d),
+        frames=_frames(anatomy.names, outs, d),
         point=lifted(of_contacts("point", d)),
         normal=lifted(of_contacts("normal", d)),
         force=lifted(of_contacts("force", d)),
         moment=of_contacts("moment", 1)[..., 0],
         gap=np.where(claims.touches, of_contacts("gap", 1)[..., 0], 0.0),
         claims=claims,
-        inputs=out["input"],
+        inputs=np.concatenate([one["input"] for one in outs]),
         joints=states[:, [q for q, _ in anatomy.joints]],
         rates=states[:, [rate for _, rate in anatomy.joints]],
     )
@@ -117,16 +116,25 @@ def _claims(segments: Sequence[Segment], count: Sequence[int]) -> Claims:
     return Claims(**{name: np.repeat(np.array(values, dtype=bool), count, axis=0) for name, values in rows.items()})
 
 
-def _frames(names: Sequence[str], out: Mapping[str, FloatArray], d: int) -> Frames:
-    def stacked(what: str) -> FloatArray:
-        return np.stack([out[f"{name}.{what}"] for name in names], axis=1)
+def _frames(names: Sequence[str], outs: Sequence[Mapping[str, FloatArray]], d: int) -> Frames:
+    n = [len(out[f"{names[0]}.position"]) for out in outs]
 
-    rotations = np.swapaxes(stacked("rotation").reshape(-1, len(names), d, d), 2, 3)
+    def stacked(what: str) -> FloatArray:
+        """Return a quantity (n, bodies, size) of all segments, in memory by columns."""
+        found = empty(sum(n), len(names), outs[0][f"{names[0]}.{what}"].shape[1])
+        for i, name in enumerate(names):
+            found[:, i] = np.concatenate([out[f"{name}.{what}"] for out in outs])
+        return found
+
+    columns = stacked("rotation")
+    rotations = empty(sum(n), len(names), d, d)
+    for k in range(d * d):  # R is recorded column by column
+        rotations[:, :, k % d, k // d] = columns[..., k]
     return Frames(
-        lifted(stacked("position")),
-        lifted_rotation(rotations),
-        lifted(stacked("velocity")),
-        lifted_turning(stacked("angular_velocity")),
+        by_columns(lifted(stacked("position"))),
+        by_columns(lifted_rotation(rotations)),
+        by_columns(lifted(stacked("velocity"))),
+        by_columns(lifted_turning(stacked("angular_velocity"))),
     )
 
 
@@ -187,7 +195,8 @@ def _jumps(system: ContactSystem, segments: Sequence[Segment], jumps: Sequence[J
     told = np.all(np.isfinite(normal), axis=1) | np.any(pushes != 0.0, axis=1)
     numbers, contacts = numbers[told], contacts[told]
     point, normal, pushes = point[told], normal[told], pushes[told]
-    holds = [system.d == 3 and system.touching_law(i).holds_spin for i in contacts]
+    held = {i: system.d == 3 and system.touching_law(i).holds_spin for i in dict.fromkeys(contacts.tolist())}
+    holds = [held[i] for i in contacts.tolist()]
     none = np.zeros(system.model().u.shape[0])
     inputs = np.array([none if one.inputs is None else one.inputs for one in jumps]).reshape(n, len(none))
     joints, rates = ([j[k] for j in anatomy.joints] for k in (0, 1))
@@ -227,22 +236,37 @@ def _places(
     point, normal = np.zeros((len(numbers), 3)), np.zeros((len(numbers), 3))
     if not len(numbers):
         return point, normal
-    states = np.array([one.after if one.pushed is None else one.pushed for one in jumps])
-    there = _frames_at(system, [one.atlases[1] for one in jumps], states)
+    states, there = np.array([one.after for one in jumps]), after
+    if any(one.pushed is not None for one in jumps):
+        states = np.array([one.after if one.pushed is None else one.pushed for one in jumps])
+        there = _frames_at(system, [one.atlases[1] for one in jumps], states)
     groups: dict[tuple[Atlas, int], list[int]] = defaultdict(list)
-    for row, (jump, contact) in enumerate(zip(numbers, contacts, strict=True)):
-        groups[jumps[jump].atlases[1], int(contact)].append(row)
+    for row, (jump, contact) in enumerate(zip(numbers.tolist(), contacts.tolist(), strict=True)):
+        groups[jumps[jump].atlases[1], contact].append(row)
     for (atlas, contact), rows in groups.items():
         at = numbers[rows]
-        x = states[at]
-        values = touch_function(system, atlas, contact)(x.T if len(x) > 1 else x[0])
-        n = np.asarray(values[2]).reshape(d, -1).T
-        on_B = lifted(np.asarray(values[7]).reshape(d, -1).T)
+        free = () if system.free is None else (system.free.values,)
+        values = lifted(np.asarray(_place_function(system, atlas, contact)(states[at].T, *free)).T.reshape(-1, 2, d))
         A, B = (names.index(name) for name in _bodies(system, contact))
         carried = after.position[at, A] - there.position[at, A]
-        point[rows] = there.position[at, B] + np.einsum("kij,kj->ki", there.rotation[at, B], on_B) + carried
-        normal[rows] = lifted(n)
+        point[rows] = there.position[at, B] + np.einsum("kij,kj->ki", there.rotation[at, B], values[:, 1]) + carried
+        normal[rows] = values[:, 0]
     return point, normal
+
+
+def _place_function(system: ContactSystem, atlas: Atlas, contact: int) -> ca.Function:
+    """X -> (n, x_B): a contact's normal in the world, and its point in the frame of B."""
+
+    def build() -> ca.Function:
+        """Build the function of one atlas."""
+        model = system.expressions(atlas)
+        joined = model.constraints[contact]
+        _, touch = joined.contact.touch(joined.A, joined.B, joined.s)
+        normal = model.to_world @ touch.n
+        symbols = [model.x, *([] if system.free is None else [system.free.symbols])]
+        return ca.Function("place", symbols, [ca.densify(ca.vertcat(normal, joined.B.R.T @ touch.r))])
+
+    return system.shared(("audit place", atlas, contact), build)
 
 
 def _bodies(system: ContactSystem, contact: int) -> tuple[str, str]:

@@ -6,17 +6,22 @@ the gap. Of other bodies a point of A at which the field of B is negative proves
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from trundle.audit.solids import Solid, unit_directions
+from trundle.audit.mechanics import turned_back
+from trundle.audit.shapes.nearest import nearest_direction
+from trundle.audit.shapes.solids import Solid, unit_directions
 from trundle.checks import FloatArray
 
 _ASCENTS = 40
 _DIRECTIONS = {2: 64, 3: 200}
 _ZOOMS, _SLIDES = 14, 8
 _STILL = 1e-9
+_TOUCHING = 0.002
+"""Part of a gap that need not be known better which an overlap may be to be none: round-off of what touches."""
 _NEAREST = 8
 
 
@@ -28,25 +33,52 @@ class Gaps:
     sound: np.ndarray
 
 
-def gaps(A: Solid, B: Solid, R: FloatArray, p: FloatArray, hints: FloatArray, enough: float) -> Gaps:
-    """Return the gaps of A at the poses R (n, d, d), p (n, d) m in the frame of B.
+class Poses:
+    """Poses of A's shape in the frame of B at n instants: what only some gaps need is computed where one asks for it.
 
-    Parameters
+    Attributes
     ----------
-    hints : (n, k, d)
-        Directions in B's frame that may separate them; zeros: none.
-    enough : float, m
-        A gap of so much need not be known better.
+    p : (n, d) m
+        Of the origin of A's shape.
     """
-    n = len(p)
+
+    def __init__(
+        self, d: int, R_A: FloatArray, R_B: FloatArray | None, apart: FloatArray, hints: Callable[[], FloatArray]
+    ) -> None:
+        """Take orientations (n, 3, 3), A's place from B (n, 3), m, in the world, and what gives hints (n, k, 3)."""
+        self._chosen = slice(None) if d == 3 else slice(None, None, 2)
+        self._R_A, self._R_B, self._hints = R_A, R_B, hints
+        self.p = (apart if R_B is None else turned_back(R_B, apart))[:, self._chosen]
+
+    @property
+    def R(self) -> FloatArray:  # noqa: N802
+        """Orientations (n, d, d)."""
+        R = self._R_A if self._R_B is None else np.swapaxes(self._R_B, 1, 2) @ self._R_A
+        return R[:, self._chosen, self._chosen]
+
+    @property
+    def up(self) -> FloatArray:
+        """B's last axis (n, d) in the frame of A."""
+        if self._R_B is None:
+            return self._R_A[:, 2, self._chosen]
+        return turned_back(self._R_A, self._R_B[..., 2])[:, self._chosen]
+
+    @property
+    def hints(self) -> FloatArray:
+        """Directions (n, k, d) in B's frame that may separate the shapes; zeros: none."""
+        return self._hints()[..., self._chosen]
+
+
+def gaps(A: Solid, B: Solid, poses: Poses, enough: float) -> Gaps:
+    """Return the gaps of A in the frame of B; one of `enough`, m, need not be known better."""
+    p, n = poses.p, len(poses.p)
     if B.flat and A.bounded:
-        up = np.zeros((n, A.d))
-        up[:, -1] = 1.0
-        return Gaps(_over_flat(A, R, p), np.ones(n, dtype=bool))
+        return Gaps(_over_flat(A, poses), np.ones(n, dtype=bool))
     if A.ball is not None and B.ball is not None:
         return Gaps(np.sqrt(np.sum(p * p, axis=1)) - A.ball - B.ball, np.ones(n, dtype=bool))
     if A.ball is not None and B.bundle.distance is not None:
         return Gaps(B.depth(p)[0] - A.ball, np.ones(n, dtype=bool))
+    R, hints = poses.R, poses.hints
     if B.ball is not None and A.bundle.distance is not None:
         return Gaps(A.depth(-np.einsum("nji,nj->ni", R, p))[0] - B.ball, np.ones(n, dtype=bool))
     if A.convex and B.convex:
@@ -54,11 +86,11 @@ def gaps(A: Solid, B: Solid, R: FloatArray, p: FloatArray, hints: FloatArray, en
     return _by_points(A, B, R, p, hints, enough)
 
 
-def _over_flat(A: Solid, R: FloatArray, p: FloatArray) -> FloatArray:
+def _over_flat(A: Solid, poses: Poses) -> FloatArray:
     """Return the gaps of a body, or of its hull, over the flat z = 0."""
     if A.ball is not None:
-        return p[:, -1] - A.ball
-    return p[:, -1] - A.h(-R[:, -1, :])
+        return poses.p[:, -1] - A.ball
+    return poses.p[:, -1] - A.h(-poses.up)
 
 
 def bound(A: Solid, B: Solid, R: FloatArray, p: FloatArray, n: FloatArray) -> FloatArray:
@@ -81,14 +113,40 @@ def _convex(A: Solid, B: Solid, R: FloatArray, p: FloatArray, hints: FloatArray,
             better = found > best[there]
             best[there[better]] = found[better]
             normal[there[better]] = n[there[better]]
-    rows = np.flatnonzero(best < 0.0)
+    rows = np.flatnonzero(~(best >= -_TOUCHING * enough))
     if len(rows):
-        best[rows] = _best_bound(A, B, R[rows], p[rows], normal[rows], best[rows])
+        best[rows], normal[rows] = _best_bound(A, B, R[rows], p[rows], normal[rows], best[rows])
+        rows = rows[~(best[rows] >= -_TOUCHING * enough)]
+    if len(rows) and A.roundest + B.roundest > 0.0:
+        n = _direction_between(A, B, R[rows], p[rows], normal[rows], _TOUCHING * enough)
+        best[rows] = np.fmax(best[rows], bound(A, B, R[rows], p[rows], n))
     return Gaps(best, np.ones(len(p), dtype=bool))
 
 
-def _best_bound(A: Solid, B: Solid, R: FloatArray, p: FloatArray, normal: FloatArray, best: FloatArray) -> FloatArray:
-    """Return the largest of the bounds: over face normals, pairs of edges, and by ascent from the best directions."""
+def _direction_between(
+    A: Solid, B: Solid, R: FloatArray, p: FloatArray, normal: FloatArray, accuracy: float
+) -> FloatArray:
+    """Return directions (m, d) of bodies that overlap a little: they are apart where both are shrunk by what they may.
+
+    A body shrinks along its normals, so that the direction between the shrunk ones is that between the bodies.
+    """
+    shrunk = A.roundest + B.roundest
+    flat = A.d == 2
+
+    def supporting(n: FloatArray) -> FloatArray:
+        n = n[:, :2] if flat else n
+        in_A = np.einsum("nji,nj->ni", R, -n)
+        w = p + np.einsum("nij,nj->ni", R, A.point(in_A)) - B.point(n) + shrunk * n
+        return np.pad(w, ((0, 0), (0, 1))) if flat else w
+
+    start = np.pad(normal, ((0, 0), (0, 1))) if flat else normal
+    return nearest_direction(supporting, start, accuracy)[:, : A.d]
+
+
+def _best_bound(
+    A: Solid, B: Solid, R: FloatArray, p: FloatArray, normal: FloatArray, best: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the largest of the bounds, and normals: over those of faces, pairs of edges, by ascent from the best."""
     for n in _candidates(A, B, R):
         found = bound(A, B, R, p, n)
         better = found > best
@@ -108,7 +166,7 @@ def _best_bound(A: Solid, B: Solid, R: FloatArray, p: FloatArray, normal: FloatA
         step = np.where(better, np.minimum(2.0 * step, 2.0), 0.4 * step)
         if float(step.max(initial=0.0)) < 1e-12:
             break
-    return best
+    return best, normal
 
 
 def _candidates(A: Solid, B: Solid, R: FloatArray) -> list[FloatArray]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from trundle.audit.vectorized import Vectorized
+from trundle.audit.columns import added
+from trundle.audit.shapes.vectorized import Vectorized
 from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.geometry.boundary import Boundary
@@ -20,6 +21,8 @@ from trundle.threads import cached_property
 _SAMPLES, _FEW = {2: 240, 3: 1200}, {2: 48, 3: 160}
 """Points of a boundary that are tried against a ground of any form; of a smooth convex body fewer, to start from."""
 _SMALL = 1e-300
+_SHRINKING = 0.5
+"""Part of the smallest radius of curvature by which a body is shrunk: it stays smooth."""
 
 
 class Solid:
@@ -37,7 +40,7 @@ class Solid:
         self.convex = support is not None and not self.bundle.hull
         self.bounded = support is not None
 
-    @property
+    @cached_property
     def ball(self) -> float | None:
         """The radius of a ball about the shape's origin, m; None of any other shape."""
         if self.axes is None or not self.convex or np.ptp(self.axes) > 0.0:
@@ -71,19 +74,27 @@ class Solid:
         """How much the reach differs with the direction, m: 0 of a ball, whose turning moves nothing."""
         return 0.0 if self.ball is not None else self.reach
 
+    @cached_property
+    def roundest(self) -> float:
+        """By how much (m) the body can shrink along its normals and stay convex: not more than its sharpest bend."""
+        if self.axes is None or not self.convex:
+            return 0.0
+        bend = float(self.axes.min()) ** 2 / float(self.axes.max()) if self.axes.max() > 0.0 else 0.0
+        return _SHRINKING * (bend + self.rounding)
+
     def h(self, u: FloatArray) -> FloatArray:
         """Return the support function (m,), m, of directions (m, d) of any length."""
         if self.axes is not None:
-            size = self.rounding * np.sqrt(np.sum(u * u, axis=1)) if self.rounding else 0.0
+            size = self.rounding * np.sqrt(added(u * u)) if self.rounding else 0.0
             scaled = u * self.axes
-            return np.sqrt(np.sum(scaled * scaled, axis=1)) + size
+            return np.sqrt(added(scaled * scaled)) + size
         return self._support(u)[:, 0]
 
     def point(self, u: FloatArray) -> FloatArray:
         """Return points (m, d), m, of the boundary that are farthest along unit vectors (m, d)."""
         if self.axes is not None:
             scaled = u * self.axes
-            size = np.sqrt(np.sum(scaled * scaled, axis=1))[:, None]
+            size = np.sqrt(added(scaled * scaled))[:, None]
             return scaled * self.axes / np.where(size > 0.0, size, 1.0) + self.rounding * u
         found = self._support(u)[:, 1:]
         return np.where(np.isfinite(found), found, 0.0)

@@ -1,0 +1,342 @@
+"""Balance between events: momentum, angular momentum and energy change by what acts; poses change by velocities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from trundle.audit import tolerances
+from trundle.audit.anatomy import Anatomy
+from trundle.audit.between.quadrature import Intervals
+from trundle.audit.columns import added, by_columns, flagged, greatest, side_by_side, split, view_of
+from trundle.audit.evidence import Evidence, Flags, Samples
+from trundle.audit.joints import joint_torques
+from trundle.audit.mechanics import (
+    Moving,
+    Wrenches,
+    cross,
+    dot,
+    kinetic_energy,
+    ledger,
+    length,
+    moving,
+    powers,
+    turning_terms,
+)
+from trundle.audit.report import Check, Values, judged
+from trundle.audit.scales import Scales
+from trundle.checks import FloatArray
+
+_ROUND_OFF = 1e-14
+_SLOW = 0.1
+"""Part of the fastest speed by which a body that is slow may be accelerated."""
+_SHOWN = 0.1
+"""Part of an impulse between two samples up to which the error of its quadrature tells how large it is."""
+_STEADY = 0.02
+"""Part by which the force of a compliant contact may change between samples that resolve it."""
+
+
+def balance_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[Check]:
+    """Return the checks of balances between events."""
+    samples = evidence.samples
+    intervals = Intervals(samples.time, samples.stretch)
+    if not len(intervals):
+        return []
+    part = max(1.0, tolerances.DECLARED * evidence.accuracy / tolerances.MOTION)
+    between = Between(anatomy, samples, intervals, scales, part)
+    return [*_motion(between), *_momentum(between)]
+
+
+class Between:
+    """What all balances between samples ask for.
+
+    Attributes
+    ----------
+    part : float
+        By which tolerances grow with the accuracy that a run declares.
+    resolved : (k,)
+        In which intervals the samples show what compliant contacts do.
+    slides : (n,)
+        At which samples a contact slips.
+    turning : (n,) rad2/s2
+        The square of the fastest turn of a body.
+    """
+
+    def __init__(self, anatomy: Anatomy, samples: Samples, intervals: Intervals, scales: Scales, part: float) -> None:
+        self.anatomy, self.samples, self.intervals, self.scales, self.part = anatomy, samples, intervals, scales, part
+        self.resolved = resolved(anatomy, samples, intervals)
+        self.slides = flagged(samples.claims.slides)
+        w = samples.frames.angular_velocity
+        self.turning = greatest(dot(w, w))
+
+    def pace(self, force: FloatArray | float = 0.0) -> FloatArray:
+        """Return how fast (n, 1), 1/s2, velocities or forces may change: as bodies turn, and fall over their own size.
+
+        ``force`` (n,), N: the largest one on a body besides its weight.
+        """
+        scales = self.scales
+        return (self.turning + (scales.weight + force) / scales.mass / scales.least)[:, None]
+
+    def larger(self, values: FloatArray) -> FloatArray:
+        """Return the larger one (k, ...) of values (n, ...) at both ends of each interval."""
+        return np.maximum(values[self.intervals.before], values[self.intervals.after])
+
+    def change(self, values: FloatArray) -> FloatArray:
+        """Return by how much (k, ...) values (n, ...) change in each interval."""
+        return values[self.intervals.after] - values[self.intervals.before]
+
+    def check(
+        self,
+        law: str,
+        unit: str,
+        names: Sequence[tuple[str, ...]],
+        text: str,
+        table: tuple[FloatArray, ...],
+        known: Flags,
+    ) -> Check:
+        """Return the check of what is off and what is allowed (k, m)."""
+        k = self.intervals.after
+        values = Values.of_table(table[0], table[1], self.samples.time[k], self.samples.run[k], known)
+        return judged(law, unit, names, text, values)
+
+
+def _motion(between: Between) -> list[Check]:
+    """Poses change by the velocities."""
+    anatomy, samples, intervals, scales = between.anatomy, between.samples, between.intervals, between.scales
+    told = anatomy.told
+    names = tuple((anatomy.names[i],) for i in told)
+    frames, h, m = samples.frames.of(view_of(told)), intervals.h[:, None], len(told)
+    sizes, part, fast = scales.sizes[told], between.part, between.pace()
+    speed, w = length(frames.velocity), frames.angular_velocity
+    turn, R = length(w), frames.rotation
+    # Velocities, then the rates w x R of two of the rotations' columns: the third is their product.
+    columns = by_columns(np.swapaxes(R[..., :2], 2, 3))
+    rates = side_by_side(frames.velocity, cross(w[:, :, None], columns))
+
+    def bend() -> FloatArray:
+        paces = (speed + _SLOW * scales.speed) * fast, (turn + _SLOW * scales.speed / sizes) * fast
+        return side_by_side(*(np.repeat(pace[:, :, None], k, axis=2) for pace, k in zip(paces, (3, 6), strict=True)))
+
+    total, error = intervals.integrals(rates, None, bend)
+    (travel, turned), (missed, missed_turn) = (split(one, (m, 3), (m, 2, 3)) for one in (total, error))
+    pace = between.larger(speed) * h
+    far = greatest(np.abs(frames.position))[intervals.right]
+    # The first step of a stretch puts the bodies onto its constraints.
+    put = intervals.first[:, None] * tolerances.GAP
+    missed = length(missed)
+    allowed = (tolerances.MOTION * part + put) * sizes + tolerances.MOTION * part * pace + _ROUND_OFF * far + missed
+    off = length(between.change(frames.position) - travel)
+    known = (missed <= tolerances.JUDGED * (pace + sizes)) & between.resolved[:, None]
+    text = "{bodies} is {amount} {unit} from where its velocity brings it, at {time} s"
+    found = [between.check("motion", "m", names, text, (off, allowed), known)]
+    off = _size(between.change(columns) - turned)
+    missed = _size(missed_turn)
+    allowed = tolerances.MOTION * part * (1.0 + between.larger(turn) * h) + missed + put
+    text = "{bodies} is turned by {amount} {unit} from where its angular velocity brings it, at {time} s"
+    known = (missed <= tolerances.JUDGED) & between.resolved[:, None]
+    return [*found, between.check("turning", "rad", names, text, (off, allowed), known)]
+
+
+def _size(rows: FloatArray) -> FloatArray:
+    """Return the sizes (...) of two vectors (..., 2, 3) together."""
+    return np.sqrt(dot(rows[..., 0, :], rows[..., 0, :]) + dot(rows[..., 1, :], rows[..., 1, :]))
+
+
+def resolved(anatomy: Anatomy, samples: Samples, intervals: Intervals) -> Flags:
+    """Return in which intervals (k,) the samples show what compliant contacts do: a touch may be over too soon."""
+    found = np.ones(len(intervals), dtype=bool)
+    i, k = intervals.left, intervals.right
+    for c, contact in enumerate(anatomy.contacts):
+        if not np.any(samples.claims.compliant[:, c]):
+            continue
+        force = length(samples.force[:, c])
+        change = length(samples.force[k, c] - samples.force[i, c])
+        A, B = contact.A, contact.B
+        pace = length(samples.frames.velocity[:, A] - samples.frames.velocity[:, B])
+        turn = length(samples.frames.angular_velocity[:, A]) * contact.pair.shape_A.reference_length
+        closing = np.maximum((pace + turn)[i], (pace + turn)[k]) * intervals.h
+        apart = (force[i] == 0.0) & (force[k] == 0.0) & (samples.gap[i, c] + samples.gap[k, c] > closing)
+        steady = change <= _STEADY * np.minimum(force[i], force[k])
+        good = apart | (steady & (force[i] > 0.0))
+        found &= good
+    for shift in (1, 2):  # neighbours' samples are parts of the same quadrature
+        same = (
+            intervals.left[shift:] - intervals.left[:-shift] == shift if len(found) > shift else np.zeros(0, dtype=bool)
+        )
+        before = found.copy()
+        found[shift:] &= before[:-shift] | ~same
+        found[:-shift] &= before[shift:] | ~same
+    return found
+
+
+def _shown(error: FloatArray, whole: FloatArray) -> Flags:
+    """Return in which intervals (k,) the samples show the impulses (k, m): no error tells of a peak between them."""
+    return ~flagged(error > _SHOWN * np.where(whole > 0.0, whole, np.inf))
+
+
+def contact_wrenches(anatomy: Anatomy, samples: Samples, bodies: Moving) -> Wrenches:
+    """Return what the contacts of shapes do to the bodies that they touch."""
+    found = Wrenches.none(len(samples), len(anatomy.names))
+    pushing = flagged(np.any(samples.force, axis=0)) & ~anatomy.stops
+    for side, sign, points in zip(anatomy.sides, (1.0, -1.0), (samples.on_A, samples.point), strict=True):
+        some = np.flatnonzero(pushing & anatomy.moves[side])
+        if len(some):
+            arm = points[:, some] - bodies.center[:, side[some]]
+            moment = samples.moment[:, some, None] * samples.normal[:, some]
+            found.push(side[some].tolist(), arm, sign * samples.force[:, some], sign * moment)
+    return found
+
+
+def _momentum(between: Between) -> list[Check]:
+    """Momenta of trees and joints change by gravity, contacts, motors and springs; so does the energy of all."""
+    anatomy, samples, intervals, scales = between.anatomy, between.samples, between.intervals, between.scales
+    bodies = moving(anatomy, samples.frames)
+    h, trees = intervals.h[:, None], anatomy.trees
+    wrenches = contact_wrenches(anatomy, samples, bodies)
+    none = np.zeros((len(samples), 1, 3))
+    for body, columns in anatomy.torqued:
+        wrenches.push([body], none, none, _torque(samples.inputs[:, columns])[:, None])
+    weight = anatomy.mass[:, None] * anatomy.gravity
+    whole = Wrenches(
+        wrenches.force + weight, wrenches.moment, wrenches.force_size + length(weight), wrenches.moment_size
+    )
+    kept = ledger(anatomy, samples.frames, bodies)
+    rates, sizes = powers(anatomy, kept, whole)
+    torques, torque_sizes = joint_torques(anatomy, samples)
+    if anatomy.hinges:
+        rates[:, 6 * trees :] += turning_terms(anatomy, samples.frames, kept) + torques
+        sizes[:, 6 * trees :] += torque_sizes
+    # Near its end a slip turns like a power of the time that is left.
+    fast = between.pace(greatest(whole.force_size))
+    total, error = intervals.integrals(rates, between.slides, lambda: sizes * fast, sizes)
+    off = between.change(kept.values) - total
+    largest = between.larger(sizes)
+    size = between.larger(kept.sizes) + h * largest
+    floor = np.where(intervals.first, tolerances.PROJECTED, tolerances.NOTHING)[:, None] * scales.momentum
+    floor = floor * np.where(kept.angular, scales.size, 1.0)
+    allowed = tolerances.MOMENTUM * between.part * size + error + floor
+    if (slack := _slack(anatomy, samples)) is not None:
+        allowed = allowed + h * between.larger(slack)
+    shown = between.resolved & _shown(error, h * largest)
+    known = (error <= tolerances.JUDGED * size) & shown[:, None]
+    if (untold := _untold(anatomy, samples)) is not None:
+        known &= ~untold[intervals.right]
+    text = "{bodies}: the momentum changes by {amount} {unit} that no force explains, at {time} s"
+    found = between.check("momentum", "N s", kept.names, text, (off, allowed), known)
+    return [found, _energy(between, bodies, wrenches, torques, shown)]
+
+
+def _torque(values: FloatArray) -> FloatArray:
+    if values.shape[1] == 3:
+        return values
+    return np.stack([np.zeros(len(values)), -values[:, 0], np.zeros(len(values))], axis=1)
+
+
+def _slack(anatomy: Anatomy, samples: Samples) -> FloatArray | None:
+    """Return how large moments (n, m) are that a record does not hold: of rolling resistance, across open gaps."""
+    found = None
+    for i, contact in enumerate(anatomy.contacts):
+        law = contact.friction
+        if contact.pair.stop is not None or not (law.rolling or law.rolling_viscous):
+            continue
+        if found is None:
+            found = np.zeros((len(samples), 6 * anatomy.trees + len(anatomy.hinges)))
+        load = np.abs(dot(samples.force[:, i], samples.normal[:, i])) + law.adhesion
+        turning = np.zeros((len(samples), 3))
+        for body, sign in ((contact.A, 1.0), (contact.B, -1.0)):
+            turning += sign * samples.frames.angular_velocity[:, body]
+        bound = 1.001 * (law.rolling * load + law.rolling_viscous * length(turning))
+        for body in (contact.A, contact.B):
+            if (tree := anatomy.tree[body]) >= 0:
+                found[:, 6 * tree + 3 : 6 * tree + 6] += bound[:, None]
+            for k, hinge in enumerate(anatomy.hinges, 6 * anatomy.trees):
+                if hinge.outboard[body] and not hinge.slides:
+                    found[:, k] += bound
+    return found
+
+
+def _untold(anatomy: Anatomy, samples: Samples) -> Flags | None:
+    """Return which columns of the ledger (n, m) something changes that the evidence does not hold; None: no one."""
+    trees, hinges, claims = anatomy.trees, anatomy.hinges, samples.claims
+    if not (anatomy.pushed or anatomy.pinned.any() or claims.own.any() or claims.holds_rolling.any()):
+        return None
+    found = np.zeros((len(samples), 6 * trees + len(hinges)), dtype=bool)
+    if anatomy.pushed:
+        found[:] = True
+    for k, hinge in enumerate(hinges, 6 * trees):
+        found[:, k] |= bool(anatomy.pinned[hinge.body])
+    for tree in range(trees):  # a pin joins a tree to itself, or to what is not its own
+        found[:, 6 * tree : 6 * tree + 6] |= bool(np.any(anatomy.pinned & (anatomy.tree == tree)))
+    for i, contact in enumerate(anatomy.contacts):
+        own = claims.own[:, i] | (claims.holds_rolling[:, i] & (contact.friction.rolling == 0.0))
+        own &= claims.touches[:, i]
+        if not own.any():
+            continue
+        for body in (contact.A, contact.B):
+            if (tree := anatomy.tree[body]) >= 0:
+                found[own, 6 * tree : 6 * tree + 6] = True
+            for k, hinge in enumerate(hinges, 6 * trees):
+                if hinge.outboard[body]:
+                    found[own, k] = True
+    return found
+
+
+def _energy(between: Between, bodies: Moving, contacts: Wrenches, torques: FloatArray, shown: Flags) -> Check:
+    """The energy of all bodies changes by the power of contacts, motors, springs and dampers.
+
+    ``shown`` (k,): intervals in which the samples show the forces, whose power it is.
+    """
+    anatomy, samples, intervals, scales = between.anatomy, between.samples, between.intervals, between.scales
+    frames, h = samples.frames, intervals.h
+    own, moves = anatomy.solid, anatomy.movable
+    kinetic = added(kinetic_energy(anatomy, frames, bodies)[:, own])
+    height = (-dot(bodies.center, anatomy.gravity) * anatomy.mass)[:, own]
+    energy = kinetic + added(height)
+    velocity, turning = bodies.velocity, frames.angular_velocity
+    pushed = dot(contacts.force, velocity) + dot(contacts.moment, turning)
+    whole = length(contacts.force) * length(velocity) + length(contacts.moment) * length(turning)
+    power, sizes = added(pushed[:, moves]), added(whole[:, moves])
+    if anatomy.hinges:
+        motors = torques * samples.rates[:, [hinge.number for hinge in anatomy.hinges]]
+        power, sizes = power + added(motors), sizes + added(np.abs(motors))
+    sizes = sizes[:, None]
+    fast = between.pace(greatest(contacts.force_size))
+    total, error = intervals.integrals(power[:, None], between.slides, lambda: sizes * fast, sizes)
+    size = between.larger(kinetic) + added(np.abs(between.change(height))) + np.abs(total[:, 0])
+    gained = between.change(energy) - total[:, 0]
+    allowed = tolerances.ENERGY * between.part * size + error[:, 0] + tolerances.NOTHING * scales.energy
+    allowed = allowed + _ROUND_OFF * added(np.abs(height))[intervals.right]
+    put = tolerances.GAP * scales.weight * scales.size + tolerances.PROJECTED * scales.energy
+    allowed = allowed + np.where(intervals.first, put, 0.0)
+    if any(contact.friction.rolling or contact.friction.rolling_viscous for contact in anatomy.contacts):
+        allowed = allowed + h * between.larger(_lost_to_rolling(anatomy, samples))
+    known = (error[:, 0] <= tolerances.JUDGED * size) & ~_powered(anatomy, samples)[intervals.right]
+    known &= shown & _shown(error, h[:, None] * between.larger(sizes))
+    text = "the energy of {bodies} changes by {amount} {unit} that nothing explains, at {time} s"
+    table = gained[:, None], allowed[:, None]
+    return between.check("energy", "J", (("all bodies",),), text, table, known[:, None])
+
+
+def _lost_to_rolling(anatomy: Anatomy, samples: Samples) -> FloatArray:
+    """Return the power (n,), W, that moments of rolling resistance may give or take, which a record does not hold.
+
+    On a base that moves as it is told only the turning of the body itself counts: the work on the base is nobody's.
+    """
+    found, w = np.zeros(len(samples)), samples.frames.angular_velocity
+    for i, contact in enumerate(anatomy.contacts):
+        law = contact.friction
+        if law.rolling or law.rolling_viscous:
+            load = np.abs(dot(samples.force[:, i], samples.normal[:, i])) + law.adhesion
+            past = length(w[:, contact.A] - w[:, contact.B])
+            own = [float(anatomy.moves[body]) for body in (contact.A, contact.B)]
+            rate = length(own[0] * w[:, contact.A] - own[1] * w[:, contact.B])
+            found += 1.001 * (law.rolling * load + law.rolling_viscous * past) * rate
+    return found
+
+
+def _powered(anatomy: Anatomy, samples: Samples) -> Flags:
+    """Return at which samples (n,) something has a power that is not known."""
+    own = flagged(samples.claims.own & samples.claims.touches)
+    other = anatomy.pushed or anatomy.driven or bool(np.any(anatomy.other_joints))
+    return own | other

@@ -8,7 +8,7 @@ from trundle.audit import tolerances
 from trundle.audit.anatomy import Anatomy
 from trundle.audit.evidence import Evidence, Flags, Frames, Jumps, Numbers
 from trundle.audit.joints import joint_torques_of
-from trundle.audit.mechanics import Wrenches, cross, dot, ledger, length, moving, powers
+from trundle.audit.mechanics import Wrenches, cross, dot, ledger, length, moving, powers, turning_terms
 from trundle.audit.report import Check, Values, judged
 from trundle.audit.scales import Scales
 from trundle.checks import FloatArray
@@ -132,6 +132,8 @@ def _balance(anatomy: Anatomy, jumps: Jumps, scales: Scales, part: float) -> Che
     hinges = slice(6 * anatomy.trees, None)
     pushed[:, hinges] += h * along
     sizes[:, hinges] += h * along_size
+    # Within a time step the axes of joints move along with their bodies, half of it before its impulses, half after.
+    pushed += h * (turning_terms(anatomy, jumps.before, before) + turning_terms(anatomy, jumps.after, after)) / 2
     _add_stops(anatomy, jumps, pushed[:, hinges], sizes[:, hinges])
     off = last.values - first.values - pushed
     spins = _spin_axes(anatomy, jumps)

@@ -20,6 +20,9 @@ _MOST = 200
 """Poses looked at between two samples."""
 _BENT = 0.02
 """Part of what a path between two samples is bent by that its interpolation may be off."""
+_JUMPED = 16.0 / 27.0
+"""The same where its velocity may jump in between: the cubic of a velocity v at one end alone, with the chord at rest, is
+v h max s (1 - s)^2 = 4/27 v h off the chord, of a bend of v h / 4."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +201,7 @@ def _between(pair: Pair, column: int, samples: Samples, found: FloatArray) -> Va
             here = gaps(pair.A, pair.B, R, p, hints, tolerances.OPEN * pair.size).gap
             least_there = np.minimum(least_there, here)
         off[rows] = np.minimum(least_there, 0.0)
-    allowed[near] = np.where(together, _BENT, 0.5) * bend + _missed(pair, samples, turning)[i[near]]
+    allowed[near] = np.where(together, _BENT, _JUMPED) * bend + _missed(pair, samples, turning)[i[near]]
     return told
 
 

@@ -5,39 +5,39 @@ from __future__ import annotations
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.contact.laws import SEPARATED
+from trundle.contact.laws import LAWS, SEPARATED
 from trundle.models.tree.system import ContactSystem
-from trundle.models.tree.touching import face_below, gap_of, lies_flat, may_touch, touch_function
+from trundle.models.tree.touching import face_below, gap_of, lies_flat, may_touch
 from trundle.simulate.compiled_mode import CompiledMode
-from trundle.simulate.mode import Mode
 
 _AT_ONCE = 1e-9
 """Gap, in sizes of the shape, at which a contact lands together with another one: round-off of poses."""
-_APPROACHES = 1e-9
-"""Speed (m/s) from which a contact approaches: slower ones touch without a blow."""
 
 
 def landing_with(
     system: ContactSystem, phase: CompiledMode, t: float, x: FloatArray, p: FloatArray, contact: int
 ) -> list[int]:
-    """Return the other contacts that touch down at the very instant at which `contact` does.
+    """Return the other contacts in flight whose gap is zero as well at the very instant at which `contact` lands.
 
-    Corners of a patch, feet of a robot, bodies that have nothing to do with each other. Of a rim that lies flat it is
-    its face; of corners, edges and faces that are parts of each other one touches in place of the others.
+    Corners of a patch, feet of a robot, bodies that have nothing to do with each other. One that does not approach
+    touches all the same: what the landing does may drive it in (a link between its stop and the ground). Of a rim that
+    lies flat it is its face; of corners, edges and faces that are parts of each other one touches in place of the
+    others.
     """
     mode = phase.mode
     if contact in system.rims and lies_flat(system, x, contact):
         face = face_below(system, x, system.rims[contact])
         return [i for i in face if i != contact and mode.laws[i] == SEPARATED.name]
+    touching = [i for i, law in enumerate(mode.laws) if LAWS[law].touching]
     found = [contact]
     for i in _near(system, phase, t, x, p):
-        beside = any(k in system.beside.get(i, ()) for k in found)
+        beside = any(k in system.beside.get(i, ()) for k in (*found, *touching))
         if (
             i not in found
             and i not in system.rims
             and not beside
             and may_touch(system, x, i)
-            and _lands(system, mode, x, i)
+            and gap_of(system, x, i) < _reach(system, i)
         ):
             found.append(i)
     return found[1:]
@@ -52,10 +52,3 @@ def _near(system: ContactSystem, phase: CompiledMode, t: float, x: FloatArray, p
 
 def _reach(system: ContactSystem, contact: int) -> float:
     return _AT_ONCE * system.contact_pairs[contact].shape_A.reference_length
-
-
-def _lands(system: ContactSystem, mode: Mode, x: FloatArray, contact: int) -> bool:
-    _, v, n, *_ = (np.asarray(value) for value in touch_function(system, mode.atlas, contact)(x))
-    if float(n.ravel() @ v.ravel()) > -_APPROACHES:
-        return False
-    return gap_of(system, x, contact) < _reach(system, contact)

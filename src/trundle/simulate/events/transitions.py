@@ -235,8 +235,14 @@ def _start_sliding(board: EventHandler, now: HybridState, contact: int, phase: C
             onsets[i] = -tangential / size
         mode = board.with_law(replace(now, mode=mode), i, SLIDING.name)
     after = HybridState(now.t, now.x, mode, onsets)
-    unarmed = _still_starting(board, after, now.unarmed) | {f"{board.name(i)}.slip_speed" for i in starting}
+    unarmed = _still_unarmed(board, after, now.unarmed) | {f"{board.name(i)}.slip_speed" for i in starting}
     return replace(after, unarmed=unarmed)
+
+
+def _still_unarmed(board: EventHandler, now: HybridState, unarmed: frozenset[str]) -> frozenset[str]:
+    """Return the margins of `unarmed` that are zero at this very instant and grow: of slips that start, and of gaps."""
+    apart = {f"{board.name(i)}.gap" for i, law in enumerate(now.mode.laws) if law == SEPARATED.name}
+    return _still_starting(board, now, unarmed) | (apart & unarmed)
 
 
 def _still_starting(board: EventHandler, now: HybridState, unarmed: frozenset[str]) -> frozenset[str]:
@@ -264,7 +270,7 @@ def _stick(board: EventHandler, now: HybridState, event: Event, phase: CompiledM
     p = rolling.parameters(board.inputs(now.t), now.onsets)
     stopped = projected(rolling, now.t, now.x, p)
     after = HybridState(now.t, stopped, mode, without(now.onsets, event.contact))
-    after = replace(after, unarmed=_still_starting(board, after, now.unarmed))
+    after = replace(after, unarmed=_still_unarmed(board, after, now.unarmed))
     margin = rolling.margin_values(now.t, stopped, p)[f"{board.name(event.contact)}.friction"]
     if margin >= 0:
         return after

@@ -6,12 +6,14 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, SEPARATED
-from trundle.models.tree.system import ContactSystem
-from trundle.models.tree.touching import face_below, gap_of, lies_flat, may_touch
+from trundle.models.tree.system import Atlas, ContactSystem
+from trundle.models.tree.touching import face_below, gap_of, lies_flat, may_touch, touch_function
 from trundle.simulate.compiled_mode import CompiledMode
 
 _AT_ONCE = 1e-9
 """Gap, in sizes of the shape, at which a contact lands together with another one: round-off of poses."""
+_APPROACHES = 1e-9
+"""Speed (m/s) from which a contact approaches: slower ones touch without a blow."""
 
 
 def landing_with(
@@ -52,3 +54,9 @@ def _near(system: ContactSystem, phase: CompiledMode, t: float, x: FloatArray, p
 
 def _reach(system: ContactSystem, contact: int) -> float:
     return _AT_ONCE * system.contact_pairs[contact].shape_A.reference_length
+
+
+def approaches(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int) -> bool:
+    """Return whether a contact closes at the state `x`."""
+    _, v, n, *_ = (np.asarray(value).ravel() for value in touch_function(system, atlas, contact)(x))
+    return float(n @ v) < -_APPROACHES

@@ -14,7 +14,7 @@ from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.models.tree.touching import face_below, free_directions, open_gap, touch_function, velocities_changed
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.chart_transition import has_neighbour, neighbouring_chart, neighbouring_feature
-from trundle.simulate.events.patches import landing_with
+from trundle.simulate.events.patches import approaches, landing_with
 from trundle.simulate.events.rest import resting
 from trundle.simulate.events.states import cone_margin, followed, impact_at, slip_and_spin, slip_directions
 from trundle.simulate.events.turning import held_laws, roll, spin, stop_turning, without
@@ -323,8 +323,12 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
         return HybridState(now.t, x, Mode(board.with_law(now, contact, law.name).laws, atlas), now.onsets)
     closed = [i for i, law in enumerate(now.mode.laws) if LAWS[law].touching and not LAWS[law].distant]
     flight = board.phase_of(now.mode)
-    closed += landing_with(system, flight, now.t, now.x, flight.parameters(board.inputs(now.t), now.onsets), contact)
-    impact = impact_at(system, atlas, x, contact, closed, sticky=rule == "ignore", held=held)
+    p = flight.parameters(board.inputs(now.t), now.onsets)
+    with_it = landing_with(system, flight, now.t, now.x, p, contact)
+    impact = impact_at(system, atlas, x, contact, [*closed, *with_it], sticky=rule == "ignore", held=held)
+    # What touches in flight flies on where this landing neither brings it nor drives it in.
+    idle = {i for i in with_it if not np.any(impact.impulses.get(i, 0.0)) and not approaches(system, atlas, x, i)}
+    closed += [i for i in with_it if i not in idle]
     if not impact.decided:
         return Undecided(Status.SECOND_CONTACT if closed else Status.JAMMED)
     if rule == "ignore" and not impact.rests:

@@ -61,9 +61,10 @@ class Pushes:
         A, B = (np.array([getattr(one, side) for one in contacts], dtype=np.intp) for side in "AB")
         self.sides = A, B
         self.axis = np.where(self.stop[:, None], np.array([0.0, 0.0, 1.0]), jumps.normal)
-        self.before, self.after = (
-            _relative(frames, jumps.jump, A, B, jumps.point) for frames in (jumps.before, jumps.after)
-        )
+        # Within a time step the point of contact goes along with A.
+        travel = jumps.after.position[jumps.jump, A] - jumps.before.position[jumps.jump, A]
+        self.before = _relative(jumps.before, jumps.jump, A, B, jumps.point - travel)
+        self.after = _relative(jumps.after, jumps.jump, A, B, jumps.point)
         for row in np.flatnonzero(self.stop):
             rates = stop_rates(anatomy, jumps, int(row))
             self.before[row], self.after[row] = (rate * self.axis[row] for rate in rates)

@@ -250,7 +250,8 @@ def _speed(pair: Pair, frames: Frames) -> FloatArray:
 def _bend(pair: Pair, frames: Frames, i: Numbers, h: FloatArray) -> FloatArray:
     """Return how far (m) paths between two samples are from straight lines, as far as the samples show it."""
     found = np.zeros(len(i))
-    for body, reach in ((pair.body_A, pair.A.uneven), (pair.body_B, 0.0)):
+    # A shape beside its frame's origin goes round with it, a ball as well.
+    for body, reach in ((pair.body_A, pair.A.uneven + float(np.linalg.norm(pair.center))), (pair.body_B, 0.0)):
         x, v, w = frames.position[:, body], frames.velocity[:, body], frames.angular_velocity[:, body]
         chord = (x[i + 1] - x[i]) / h[:, None]
         found += h / 4 * (length(v[i] - chord) + length(v[i + 1] - chord))

@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from bench.survey.spec import BodySpec, Part, Spec
 from tests.oracles.laws import Contact, Event, Joint, Link, Motion, Pair, Scene, Shape
+from trundle.simulate.stepping import STEPPING
 
 Array = NDArray[np.float64]
 
@@ -103,8 +104,21 @@ def _tree_motion(spec: Spec, run: Any) -> Motion:
         events=events_of(run),
         q=run["joint_position"][:, held] if held else None,
         breaks=[float(t["time"]) for t in run.transitions],
+        steps=steps_of(run),
         complete=len(contacts) == len(labels) and not any(b.low is not None for b in spec.bodies),
     )
+
+
+def steps_of(run: Any) -> list[tuple[float, float]]:
+    """Return from when to when a run went in time steps."""
+    found, begin = [], None
+    for t in run.transitions:
+        if t["to"] == STEPPING:
+            begin = float(t["time"])
+        elif t["from"] == STEPPING and begin is not None and t["to"] != STEPPING:
+            found.append((begin, float(t["time"])))
+            begin = None
+    return found if begin is None else [*found, (begin, float(run.time[-1]))]
 
 
 def events_of(run: Any) -> list[Event]:
@@ -161,5 +175,6 @@ def _pair_motion(spec: Spec, run: Any) -> Motion:
         ground_v=flat("hand_velocity"),
         ground_omega=rates("hand_angular_velocity"),
         breaks=[float(t["time"]) for t in run.transitions],
+        steps=steps_of(run),
         complete=True,
     )

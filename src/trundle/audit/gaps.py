@@ -26,6 +26,9 @@ _SURE = 0.25
 """Part of the overlap that is allowed which an estimate of it may be, and may be off, to be as good as a look."""
 _BENT = 0.02
 """Part of what a path between two samples is bent by that its interpolation may be off."""
+_JUMPED = 16.0 / 27.0
+"""The same where its velocity may jump in between: the cubic of a velocity v at one end alone, with the chord at rest,
+is v h max s (1 - s)^2 = 4/27 v h off the chord, of a bend of v h / 4."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +235,7 @@ def _look_between(pair: Pair, paths: Paths, found: FloatArray, told: tuple[Float
             here = gaps(pair.A, pair.B, poses, tolerances.OPEN * pair.size).gap
             least_there = np.minimum(least_there, here)
         off[rows] = np.minimum(least_there, 0.0)
-    allowed[near] = np.where(paths.together[near], _BENT, 0.5) * bend
+    allowed[near] = np.where(paths.together[near], _BENT, _JUMPED) * bend
     # What the samples around one miss of it is asked for only where it decides.
     if np.any(-off[near] > allowed[near] + tolerances.GAP * pair.size):
         allowed[near] += paths.missed((A, B))[near]

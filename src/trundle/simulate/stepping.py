@@ -105,7 +105,7 @@ class Stepping:
     def _first_touch(self, steps: TimeStepping, before: HybridState) -> tuple[float, Event] | None:
         """Return when something touched, in the step since `before`, that these steps do not decide; None: nothing did.
 
-        A contact that gives back, or one that they do not know.
+        A contact that gives back, one that comes in fast, or one that they do not know.
         """
         landing = steps.first_landing(before)
         if landing is not None:
@@ -121,7 +121,7 @@ class Stepping:
     def _after_touch(self, steps: TimeStepping, there: HybridState, event: Event) -> TimeStepping | Status:
         """Return steps that know of a touch, from its instant on; where what it gives back is not decided, none is."""
         runner, board, contacts = self.runner, self.runner.board, sorted({*steps.contacts, event.contact})
-        if board.system.contact_pairs[event.contact].restitution.restitution > 0.0:
+        if event.contact in steps.contacts or board.system.contact_pairs[event.contact].restitution.restitution > 0.0:
             after, reason = board.next(there, event, runner.phase(there.mode))
             if isinstance(after, Status):
                 return after

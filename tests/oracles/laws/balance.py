@@ -14,6 +14,9 @@ from .state import MOMENTUM, Meeting, State
 BEND = 3.0
 """Times the second differences of the forces: what the trapezoidal rule may err by, twelve times what it does."""
 
+AT_STOP = 1e-6
+"""Of the largest body's size, or rad: a joint that near to an end of its range is at it."""
+
 
 def balances(state: State) -> Iterator[Finding]:
     """Yield, per free component, where recorded forces and impulses do not make up the change of momentum."""
@@ -100,9 +103,23 @@ def events(state: State) -> Iterator[Finding]:
         if contact is not None and meeting is not None:
             yield from _of_event(state, event, contact, meeting, scale)
     for time, gained in work.items():
+        if _stops(state, time):  # what its impulse takes is not told: the energy of all samples is judged
+            continue
         if gained > MOMENTUM * scale * state.speed and state.scene.coasts and state.motion.ground_v is None:
             text = f"the impulses at {time:.6g} s make {gained:.3g} J"
             yield Finding("impact energy", time, gained, MOMENTUM * scale * state.speed, "all bodies", text)
+
+
+def _stops(state: State, time: float) -> bool:
+    """Return whether a joint is at an end of its range at an instant, where it may take part in a blow."""
+    q = state.motion.q
+    if q is None:
+        return False
+    row = int(np.argmin(np.abs(state.motion.time - time)))
+    return any(
+        min(abs(q[row, j] - joint.low), abs(q[row, j] - joint.high)) < AT_STOP * (state.length if joint.slides else 1.0)
+        for j, joint in enumerate(state.scene.joints)
+    )
 
 
 def _of_event(state: State, event: Event, contact: Contact, meeting: Meeting, scale: float) -> Iterator[Finding]:
@@ -125,6 +142,9 @@ def _with_normal(state: State, event: Event, n: Array, mu: float, scale: float) 
         text = f"{event.contact}'s impulse {across:.3g} across, {normal:.3g} along the normal, mu {mu:.3g}"
         yield Finding("event cone", event.time, across - mu * max(normal, 0.0), allowed, event.contact, text)
     closing = -float(event.after @ n)
+    within_step = any(begin < event.time <= end + 1e-12 for begin, end in state.motion.steps)
+    if within_step:  # the point that pushed in its middle has turned away: what counts is that nothing overlaps
+        return
     if closing > 1e-4 * state.speed:
         text = f"{event.contact} still approaches after its impulse"
         yield Finding("event approach", event.time, closing, 1e-4 * state.speed, event.contact, text)

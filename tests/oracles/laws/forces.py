@@ -58,9 +58,18 @@ def _of_contact(state: State, contact: Contact, meeting: Meeting, weight: float)
     off = across + (meeting.mu * np.maximum(normal, 0.0) / np.maximum(fast, 1e-300))[:, None] * slip
     off = np.where((fast > STILL * state.speed)[:, None], off, 0.0)
     most = np.maximum(size, weight) * (1e-5 + 1e-7 * state.speed / np.maximum(fast, STILL * state.speed))
+    # The mean force of a time step is against the slips within the step, which turn.
+    most += np.where(state.motion.means, rubs * _turns(slip), 0.0)
     yield from worst(
         np.linalg.norm(off, axis=1), most, "slip", f"{contact.name} slips, its friction is not mu N against it (N)"
     )
+
+
+def _turns(slip: Array) -> Array:
+    """Return by how much (n,), rad, the direction of a slip differs from that of the samples beside it; up to 2."""
+    e = slip / np.maximum(np.linalg.norm(slip, axis=1), 1e-300)[:, None]
+    turned = np.linalg.norm(np.diff(e, axis=0), axis=1)
+    return np.maximum(np.append(turned, 0.0), np.append(0.0, turned))
 
 
 def slips(scene: Scene, motion: Motion, contact: Contact, meeting: Meeting) -> Array:

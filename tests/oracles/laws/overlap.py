@@ -11,6 +11,9 @@ from .scene import Finding, Motion, Scene
 from .shapes import Array
 from .state import GAP, Meeting, State
 
+RISES = 2.0
+"""Of a mean acceleration between two samples: what it may reach in between, if it rises from nothing."""
+
 COARSE = 0.1
 """In sizes: what moves further than this between two samples is looked at between them, too."""
 
@@ -87,16 +90,23 @@ def refined(motion: Motion, rows: Array, parts: int) -> Motion:
 
 
 def jumps(state: State) -> Iterator[Finding]:
-    """Yield jumps of positions and orientations: further than the velocities of both samples allow."""
+    """Yield jumps of positions and orientations: further than the velocities of both samples allow.
+
+    Where a blow falls in between, from the instant of the first sample on, neither velocity tells the one after it:
+    what was gained may be lost again until the second. There it is known up to what the bodies' accelerations elsewhere
+    do.
+    """
     mo, scene = state.motion, state.scene
     dt = np.diff(mo.time)
     g = float(np.linalg.norm(scene.gravity))
+    struck = _struck(mo)
     for i, link in enumerate(scene.links):
         allowed = 1e-6 * state.length + _rule_of_faces(scene, link.name)
         v0, v1 = mo.velocity[:-1, i], mo.velocity[1:, i]
         # x' stays between both velocities and what a push turns round in between.
         off = mo.position[1:, i] - mo.position[:-1, i] - 0.5 * (v0 + v1) * dt[:, None]
         room = (0.75 * np.linalg.norm(v1 - v0, axis=1) + g * dt) * dt + allowed
+        room += _hidden(v1 - v0, dt, struck)
         k = int(np.argmax(np.linalg.norm(off, axis=1) - room))
         far = float(np.linalg.norm(off[k]))
         if far > room[k]:
@@ -108,10 +118,31 @@ def jumps(state: State) -> Iterator[Finding]:
         w0, w1 = (np.linalg.norm(w, axis=1) for w in (mo.omega[:-1, i], mo.omega[1:, i]))
         change = np.linalg.norm(mo.omega[1:, i] - mo.omega[:-1, i], axis=1)
         room = (np.maximum(w0, w1) + change) * dt * 1.01 + (allowed / state.length)
+        room += _hidden(mo.omega[1:, i] - mo.omega[:-1, i], dt, struck)
         k = int(np.argmax(np.minimum(turned, np.pi) - room))
         if turned[k] > room[k]:
             text = f"{link.name} turns by {turned[k]:.3g} rad beside its angular velocity"
             yield Finding("jump", float(mo.time[k]), float(turned[k]), float(room[k]), link.name, text)
+
+
+def _struck(motion: Motion) -> Array:
+    """Return in which intervals (n - 1,) a blow may have fallen: from the instant of the first sample on."""
+    found = np.zeros(len(motion.time) - 1, dtype=bool)
+    for t in motion.breaks:
+        k = int(np.searchsorted(motion.time, t + 1e-12, side="right")) - 1
+        found[max(k, 0) : k + 1] = True
+    return found
+
+
+def _hidden(change: Array, dt: Array, struck: Array) -> Array:
+    """Return how far (n - 1,) a velocity that is not seen may bring a body: one that was blown off and came back.
+
+    With |a| <= A between blows and one blow J at s: |v1 - v0 - J| <= A dt, so that x1 - x0 is within |v1 - v0| dt / 2 +
+    A dt^2 of the mean of both velocities. A is what the intervals without blows have, each with the rise of `RISES`.
+    """
+    smooth = ~struck & (dt > 0.0)
+    A = float(np.max(np.linalg.norm(change[smooth], axis=1) / dt[smooth], initial=0.0))
+    return np.where(struck, RISES * A * dt * dt, 0.0)
 
 
 def _rule_of_faces(scene: Scene, link: str) -> float:

@@ -148,7 +148,8 @@ class Motion:
 
     ``omega`` (n, b, 3), in the plane (n, b, 1) counter-clockwise. The ground's frame: rotation, place, and the
     velocity of its origin and its angular velocity. ``q``: joint coordinates (n, joints) in the scene's order.
-    ``breaks``: times of events and changes of law; ``complete``: the contacts' forces are all that push.
+    ``breaks``: times of events and changes of law; ``steps``: from when to when (s) forces are means of time steps, the
+    beginning without; ``complete``: the contacts' forces are all that push.
     """
 
     time: Array
@@ -164,7 +165,16 @@ class Motion:
     ground_omega: Array | None = None
     q: Array | None = None
     breaks: Sequence[float] = ()
+    steps: Sequence[tuple[float, float]] = ()
     complete: bool = False
+
+    @cached_property
+    def means(self) -> Array:
+        """At which samples (n,) the forces are means of time steps."""
+        found = np.zeros(len(self.time), dtype=bool)
+        for begin, end in self.steps:
+            found |= (self.time > begin + 1e-12) & (self.time <= end + 1e-12)
+        return found
 
     def placed(self, scene: Scene, shape: Shape) -> Placed:
         """Return a shape at all instants."""

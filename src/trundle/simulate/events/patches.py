@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.contact.laws import SEPARATED
-from trundle.models.tree.system import ContactSystem
+from trundle.contact.laws import LAWS, SEPARATED
+from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.models.tree.touching import face_below, gap_of, lies_flat, may_touch, touch_function
 from trundle.simulate.compiled_mode import CompiledMode
 from trundle.simulate.events.separated import SeparatedPairs, separated_pair
@@ -23,24 +23,27 @@ _APPROACHES = 1e-9
 def landing_with(
     system: ContactSystem, phase: CompiledMode, t: float, x: FloatArray, p: FloatArray, contact: int
 ) -> list[int]:
-    """Return the other contacts that touch down at the very instant at which `contact` does.
+    """Return the other contacts in flight whose gap is zero as well at the very instant at which `contact` lands.
 
-    Corners of a patch, feet of a robot, bodies that have nothing to do with each other. Of a rim that lies flat it is
-    its face; of corners, edges and faces that are parts of each other one touches in place of the others.
+    Corners of a patch, feet of a robot, bodies that have nothing to do with each other. One that does not approach
+    touches all the same: what the landing does may drive it in (a link between its stop and the ground). Of a rim that
+    lies flat it is its face; of corners, edges and faces that are parts of each other one touches in place of the
+    others.
     """
     mode = phase.mode
     if contact in system.rims and lies_flat(system, x, contact):
         face = face_below(system, x, system.rims[contact])
         return [i for i in face if i != contact and mode.laws[i] == SEPARATED.name]
+    touching = [i for i, law in enumerate(mode.laws) if LAWS[law].touching]
     found = [contact]
     for i in _near(system, phase, t, x, p):
-        beside = any(k in system.beside.get(i, ()) for k in found)
+        beside = any(k in system.beside.get(i, ()) for k in (*found, *touching))
         if (
             i not in found
             and i not in system.rims
             and not beside
             and may_touch(system, x, i)
-            and _lands(system, mode, x, i)
+            and gap_of(system, x, i) < _reach(system, i)
         ):
             found.append(i)
     return found[1:]
@@ -70,8 +73,7 @@ def _reach(system: ContactSystem, contact: int) -> float:
     return _AT_ONCE * system.contact_pairs[contact].shape_A.reference_length
 
 
-def _lands(system: ContactSystem, mode: Mode, x: FloatArray, contact: int) -> bool:
-    _, v, n, *_ = (np.asarray(value) for value in touch_function(system, mode.atlas, contact)(x))
-    if float(n.ravel() @ v.ravel()) > -_APPROACHES:
-        return False
-    return gap_of(system, x, contact) < _reach(system, contact)
+def approaches(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int) -> bool:
+    """Return whether a contact closes at the state `x`."""
+    _, v, n, *_ = (np.asarray(value).ravel() for value in touch_function(system, atlas, contact)(x))
+    return float(n @ v) < -_APPROACHES

@@ -9,6 +9,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.laws import SLIDING
 from trundle.models.tree.approach import with_charts
+from trundle.models.tree.joints import Prismatic
 from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.models.tree.touching import free_directions, touch_function
 from trundle.simulate.events.impact import Candidate, Impact, islands_of, resolve_impact
@@ -20,8 +21,6 @@ _REST_FROUDE = 1.5e-5
 end in time, and gaps are certain to 1e-11 of the size (`recontact.DEPTH`)."""
 _LOWEST_FOLLOWED_HOP = 2e-9
 """m, of a contact with coordinates: where it is apart its gap is looked for, and known to 1e-10 m."""
-_STOP_REST_SPEED = 1e-3
-"""rad/s or m/s: the same of a joint at its stop, which knows no length."""
 
 
 def spins_not(system: ContactSystem, contact: int) -> bool:
@@ -88,16 +87,25 @@ def rest_speed(system: ContactSystem, contact: int) -> float:
     """Return the speed (m/s; of a stop: of its joint) up to which a hop of a contact is too low to be followed.
 
     c sqrt(g L) with the length L of the smaller of its shapes: the hop is c^2 L / 2 high. Without gravity nothing
-    brings it back.
+    brings it back. A joint at its stop knows no length of its own: L is that of the largest shape, a hinge turns at
+    c sqrt(g / L).
     """
     pair = system.contact_pairs[contact]
-    if pair.stop is not None:
-        return _STOP_REST_SPEED
     gravity = float(np.linalg.norm(system.physics.get("gravity", 0.0)))
+    if pair.stop is not None:
+        length = _largest(system)
+        slides = any(s.name == pair.body_A and isinstance(s.joint, Prismatic) for s in system.model().specs)
+        return _REST_FROUDE * float(np.sqrt(gravity * length if slides else gravity / length))
     length = min(pair.shape_A.reference_length, pair.shape_B.reference_length)
     follows = system.model().constraints[contact].contact.size > 0
     lowest = _LOWEST_FOLLOWED_HOP if follows else 0.0
     return max(_REST_FROUDE * float(np.sqrt(gravity * length)), float(np.sqrt(2.0 * gravity * lowest)))
+
+
+def _largest(system: ContactSystem) -> float:
+    """Return the length (m) of the largest shape that may touch another one; 1 where there is none."""
+    pairs = system.shape_pairs.values()
+    return max((min(p.shape_A.reference_length, p.shape_B.reference_length) for p in pairs), default=1.0)
 
 
 def cone_margin(impulses: Mapping[int, FloatArray], system: ContactSystem, atlas: Atlas, x: FloatArray) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, PURE_ROLLING, ROLLING, SEPARATED, SLIDING, Sticking
@@ -14,6 +15,7 @@ from trundle.models.tree.multibody import rates_of
 from trundle.models.tree.touching import velocities_changed
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.coulomb import ContactImpulses, contact_impulses
+from trundle.simulate.events.recontact import crossing
 from trundle.simulate.events.states import spins_not
 from trundle.simulate.events.transitions import EventHandler, HybridState
 from trundle.simulate.mode import Mode
@@ -26,6 +28,9 @@ _GROWTH, _SAME, _SHORTER = 1.25, 5, (1.0, 0.1, 0.01, 0.001)
 CLEAR_SLIP = 1e-5
 """Slip (m/s) from which its direction turns slowly enough for an explicit integrator."""
 _NOTHING, _OPENS, _SLIPS = 1e-12, 1e-10, 1e-9
+_SINKS = 1e-7
+"""Depth, in sizes, that a contact may sink in within a step: positions move with the mean velocity, the half of which
+is that before its landing."""
 _INSIDE = 1e-9
 """How far outside its feature (sizes) a point may be."""
 _SLOW = 1.0
@@ -74,10 +79,10 @@ class TimeStepping:
     board : EventHandler
     now : HybridState
     contacts : sequence of int
-        Those that may touch: the other ones stay apart. Of those in flight the ones that give back take no part: what
-        they do when they land is an event (`first_landing`).
+        Those that may touch: the other ones stay apart. Of those in flight the ones that give back take no part, nor do
+        those that come in fast: their landing is an event (`first_landing`).
     plastic : set of int
-        Contacts in flight that give nothing back when they land.
+        Contacts in flight that take part, whatever they do.
     """
 
     def __init__(
@@ -85,7 +90,9 @@ class TimeStepping:
     ) -> None:
         self.board, self.system, self.now = board, board.system, now
         self.contacts = tuple(contacts)
-        self.active = np.array([not self._bounces(i) or i in plastic for i in self.contacts], dtype=bool)
+        self.plastic = np.array([i in plastic for i in self.contacts], dtype=bool)
+        self.may_push = np.array([not self._bounces(i) for i in self.contacts], dtype=bool) | self.plastic
+        self.active = self.may_push
         self.phase = board.phase_of(now.mode)
         sticky = self.system.rules.on_slip == "ignore"
         frictions = [joined.friction for joined in self.phase.model.constraints]
@@ -110,17 +117,25 @@ class TimeStepping:
         return other
 
     def first_landing(self, before: HybridState) -> tuple[float, int] | None:
-        """Return when, since `before`, the first of the contacts in flight that give back landed, and which."""
+        """Return when, since `before`, the first of the contacts in flight that took no part landed, and which."""
         if self.active.all():
             return None
         p = self.phase.parameters(self.board.inputs(before.t))
-        first, last = (self._terms(at.t, at.x, p).gap for at in (before, self.now))
-        landed = np.flatnonzero(~self.active & (last < 0.0))
-        if not landed.size:
-            return None
-        part = np.maximum(first[landed], 0.0) / (np.maximum(first[landed], 0.0) - last[landed])
-        k = int(np.argmin(part))
-        return before.t + float(part[k]) * (self.now.t - before.t), self.contacts[landed[k]]
+
+        def gap(t: float, k: int) -> float:
+            """Return a gap at a time in the step."""
+            return float(self._terms(t, self.state_at(before, t), p).gap[k])
+
+        landed = np.flatnonzero(~self.active & (self._terms(self.now.t, self.now.x, p).gap < 0.0))
+        instants = [crossing(lambda t, k=int(k): gap(t, k), before.t, self.now.t) for k in landed]
+        return min(zip(instants, (self.contacts[k] for k in landed), strict=True), default=None)
+
+    def _taking_part(self, begin: _Terms, h: float) -> NDArray[np.bool_]:
+        """Return which contacts (m,) may push in a step h (s): not those in flight that come in fast."""
+        apart = np.array([not LAWS[self.now.mode.laws[i]].touching for i in self.contacts], dtype=bool)
+        sizes = np.array([self.system.contact_pairs[i].shape_A.reference_length for i in self.contacts])
+        fast = -begin.velocity[:: self.system.d] * h / 2 > _SINKS * sizes
+        return self.may_push & ~(apart & fast & ~self.plastic)
 
     def state_at(self, before: HybridState, t: float) -> FloatArray:
         """Return the state at a time in the step since `before`: velocities linear, positions with their rates."""
@@ -156,6 +171,7 @@ class TimeStepping:
         now, system, atlas, u = self.now, self.system, self.now.mode.atlas, self.board.inputs(self.now.t)
         p, drift = self.phase.parameters(u), self._function("drift")
         begin = self._terms(now.t, now.x, p)
+        self.active = self._taking_part(begin, h)
         jump, freely, found, opens = self._impulses(begin, h, begin.gap)
         # Once more with what is in the middle of the step, at the mean velocities.
         middle = velocities_changed(system, atlas, now.x, jump / 2)

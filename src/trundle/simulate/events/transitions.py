@@ -14,7 +14,7 @@ from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.models.tree.touching import face_below, free_directions, open_gap, touch_function, velocities_changed
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.chart_transition import has_neighbour, neighbouring_chart, neighbouring_feature
-from trundle.simulate.events.patches import landing_with
+from trundle.simulate.events.patches import approaches, landing_with
 from trundle.simulate.events.rest import resting
 from trundle.simulate.events.states import cone_margin, followed, impact_at, slip_and_spin, slip_directions
 from trundle.simulate.events.turning import held_laws, roll, spin, stop_turning, without
@@ -235,8 +235,14 @@ def _start_sliding(board: EventHandler, now: HybridState, contact: int, phase: C
             onsets[i] = -tangential / size
         mode = board.with_law(replace(now, mode=mode), i, SLIDING.name)
     after = HybridState(now.t, now.x, mode, onsets)
-    unarmed = _still_starting(board, after, now.unarmed) | {f"{board.name(i)}.slip_speed" for i in starting}
+    unarmed = _still_unarmed(board, after, now.unarmed) | {f"{board.name(i)}.slip_speed" for i in starting}
     return replace(after, unarmed=unarmed)
+
+
+def _still_unarmed(board: EventHandler, now: HybridState, unarmed: frozenset[str]) -> frozenset[str]:
+    """Return the margins of `unarmed` that are zero at this very instant and grow: of slips that start, and of gaps."""
+    apart = {f"{board.name(i)}.gap" for i, law in enumerate(now.mode.laws) if law == SEPARATED.name}
+    return _still_starting(board, now, unarmed) | (apart & unarmed)
 
 
 def _still_starting(board: EventHandler, now: HybridState, unarmed: frozenset[str]) -> frozenset[str]:
@@ -264,7 +270,7 @@ def _stick(board: EventHandler, now: HybridState, event: Event, phase: CompiledM
     p = rolling.parameters(board.inputs(now.t), now.onsets)
     stopped = projected(rolling, now.t, now.x, p)
     after = HybridState(now.t, stopped, mode, without(now.onsets, event.contact))
-    after = replace(after, unarmed=_still_starting(board, after, now.unarmed))
+    after = replace(after, unarmed=_still_unarmed(board, after, now.unarmed))
     margin = rolling.margin_values(now.t, stopped, p)[f"{board.name(event.contact)}.friction"]
     if margin >= 0:
         return after
@@ -317,8 +323,12 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
         return HybridState(now.t, x, Mode(board.with_law(now, contact, law.name).laws, atlas), now.onsets)
     closed = [i for i, law in enumerate(now.mode.laws) if LAWS[law].touching and not LAWS[law].distant]
     flight = board.phase_of(now.mode)
-    closed += landing_with(system, flight, now.t, now.x, flight.parameters(board.inputs(now.t), now.onsets), contact)
-    impact = impact_at(system, atlas, x, contact, closed, sticky=rule == "ignore", held=held)
+    p = flight.parameters(board.inputs(now.t), now.onsets)
+    with_it = landing_with(system, flight, now.t, now.x, p, contact)
+    impact = impact_at(system, atlas, x, contact, [*closed, *with_it], sticky=rule == "ignore", held=held)
+    # What touches in flight flies on where this landing neither brings it nor drives it in.
+    idle = {i for i in with_it if not np.any(impact.impulses.get(i, 0.0)) and not approaches(system, atlas, x, i)}
+    closed += [i for i in with_it if i not in idle]
     if not impact.decided:
         return Undecided(Status.SECOND_CONTACT if closed else Status.JAMMED)
     if rule == "ignore" and not impact.rests:

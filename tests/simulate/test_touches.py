@@ -111,3 +111,21 @@ def test_a_plate_carried_above_terrain_touches_what_it_is_said_to_touch():
     start = tree.place(ball=(0, 0, r), contacts=["ball", "ball-upper"], rates={"upper": rate})
     ball = tree.model().layout["ball.velocity"]
     assert start.x[ball] == pytest.approx([rate / 2, 0, 0], abs=1e-12)
+
+
+@pytest.mark.parametrize("later", ["a", "b"])
+def test_of_two_bodies_that_land_one_after_the_other_neither_sinks_in(later):
+    radius, heights = 0.1, dict.fromkeys("ab", 0.3)
+    heights[later] += 1e-4
+    robot = tr.Robot(gravity=(0, -9.81), on_slip="slide", on_separation="fly")
+    for name in "ab":
+        robot.free(1.0, "solid", shape=tr.Circle(radius), name=name)
+    robot.terrain(tr.Parabola(0.2), friction=0.0, restitution=0.5)
+    tree = robot.finish()
+    start = tree.place(**{name: (0.0, radius + height, 0.0) for name, height in heights.items()}, contacts=[])
+    run = tr.simulate(tree, start, 0.3)
+    times = {one["contact"]: one["time"] for one in run.transitions}
+    for name, height in heights.items():
+        assert times[name] == pytest.approx(np.sqrt(2 * height / 9.81), rel=1e-12)
+    assert run["gap"].min() > -1e-12
+    assert run.status is tr.Status.SUCCESS

@@ -109,14 +109,14 @@ def features_on(A: Shape, B: Shape | None) -> tuple[Feature, ...]:
 
 
 def _suits_features(a: Representations, b: Representations) -> bool:
-    """Whether features of a can touch b: it has a level set; for rounded ones a quadratic one and its distance.
+    """Whether features of a can touch b: it has a level set.
 
-    Round faces need a ground that is convex in all directions: elsewhere rims touch by the support function.
+    Round faces need a quadratic ground that is convex in all directions: elsewhere rims touch by the support function.
     """
-    rounded, bends = a.features[0].rounding > 0, None if b.level is None else b.level.bends
+    bends = None if b.level is None else b.level.bends
     if any(feature.radius for feature in a.features):
-        return bends is not None and bool(np.all(bends > 0)) and (b.distance is not None or not rounded)
-    return b.level is not None and (not rounded or (b.distance is not None and bends is not None))
+        return bends is not None and bool(np.all(bends > 0))
+    return b.level is not None
 
 
 def bent_directions(B: Shape) -> int:

@@ -12,11 +12,13 @@ from trundle.contact.motion import Motion
 from trundle.geometry.features import Feature
 from trundle.geometry.level import Level
 from trundle.geometry.patch import Patch
-from trundle.numerics.space import cross, dot, inverse, smallest_eigenvalue
+from trundle.numerics.space import cross, dot, inverse, smallest_eigenvalue, tangents
 from trundle.threads import cached_property
 
 _BENT = 1e-6
 """Curvature of the ground along a feature, in 1/sizes of the body, from which the nearest point is one."""
+_FOOT_STEPS, _LOST = 8, 1e-3
+"""Newton's steps to a foot, and the size of the last one, in sizes of the body, from which none was found."""
 _NEWTON, _SEEDS = 6, (0.3, 0.6, 0.9)
 _TURNS, _TURN = 8, 0.5
 """Points of a rim that are tried first, and the largest step (rad) from the best of them."""
@@ -31,7 +33,12 @@ class FeatureContact(Contact):
 
     With the feature's points c + R'E'y in B's frame (E the axes), y solves E R f_x = 0: one step of Newton's where f is
     quadratic, some from the best of a few points elsewhere. The gap f/|f_x| is right to first order, and exact at zero.
-    A rounded one touches where it is nearest by the signed `distance` of B, which has its least value where f has.
+    A rounded one touches where it is nearest by the signed `distance` of B, which has its least value where f is
+    quadratic and has its own. Elsewhere the foot p of the nearest point and a multiplier m solve
+
+        (I - R'E'E R)(p - c) + m f_x(p) = 0,  f(p) = 0,
+
+    which Newton's steps do.
     An edge has a zero radius across and an endless one along: its point moves over it by
 
         (E K_B E') sigma = E (wrel x n - K_B vrel),
@@ -95,6 +102,8 @@ class FeatureContact(Contact):
     @cached_property
     def _nearest(self) -> ca.Function:
         """(R, c) of the feature in B's frame -> y in A's axes, foot, n, T and K of B there, margin of validity."""
+        if self.feature.rounding and (self.distance is None or self.level.bends is None):
+            return self._nearest_by_foot
         d, feature, E = self.d, self.feature, self._axes
         R, c, x = ca.SX.sym("R", d, d), ca.SX.sym("c", d), ca.SX.sym("x", d)
         level, along = self.level.level(x), R @ ca.SX(E.T)
@@ -131,6 +140,41 @@ class FeatureContact(Contact):
             margins.append(smallest_eigenvalue(bend * (feature.size / norm)) - _BENT)
         least = -ca.mmax(-ca.vertcat(*margins))
         return ca.Function("nearest", [R, c], [y, foot, patch.n, patch.T, given(patch.K, "K"), least], _FREE)
+
+    @cached_property
+    def _nearest_by_foot(self) -> ca.Function:
+        """The same of a rounded corner, edge or face whose distance to B has no closed form: see the class."""
+        d, feature, E = self.d, self.feature, self._axes
+        R, c, x = ca.SX.sym("R", d, d), ca.SX.sym("c", d), ca.SX.sym("x", d)
+        level, along = self.level.level(x), R @ ca.SX(E.T)
+        hessian, gradient = ca.hessian(level, x)
+        values = ca.Function("values", [x], [level, gradient, hessian], _FREE)
+        across = ca.SX.eye(d) - along @ along.T
+        start = c + along @ self._best(level, x, c, along)
+        f, fx, _ = values.call([start])
+        m = f / (dot(fx, fx) + _TINY)
+        foot = start - m * fx
+        for _ in range(_FOOT_STEPS):
+            f, fx, H = values.call([foot])
+            norm = ca.sqrt(dot(fx, fx) + _TINY)
+            n = fx / norm
+            T, M = tangents(n), across + m * H
+            residual = across @ (foot - c) + m * fx
+            down = -n * (f / norm)
+            step = down - T @ (_inverse(T.T @ M @ T) @ (T.T @ (residual + M @ down)))
+            step = step * ca.fmin(1.0, feature.size / (ca.norm_2(step) + _TINY))
+            m = m - dot(n, residual + M @ step) / norm
+            foot = foot + step
+        patch = self.level.patch(foot)
+        K, F = given(patch.K, "K"), patch.T.T @ along
+        y = ca.SX(E.T) @ (along.T @ (foot - c))
+        margins = [(dot(ca.SX(ca.DM(g)), y) + h) / feature.size for g, h in feature.inside]
+        margins += [dot(patch.n, R @ ca.SX(ca.DM(g))) for g in feature.cone]
+        margins.append(_LOST - ca.norm_2(step) / feature.size)
+        if E.shape[0]:
+            margins.append(smallest_eigenvalue(F.T @ K @ F * feature.size) - _BENT)
+        least = -ca.mmax(-ca.vertcat(*margins))
+        return ca.Function("nearest", [R, c], [y, foot, patch.n, patch.T, K, least], _FREE)
 
     def _around(self, slope: ca.Function, level: ca.SX, x: ca.SX, R: ca.SX, c: ca.SX, along: ca.SX) -> ca.SX:
         """Return the y (2,), in the axes, of the least f on the circle: where f has one bend, straight down from c."""

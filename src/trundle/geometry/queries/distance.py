@@ -24,6 +24,10 @@ from trundle.geometry.queries.sampling import (
 
 Values = Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArray]]
 
+_NEWTON = 30
+_STILL = 1e-16
+"""Newton step, in parts of the coordinates' size, that is round-off."""
+
 
 def distance(shape: Boundary, x: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the signed distances (m,) and unit gradients (m, d) at `x` (m, d), see `Shape.distance`."""
@@ -139,7 +143,7 @@ def _signed(shape: Boundary, x: FloatArray, point: FloatArray, normal: FloatArra
 def _from_level(shape: Boundary, x: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Newton on the conditions of the closest point, y - x + lam grad f(y) = 0 and f(y) = 0, from several seeds."""
     level = numeric_level(shape)
-    pool = sample(shape, 2000)[0]
+    pool = shape.numeric(_level_seeds)
     starts = [level.onto(x)]
     if len(pool):
         nearest = np.argsort(np.linalg.norm(x[:, None] - pool[None], axis=2), axis=1)[:, :2]
@@ -160,20 +164,42 @@ def _from_level(shape: Boundary, x: FloatArray) -> tuple[FloatArray, FloatArray]
     return _signed(shape, x, point, gradient / np.linalg.norm(gradient, axis=1)[:, None])
 
 
-def _kkt(at: Values, y: FloatArray, x: FloatArray) -> FloatArray:
-    d = x.shape[1]
-    gradient = at(y)[1]
-    lam = np.sum((x - y) * gradient, axis=1) / np.maximum(np.sum(gradient**2, axis=1), 1e-300)
-    for _ in range(30):
+def _level_seeds(shape: Boundary) -> FloatArray:
+    """Return points (m, d), m, all over a level set, sampled once a shape."""
+    return sample(shape, 2000)[0]
+
+
+def _kkt(at: Values, start: FloatArray, x: FloatArray) -> FloatArray:
+    """Return the closest points (m, d) to `x` (m, d) that Newton's iteration comes to from those of `start` (m, d)."""
+    d, found = x.shape[1], np.array(start)
+    gradient = at(found)[1]
+    multiplier = np.sum((x - found) * gradient, axis=1) / np.maximum(np.sum(gradient**2, axis=1), 1e-300)
+    rows = np.arange(len(x))
+    for _ in range(_NEWTON):
+        y, goal, lam = found[rows], x[rows], multiplier[rows]
         f, gradient, hessian = at(y)
-        matrix = np.zeros((len(x), d + 1, d + 1))
+        matrix = np.zeros((len(y), d + 1, d + 1))
         matrix[:, :d, :d] = np.eye(d) + lam[:, None, None] * hessian
         matrix[:, :d, d] = matrix[:, d, :d] = gradient
-        residual = np.concatenate([y - x + lam[:, None] * gradient, f[:, None]], axis=1)
+        residual = np.concatenate([y - goal + lam[:, None] * gradient, f[:, None]], axis=1)
         lost = ~np.isfinite(matrix).all(axis=(1, 2))  # a formula without derivatives there
         matrix[lost], residual[lost] = 0.0, np.nan
-        step = -np.einsum("mij,mj->mi", np.linalg.pinv(matrix), residual)
-        longest = np.maximum(np.linalg.norm(x - y, axis=1), 1e-3)
-        factor = np.minimum(1.0, longest / np.maximum(np.linalg.norm(step[:, :d], axis=1), 1e-300))
-        y, lam = y + factor[:, None] * step[:, :d], lam + factor * step[:, d]
-    return y
+        step = -_solved(matrix, residual)
+        longest = np.maximum(np.linalg.norm(goal - y, axis=1), 1e-3)
+        length = np.linalg.norm(step[:, :d], axis=1)
+        factor = np.minimum(1.0, longest / np.maximum(length, 1e-300))
+        found[rows] = y + factor[:, None] * step[:, :d]
+        multiplier[rows] = lam + factor * step[:, d]
+        # Further steps would be round-off; what has no derivatives goes nowhere.
+        rows = rows[~lost & ~(length <= _STILL * (1.0 + np.abs(y).max(axis=1)))]
+        if not len(rows):
+            break
+    return found
+
+
+def _solved(matrix: FloatArray, right: FloatArray) -> FloatArray:
+    """Return the solutions (m, k) of systems (m, k, k), least ones where they are singular."""
+    try:
+        return np.linalg.solve(matrix, right[..., None])[..., 0]
+    except np.linalg.LinAlgError:
+        return np.einsum("mij,mj->mi", np.linalg.pinv(matrix), right)

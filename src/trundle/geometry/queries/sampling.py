@@ -187,7 +187,10 @@ class NumericLevel:
         x = np.array(points)
         for _ in range(steps):
             f, gradient, _ = self.at(x)
-            x = x - (f / np.maximum(np.sum(gradient**2, axis=1), 1e-300))[:, None] * gradient
+            step = (f / np.maximum(np.sum(gradient**2, axis=1), 1e-300))[:, None] * gradient
+            x = x - step
+            if np.all(np.abs(step) <= 1e-15 * (1.0 + np.abs(x))):  # as round-off; NaN goes on
+                break
         return x
 
     @cached_property

@@ -110,9 +110,8 @@ class ContactDetector:
         """
         found = [pair.touched(times, states, state_at) for pair in self._needed]
         known: frozenset[int] = frozenset() if ended is None else frozenset({self.system.pair_of(ended.contact)[0]})
-        met = self.separated.first_touch(times, states, state_at, known)
-        if met is not None:
-            found.append(touch_down(self.system, self.mode, *met, state_at))
+        met = self.separated.first_touches(times, states, state_at, known)
+        found += [touch_down(self.system, self.mode, *looks, state_at) for looks in met]
         return min((event for event in found if event is not None), key=lambda event: event[0], default=None)
 
 

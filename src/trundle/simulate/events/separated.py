@@ -144,10 +144,12 @@ class SeparatedPairs:
                 found += [ca.vec(W @ shape.R), W @ shape.p, spin, W @ middle.v, W @ middle.p]
         return ca.Function("places", [model.x], [ca.densify(ca.vertcat(*found))])
 
-    def first_touch(
+    def first_touches(
         self, times: FloatArray, states: FloatArray, state_at: StateAt, ended: frozenset[int] = frozenset()
-    ) -> tuple[Look, Look] | None:
-        """Return looks just before and at, or after, the first touch of any pair, or None.
+    ) -> list[tuple[Look, Look]]:
+        """Return looks just before and at, or after, the first touch of each pair that may be the first of all.
+
+        Which one that is only their instants tell: looks at several pairs may be at the same times.
 
         Parameters
         ----------
@@ -159,14 +161,12 @@ class SeparatedPairs:
             Pairs whose touch at the last time is known.
         """
         if not self.pairs or len(times) < 2 or (self.margined and times[-1] - times[0] < BETWEEN_STEPS):
-            return None
-        best: tuple[Look, Look] | None = None
+            return []
         rows = np.asarray(self._places(states.T)).T
-        for j, pair in enumerate(self.pairs):
-            found = self._first(j, times, rows, state_at, pair.number in ended)
-            if found is not None and (best is None or found[1].t < best[1].t):
-                best = found
-        return best
+        met = [self._first(j, times, rows, state_at, pair.number in ended) for j, pair in enumerate(self.pairs)]
+        found = [looks for looks in met if looks is not None]
+        over = min((after.t for _, after in found), default=0.0)
+        return [(before, after) for before, after in found if before.t <= over]
 
     def _first(
         self, j: int, times: FloatArray, rows: FloatArray, state_at: StateAt, ended: bool

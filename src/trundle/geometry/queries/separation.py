@@ -195,17 +195,47 @@ class _Ball(Separation):
         return float(normal @ (p - self._support(normal))) - self._radius
 
 
+class HullPoints:
+    """The hull of a few points: which of them is farthest (final)."""
+
+    def __init__(self, points: FloatArray) -> None:
+        self._points = points
+
+    def __call__(self, n: FloatArray) -> FloatArray:
+        """Return the point (d,) that is farthest along `n` (d,)."""
+        return self._points[int(np.argmax(self._points @ n))]
+
+
+def core_of(shape: Shape) -> tuple[SupportPoints | HullPoints, float]:
+    """Return the core of a convex body and the radius (m) of the ball that it is swept with: of a capsule its axis.
+
+    Cores with corners are searched in a few steps, round bodies in many.
+    """
+    pieces = shape.representations.pieces
+    radii = [ball_radius(piece.shape) for piece in pieces]  # pyright: ignore[reportArgumentType]
+    balls = [radius for radius in radii if radius is not None]
+    if balls and len(balls) == len(radii) and len(set(balls)) == 1:
+        return HullPoints(np.array([piece.at for piece in pieces], dtype=np.float64)), balls[0]
+    return support_points(shape), 0.0
+
+
 class _Convex(Separation):
     """Two convex bodies: the point of their difference that is nearest to zero (Gilbert; Wolfe 1976) (final)."""
 
     convex = True
 
     def __init__(self, A: Shape, B: Shape) -> None:
-        self._A, self._B = support_points(A), support_points(B)
+        (self._A, self._r_A), (self._B, self._r_B) = core_of(A), core_of(B)
         self._size = A.reference_length + B.reference_length
 
     def apart(self, R: FloatArray, p: FloatArray, guess: FloatArray | None = None) -> Apart:
         """Return the distance, by a search that begins along `guess` (d,), a normal out of B."""
+        core = self._of_cores(R, p, guess)
+        n = core.normal
+        gap = core.gap - self._r_A - self._r_B
+        return Apart(gap, n, core.x_A - self._r_A * (R.T @ n), core.x_B + self._r_B * n)
+
+    def _of_cores(self, R: FloatArray, p: FloatArray, guess: FloatArray | None) -> Apart:
         found = self._searched(R, p, guess)
         if found.gap > 0:
             return found
@@ -248,7 +278,7 @@ class _Convex(Separation):
                 break
             v = closer
         low, n = best
-        if guess is not None and (along := self.along(R, p, guess)) > low:
+        if guess is not None and (along := self._between(R, p, guess)) > low:
             low, n = along, guess
         x_A, x_B = self._ends(R, p, n)
         aside = x_A - x_B - low * n
@@ -262,11 +292,15 @@ class _Convex(Separation):
         return self.apart(R, p, before.normal)
 
     def along(self, R: FloatArray, p: FloatArray, normal: FloatArray) -> float:
-        a, b = self._ends(R, p, normal)
-        return float(normal @ (a - b))
+        return self._between(R, p, normal) - self._r_A - self._r_B
+
+    def _between(self, R: FloatArray, p: FloatArray, n: FloatArray) -> float:
+        """Return the distance (m) between the planes across `n` that touch the cores."""
+        a, b = self._ends(R, p, n)
+        return float(n @ (a - b))
 
     def _ends(self, R: FloatArray, p: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the lowest point of A and the highest one of B along `n`, in B's frame."""
+        """Return the lowest point of A's core and the highest one of B's along `n`, in B's frame."""
         return R @ self._A(-R.T @ n) + p, self._B(n)
 
 

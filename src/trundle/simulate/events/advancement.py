@@ -184,9 +184,11 @@ def _bend(a: Look, b: Look, h: float, change: float) -> float:
 def _apart_as_carried(a: Look, b: Look, by_A: bool) -> bool:
     """Return whether the motion as one of the shapes sees it shows them apart between two looks.
 
-    A face turns its normal with it: a direction that is fixed in space soon has its corners in front.
+    A face turns its normal with it: a direction that is fixed in space soon has its corners in front. Two edges turn
+    theirs by both: along a direction n(t) that turns evenly from the first normal to the last the distance of any two
+    points, n.y, bends by at most n.y'' + 2 n'.y' + n''.y.
     """
-    arm = a.pair.arms[1 if by_A else 0]
+    arm, of_base = a.pair.arms[1 if by_A else 0], a.pair.arms[0 if by_A else 1]
     if not arm < np.inf:
         return False
     (base_a, other_a), (base_b, other_b) = ((look.A, look.B) if by_A else (look.B, look.A) for look in (a, b))
@@ -194,12 +196,17 @@ def _apart_as_carried(a: Look, b: Look, by_A: bool) -> bool:
     h = b.t - a.t
     change = CHANGES * (length(v_b - v_a) + arm * length(w_b - w_a))
     bend = change / h + CHANGES * arm * max(length(w_a), length(w_b)) ** 2
-    for look, base in ((a, base_a), (b, base_b)):
-        if look.gap > -TOUCHED:
-            n = base.R.T @ look.normal
-            if _above(a.along(base_a.R @ n), b.along(base_b.R @ n), bend * h * h):
-                return True
-    return False
+    normals = [base.R.T @ look.normal for look, base in ((a, base_a), (b, base_b)) if look.gap > -TOUCHED]
+    for n in normals:
+        if _above(a.along(base_a.R @ n), b.along(base_b.R @ n), bend * h * h):
+            return True
+    if len(normals) < 2 or not of_base < np.inf:
+        return False
+    turning = 2.0 * np.arcsin(min(length(normals[1] - normals[0]) / 2.0, 1.0)) / h
+    pace = max(length(v) + arm * length(w) for v, w in ((v_a, w_a), (v_b, w_b))) + change
+    apart = max(length(other.c - base.c) for base, other in ((base_a, other_a), (base_b, other_b))) + arm + of_base
+    bend += 2.0 * turning * pace + turning**2 * apart
+    return _above(a.along(a.normal), b.along(b.normal), bend * h * h)
 
 
 def _seen_from(base: Place, other: Place) -> tuple[FloatArray, FloatArray]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from trundle.audit import tolerances
 from trundle.audit.anatomy import Anatomy
-from trundle.audit.evidence import Evidence, Flags, Samples
+from trundle.audit.evidence import Evidence, Flags, Numbers, Samples
 from trundle.audit.joints import joint_torques
 from trundle.audit.mechanics import (
     Moving,
@@ -23,6 +23,7 @@ from trundle.audit.mechanics import (
 from trundle.audit.quadrature import Intervals
 from trundle.audit.report import Check, Values, judged
 from trundle.audit.scales import Scales
+from trundle.audit.solids import solid_of
 from trundle.checks import FloatArray
 
 _ROUND_OFF = 1e-14
@@ -30,6 +31,11 @@ _SLOW = 0.1
 """Part of the fastest speed by which a body that is slow may be accelerated."""
 _SHOWN = 0.1
 """Part of an impulse between two samples up to which the error of its quadrature tells how large it is."""
+_FAST = 1.0
+"""Angle, rad, that a body may turn between two samples: of six of them, a stencil, it makes less than one turn."""
+_TURNS = 0.88
+"""Cosine of the angle, 0.5 rad, from which friction that turned between two samples may have done so at once: where a
+slip passes near zero."""
 _STEADY = 0.02
 """Part by which the force of a compliant contact may change between samples that resolve it."""
 
@@ -86,9 +92,14 @@ def _motion(anatomy: Anatomy, samples: Samples, intervals: Intervals, scales: Sc
 
 
 def resolved(anatomy: Anatomy, samples: Samples, intervals: Intervals) -> Flags:
-    """Return in which intervals (k,) the samples show what compliant contacts do: a touch may be over too soon."""
-    found = np.ones(len(intervals), dtype=bool)
+    """Return in which intervals (k,) the samples show what happens.
+
+    What turns by more than `_FAST` from one to the next they do not, nor what compliant contacts do: a touch may be over
+    too soon.
+    """
     i, k = intervals.left, intervals.right
+    spin = length(samples.frames.angular_velocity[:, _uneven(anatomy)]).max(axis=1, initial=0.0)
+    found = np.maximum(spin[i], spin[k]) * intervals.h <= _FAST
     for c, contact in enumerate(anatomy.contacts):
         if not np.any(samples.claims.compliant[:, c]):
             continue
@@ -110,6 +121,23 @@ def resolved(anatomy: Anatomy, samples: Samples, intervals: Intervals) -> Flags:
         found[shift:] &= before[:-shift] | ~same
         found[:-shift] &= before[shift:] | ~same
     return found
+
+
+def _uneven(anatomy: Anatomy) -> Numbers:
+    """Return the bodies whose orientation counts: all but balls, round in mass and shape, that no joint holds."""
+    round_ = anatomy.mass > 0.0
+    for body in np.flatnonzero(round_):
+        inertia = anatomy.inertia[body]
+        even = bool(np.allclose(inertia, inertia[0, 0] * np.eye(3), rtol=1e-9, atol=0.0))
+        round_[body] = even and not np.any(anatomy.com[body])
+    for hinge in anatomy.hinges:
+        round_[[hinge.body, hinge.parent]] = False
+    for contact in anatomy.contacts:
+        pair = contact.pair
+        if pair.stop is None:
+            round_[contact.A] &= solid_of(pair.shape_A).ball is not None and not any(pair.center_A)
+            round_[contact.B] &= solid_of(pair.shape_B).ball is not None
+    return np.flatnonzero((anatomy.moves | anatomy.given) & ~round_)
 
 
 def _shown(error: FloatArray, sizes: FloatArray, intervals: Intervals) -> Flags:
@@ -156,7 +184,7 @@ def _momentum(
     slack = _slack(anatomy, samples)
     slides = np.any(samples.claims.slides, axis=1)  # near its end a slip turns like a power of the time that is left
     bend = sizes * _pace(samples, scales, wrenches)
-    total, error = intervals.integrals(rates, slides, bend, sizes)
+    total, error = intervals.integrals(rates, slides, bend, sizes, _turning_slips(samples, intervals))
     off = kept.values[k] - kept.values[i] - total
     size = np.maximum(kept.sizes[i], kept.sizes[k]) + h * np.maximum(sizes[i], sizes[k])
     floor = np.where(intervals.first, tolerances.PROJECTED, tolerances.NOTHING)[:, None] * scales.momentum
@@ -171,6 +199,16 @@ def _momentum(
     times, runs = samples.time[k], samples.run[k]
     found = [judged("momentum", "N s", kept.names, text, Values.of_table(off, allowed, times, runs, known))]
     return [*found, _energy(anatomy, samples, intervals, bodies, contacts_alone, torques, scales, part)]
+
+
+def _turning_slips(samples: Samples, intervals: Intervals) -> Flags:
+    """Return in which intervals (k,) the friction of a slip turns by more than the samples can follow."""
+    slides = np.flatnonzero(np.any(samples.claims.slides, axis=0))
+    force, normal = samples.force[:, slides], samples.normal[:, slides]
+    along = force - dot(force, normal)[..., None] * normal
+    size, i, k = length(along), intervals.left, intervals.right
+    turned = dot(along[i], along[k]) < _TURNS * size[i] * size[k]
+    return np.any(turned & samples.claims.slides[:, slides][i] & samples.claims.slides[:, slides][k], axis=1)
 
 
 def _turning_pace(samples: Samples, scales: Scales) -> FloatArray:
@@ -262,7 +300,8 @@ def _energy(
     whole = whole + length(wrenches.moment) * length(frames.angular_velocity)
     sizes = whole[:, anatomy.moves].sum(axis=1)[:, None] + np.sum(np.abs(torques * rates), axis=1)[:, None]
     bend = sizes * _pace(samples, scales, wrenches)
-    total, error = intervals.integrals(power, np.any(samples.claims.slides, axis=1), bend, sizes)
+    slides, turning = np.any(samples.claims.slides, axis=1), _turning_slips(samples, intervals)
+    total, error = intervals.integrals(power, slides, bend, sizes, turning)
     fall = np.abs(height[k] - height[i]).sum(axis=1)
     size = kinetic.sum(axis=1)
     size = np.maximum(size[i], size[k]) + fall + np.abs(total[:, 0])

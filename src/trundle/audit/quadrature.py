@@ -62,12 +62,14 @@ class Intervals:
         singular: Flags | None = None,
         bend: FloatArray | None = None,
         sizes: FloatArray | None = None,
+        hidden: Flags | None = None,
     ) -> tuple[FloatArray, FloatArray]:
         """Return the integrals (k, m) of rates (n, m), and bounds of their errors (k, m).
 
         ``singular`` (n,): samples at which the rates may be no smooth functions of time, where a stretch ends there.
         ``bend`` (n, m): about how large second derivatives are, for stretches too short to show it; ``sizes`` (n, m):
-        of what rates are made of.
+        of what rates are made of. ``hidden`` (k,): intervals within which a rate may go from one value to the other at any
+        instant.
         """
         found, error = np.zeros((len(self), rates.shape[1])), np.zeros((len(self), rates.shape[1]))
         differences = np.zeros((len(self), rates.shape[1]))
@@ -79,8 +81,11 @@ class Intervals:
                 rough = self._sum(rates, rows, max(int(order) - 2, 2))
                 differences[rows] = fine - rough
                 error[rows] = np.abs(fine - rough)
-                if singular is not None and (ends := self._ends(rows) & singular[self.right[rows]]).any():
-                    there = rows[ends]
+                steep = np.zeros(len(rows), dtype=bool) if hidden is None else hidden[rows]
+                if singular is not None:
+                    steep |= self._ends(rows) & singular[self.right[rows]]
+                if steep.any():
+                    there = rows[steep]
                     change = np.abs(rates[self.right[there]] - rates[self.left[there]])
                     if sizes is not None:  # what turns changes in all directions
                         whole = np.maximum(sizes[self.right[there]], sizes[self.left[there]])

@@ -357,8 +357,9 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
     p = flight.parameters(board.inputs(now.t), now.onsets)
     with_it = landing_with(system, flight, now.t, now.x, p, contact)
     impact = impact_at(system, atlas, x, contact, [*closed, *with_it], sticky=rule == "ignore", held=held)
-    # What touches in flight flies on where this landing neither brings it nor drives it in.
+    # What touches in flight flies on where this landing neither brings it nor drives it in; a face lies down whole.
     idle = {i for i in with_it if not np.any(impact.impulses.get(i, 0.0)) and not approaches(system, atlas, x, i)}
+    idle -= set(system.rims)
     closed += [i for i in with_it if i not in idle]
     if not impact.decided:
         return Undecided(Status.SECOND_CONTACT if closed else Status.JAMMED)

@@ -86,7 +86,7 @@ class Intervals:
                     steep |= self._ends(rows) & singular[self.right[rows]]
                 if steep.any():
                     there = rows[steep]
-                    change = np.abs(rates[self.right[there]] - rates[self.left[there]])
+                    change = self._change(rates, there)
                     if sizes is not None:  # what turns changes in all directions
                         whole = np.maximum(sizes[self.right[there]], sizes[self.left[there]])
                         change = whole * np.max(change / np.where(whole > 0.0, whole, np.inf), axis=1, keepdims=True)
@@ -109,6 +109,15 @@ class Intervals:
         """Return which intervals are the first or last one of their stretch."""
         left, begin = self.left[rows], self.begin[rows]
         return (left == begin) | (left == begin + self.count[rows] - 2)
+
+    def _change(self, rates: FloatArray, rows: Numbers) -> FloatArray:
+        """Return by how much rates (n, m) may change within intervals.
+
+        By what both samples show, and as in the interval before on and back again: so a slip that ends turns about.
+        """
+        left, right = self.left[rows], self.right[rows]
+        before = np.maximum(left - 1, self.begin[rows])
+        return np.abs(rates[right] - rates[left]) + 2.0 * np.abs(rates[left] - rates[before])
 
     def _jumps(self, differences: FloatArray, rates: FloatArray, sizes: FloatArray | None) -> FloatArray:
         """Return the errors (k, m) where a rate jumps between two samples, as a force does where a curvature jumps.

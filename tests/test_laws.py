@@ -268,6 +268,32 @@ def test_a_joint_beyond_its_stop_and_work_of_a_motor():
     assert laws(weaker, run) == {"energy"}
 
 
+def thrown_at_its_stop() -> tuple[Scene, Motion]:
+    """A slide that its motor drives onto a stop without loss, again and again: about one blow between two samples."""
+    pull, speed = 50.0, 1.0
+    period = 2 * speed / pull
+    impacts = np.arange(1, 21) * period
+    time = np.unique(np.concatenate([np.arange(0.0, 20 * period, 0.9 * period), impacts]))
+    since = time - period * np.maximum(np.ceil(time / period - 1e-9) - 1, 0)  # samples at impacts are those before them
+    z, v = speed * since - pull * since**2 / 2, speed - pull * since
+    n = len(time)
+    position, velocity = (np.stack([np.zeros(n), value], axis=1)[:, None] for value in (z, v))
+    joint = Joint("b0", None, -pull, low=0.0, slides=True, axis=np.array([0.0, 1.0]))
+    scene = Scene(2, np.zeros(2), [Link("b0", 1.0, np.eye(1))], [], joints=[joint])
+    still = np.tile(np.eye(2), (n, 1, 1, 1))
+    run = Motion(time, position, still, velocity, np.zeros((n, 1, 1)), q=z[:, None], breaks=impacts)
+    return scene, run
+
+
+def test_a_blow_between_two_samples_may_hide_a_velocity_and_no_more():
+    scene, run = thrown_at_its_stop()
+    assert judge(scene, run) == []
+    assert laws(scene, replace(run, breaks=())) == {"jump"}  # where nothing strikes the samples tell the velocity
+    far = 2 * 50.0 * np.max(np.diff(run.time)) ** 2
+    moved = changed(run, "position", slice(20, None), [0.0, 3 * far])
+    assert "jump" in laws(scene, replace(moved, q=moved.position[:, 0, 1:]))
+
+
 # Its geometry ---------------------------------------------------------------------------------------------------------
 
 FORMS = {

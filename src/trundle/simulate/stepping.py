@@ -17,7 +17,7 @@ from trundle.models.tree.touching import may_touch
 from trundle.simulate.events.contact_detection import ContactDetector
 from trundle.simulate.events.jumps import with_impulses
 from trundle.simulate.events.states import followed
-from trundle.simulate.events.time_stepping import TimeStepping
+from trundle.simulate.events.time_stepping import TimeStepping, pace
 from trundle.simulate.events.transitions import Event, HybridState
 from trundle.simulate.record import Segment
 from trundle.status import Status
@@ -32,7 +32,8 @@ ROUND_OFF = 1e-12
 LOOK = 1e-3
 """s, after which corners and edges that have come near are looked for anew."""
 LEAST, MOST = 1e-5, 2e-3
-"""s, of the shortest such while and of the longest one: the next is twice as long where it follows at once."""
+"""s, of the shortest such while and of the longest one: the next is twice as long where it follows at once. Of what is
+small both are shorter (`pace`)."""
 STIFF_STEPS, FEW_STEPS = 100_000, 300
 """Steps of an integrator in a second at which a slip or a force turns faster than it can follow; but so many at least.
 
@@ -45,7 +46,9 @@ class Stepping:
 
     def __init__(self, runner: Runner) -> None:
         self.runner = runner
-        self._least, self._until = LEAST, -np.inf
+        part = pace(runner.system)
+        self._shortest, self._longest = part * LEAST, part * MOST
+        self._least, self._until = self._shortest, -np.inf
 
     def most(self, now: HybridState, otherwise: int) -> Callable[[ArrayLike], FloatArray]:
         """Return the map from spans (s) to steps of an integrator after which this takes over.
@@ -61,7 +64,7 @@ class Stepping:
         runner = self.runner
         begin = now.t
         follows_at_once = begin - self._until < 10.0 * self._least
-        self._least = min(2.0 * self._least, MOST) if follows_at_once else LEAST
+        self._least = min(2.0 * self._least, self._longest) if follows_at_once else self._shortest
         steps, looked = TimeStepping(runner.board, now, self._near(now, touched)), now.t
         after: HybridState | None = None
         while after is None:

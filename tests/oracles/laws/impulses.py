@@ -182,7 +182,7 @@ def _bend(state: State, k: int, touching: list[Meeting], centers: dict[int, Arra
     most = float(np.linalg.norm(mo.omega[k : k + 2], axis=2).max()) * dt
     for meeting in touching:
         most = max(most, float(np.linalg.norm(np.diff(meeting.gaps.normal[k : k + 2], axis=0))))
-        points = [contact_points(state, meeting, row) for row in (k, k + 1)]
+        points = [contact_points(state, meeting, row, between=True) for row in (k, k + 1)]
         if all(points):
             moved = points[1][0][0] - points[0][0][0]
             for label in _sides(state, meeting):
@@ -196,7 +196,7 @@ def _rays(state: State, meeting: Meeting, row: int, members: list[int], centers:
     """Return the columns (rows, rays) of unit normal impulses with friction: linear, angular/length of every member."""
     a, b = _sides(state, meeting)
     columns = []
-    for point, normal in contact_points(state, meeting, row):
+    for point, normal in contact_points(state, meeting, row, between=True):
         force, couple = cone(normal, meeting.mu, meeting.lever)
         parts = []
         for label in members:
@@ -230,10 +230,13 @@ def cone(n: Array, mu: float, lever: float) -> tuple[Array, Array]:
     return np.repeat(force, count, axis=0), lever * np.tile(around, (len(force), 1))
 
 
-def contact_points(state: State, meeting: Meeting, row: int) -> list[tuple[Array, Array]]:
-    """Return the points where two shapes may push each other at a sample, with the normals from B to A."""
+def contact_points(state: State, meeting: Meeting, row: int, between: bool = False) -> list[tuple[Array, Array]]:
+    """Return the points where two shapes may push each other at a sample, with the normals from B to A.
+
+    ``between``: they touch before the next sample, or since the last one; the points are those that are nearest now.
+    """
     n = -meeting.gaps.normal[row]
-    if meeting.gaps.gap[row] > TOUCH * meeting.size:
+    if not between and meeting.gaps.gap[row] > TOUCH * meeting.size:
         return []
     ground = state.scene.ground
     if meeting.B is None and ground is not None and ground.level is not None:
@@ -269,5 +272,5 @@ def _on_ground(state: State, meeting: Meeting, ground: Ground, row: int) -> list
     R, p = state.motion.ground_frame(state.scene.d)
     one = meeting.placed_A.some(np.array([row]))
     points, heights = low_points(one.body, R[row].T @ one.R[0], R[row].T @ (one.p[0] - p[row]), ground)
-    near = points[heights < 2 * TOUCH * meeting.size]
+    near = points[heights < max(0.0, float(meeting.gaps.gap[row])) + 2 * TOUCH * meeting.size]
     return [(p[row] + R[row] @ x, R[row] @ n) for x, n in zip(near, ground.normal(near), strict=True)]

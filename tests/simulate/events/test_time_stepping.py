@@ -47,3 +47,44 @@ def test_each_step_is_a_fourth_longer_than_the_one_before_even_after_one_that_a_
     settled = stepping.settled(0.0)
     assert settled is not None
     assert settled.mode == now.mode
+
+
+@pytest.mark.parametrize("speed", [0.3, 3.0])
+def test_what_comes_in_fast_lands_at_its_instant_and_not_below_the_ground(speed: float) -> None:
+    robot = tr.Robot(gravity=[0.0, 0.0, -9.81], on_slip="slide", on_separation="fly")
+    robot.free(1.0, [0.004] * 3, shape=tr.Sphere(0.1), name="ball")
+    robot.terrain(tr.Plane(), friction=0.4)
+    tree = robot.finish()
+    height = 1e-4
+    start = tree.place(
+        ball=[0.0, 0.0, 0.1 + height, 1.0, 0.0, 0.0, 0.0],
+        contacts=[],
+        rates={"ball": [0.0, 0.0, 0.0, 0.0, 0.0, -speed]},
+    )
+    runner = Runner(tree.system, Method(), None, np.array([0.0, 1.0]), None)
+    stepping = TimeStepping(
+        runner.board, HybridState(0.0, start.x, Mode(("separated",), start.atlas), np.zeros((1, 3))), [0]
+    )
+    landed = None
+    while landed is None:
+        before = stepping.now
+        assert stepping.step(1.0) is not None
+        landed = stepping.first_landing(before)
+    instant, contact = landed
+    assert contact == 0
+    expected = (np.sqrt(speed**2 + 2 * 9.81 * height) - speed) / 9.81
+    np.testing.assert_allclose(instant, expected, rtol=1e-9)
+
+
+def test_steps_of_what_is_small_are_as_much_shorter_as_it_falls_sooner() -> None:
+    steps = []
+    for radius in (0.1, 0.001):
+        body = tr.RigidBody(tr.Sphere(radius), 1.0, "solid")
+        pair = tr.RollingPair(body, tr.Hand(tr.Plane()), on_slip="slide", on_separation="fly")
+        runner = Runner(pair.system, Method(), None, np.array([0.0, 1.0]), None)
+        now = HybridState(0.0, pair.place().x, Mode(("rolling",), pair.system.first_atlas), np.zeros((1, 3)))
+        stepping = TimeStepping(runner.board, now, [0])
+        after = stepping.step(1.0)
+        assert after is not None
+        steps.append(after.t)
+    np.testing.assert_allclose(steps[0] / steps[1], np.sqrt(0.1 / 0.001), rtol=0.02)

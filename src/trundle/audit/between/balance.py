@@ -10,7 +10,7 @@ from trundle.audit import tolerances
 from trundle.audit.anatomy import Anatomy
 from trundle.audit.between.quadrature import Intervals
 from trundle.audit.columns import added, by_columns, flagged, greatest, side_by_side, split, view_of
-from trundle.audit.evidence import Evidence, Flags, Samples
+from trundle.audit.evidence import Evidence, Flags, Numbers, Samples
 from trundle.audit.joints import joint_torques
 from trundle.audit.mechanics import (
     Moving,
@@ -26,6 +26,7 @@ from trundle.audit.mechanics import (
 )
 from trundle.audit.report import Check, Values, judged
 from trundle.audit.scales import Scales
+from trundle.audit.shapes.solids import solid_of
 from trundle.checks import FloatArray
 
 _ROUND_OFF = 1e-14
@@ -33,6 +34,11 @@ _SLOW = 0.1
 """Part of the fastest speed by which a body that is slow may be accelerated."""
 _SHOWN = 0.1
 """Part of an impulse between two samples up to which the error of its quadrature tells how large it is."""
+_FAST = 1.0
+"""Angle, rad, that a body may turn between two samples: of six of them, a stencil, it makes less than one turn."""
+_TURNS = 0.88
+"""Cosine of the angle, 0.5 rad, from which friction that turned between two samples may have done so at once: where a
+slip passes near zero."""
 _STEADY = 0.02
 """Part by which the force of a compliant contact may change between samples that resolve it."""
 
@@ -59,6 +65,8 @@ class Between:
         In which intervals the samples show what compliant contacts do.
     slides : (n,)
         At which samples a contact slips.
+    turning_slips : (k,)
+        In which intervals friction turns by more than the samples can follow.
     turning : (n,) rad2/s2
         The square of the fastest turn of a body.
     """
@@ -67,6 +75,7 @@ class Between:
         self.anatomy, self.samples, self.intervals, self.scales, self.part = anatomy, samples, intervals, scales, part
         self.resolved = resolved(anatomy, samples, intervals)
         self.slides = flagged(samples.claims.slides)
+        self.turning_slips = _turning_slips(self)
         w = samples.frames.angular_velocity
         self.turning = greatest(dot(w, w))
 
@@ -144,9 +153,15 @@ def _size(rows: FloatArray) -> FloatArray:
 
 
 def resolved(anatomy: Anatomy, samples: Samples, intervals: Intervals) -> Flags:
-    """Return in which intervals (k,) the samples show what compliant contacts do: a touch may be over too soon."""
-    found = np.ones(len(intervals), dtype=bool)
+    """Return in which intervals (k,) the samples show what happens.
+
+    What turns by more than `_FAST` from one to the next they do not, nor what compliant contacts do: a touch may be
+    over too soon.
+    """
     i, k = intervals.left, intervals.right
+    w = samples.frames.angular_velocity[:, _uneven(anatomy)]
+    spin = np.sqrt(dot(w, w).max(axis=1, initial=0.0))
+    found = np.maximum(spin[i], spin[k]) * intervals.h <= _FAST
     for c, contact in enumerate(anatomy.contacts):
         if not np.any(samples.claims.compliant[:, c]):
             continue
@@ -168,6 +183,36 @@ def resolved(anatomy: Anatomy, samples: Samples, intervals: Intervals) -> Flags:
         found[shift:] &= before[:-shift] | ~same
         found[:-shift] &= before[shift:] | ~same
     return found
+
+
+def _uneven(anatomy: Anatomy) -> Numbers:
+    """Return the bodies whose orientation counts: all but balls, round in mass and shape, that no joint holds."""
+    round_ = anatomy.mass > 0.0
+    for body in np.flatnonzero(round_):
+        inertia = anatomy.inertia[body]
+        even = bool(np.allclose(inertia, inertia[0, 0] * np.eye(3), rtol=1e-9, atol=0.0))
+        round_[body] = even and not np.any(anatomy.com[body])
+    for hinge in anatomy.hinges:
+        round_[[hinge.body, hinge.parent]] = False
+    for contact in anatomy.contacts:
+        pair = contact.pair
+        if pair.stop is None:
+            round_[contact.A] &= solid_of(pair.shape_A).ball is not None and not any(pair.center_A)
+            round_[contact.B] &= solid_of(pair.shape_B).ball is not None
+    return np.flatnonzero((anatomy.moves | anatomy.given) & ~round_)
+
+
+def _turning_slips(between: Between) -> Flags:
+    """Return in which intervals (k,) the friction of a slip turns by more than the samples can follow."""
+    samples, intervals = between.samples, between.intervals
+    slides = np.flatnonzero(np.any(samples.claims.slides, axis=0))
+    if not len(slides):
+        return np.zeros(len(intervals), dtype=bool)
+    force, normal = samples.force[:, slides], samples.normal[:, slides]
+    along = force - dot(force, normal)[..., None] * normal
+    size, i, k = length(along), intervals.left, intervals.right
+    turned = dot(along[i], along[k]) < _TURNS * size[i] * size[k]
+    return np.any(turned & samples.claims.slides[:, slides][i] & samples.claims.slides[:, slides][k], axis=1)
 
 
 def _shown(error: FloatArray, whole: FloatArray) -> Flags:
@@ -209,7 +254,7 @@ def _momentum(between: Between) -> list[Check]:
         sizes[:, 6 * trees :] += torque_sizes
     # Near its end a slip turns like a power of the time that is left.
     fast = between.pace(greatest(whole.force_size))
-    total, error = intervals.integrals(rates, between.slides, lambda: sizes * fast, sizes)
+    total, error = intervals.integrals(rates, between.slides, lambda: sizes * fast, sizes, between.turning_slips)
     off = between.change(kept.values) - total
     largest = between.larger(sizes)
     size = between.larger(kept.sizes) + h * largest
@@ -302,7 +347,9 @@ def _energy(between: Between, bodies: Moving, contacts: Wrenches, torques: Float
         power, sizes = power + added(motors), sizes + added(np.abs(motors))
     sizes = sizes[:, None]
     fast = between.pace(greatest(contacts.force_size))
-    total, error = intervals.integrals(power[:, None], between.slides, lambda: sizes * fast, sizes)
+    total, error = intervals.integrals(
+        power[:, None], between.slides, lambda: sizes * fast, sizes, between.turning_slips
+    )
     size = between.larger(kinetic) + added(np.abs(between.change(height))) + np.abs(total[:, 0])
     gained = between.change(energy) - total[:, 0]
     allowed = tolerances.ENERGY * between.part * size + error[:, 0] + tolerances.NOTHING * scales.energy

@@ -71,18 +71,23 @@ class Intervals:
         singular: Flags | None = None,
         bend: Callable[[], FloatArray] | None = None,
         sizes: FloatArray | None = None,
+        hidden: Flags | None = None,
     ) -> tuple[FloatArray, FloatArray]:
         """Return the integrals (k, m) of rates (n, m), and bounds of their errors (k, m).
 
         ``singular`` (n,): samples at which the rates may be no smooth functions of time, where a stretch ends there.
         ``bend`` () -> (n, m): about how large second derivatives are, for stretches too short to show it.
         ``sizes`` (n, m): of what rates are made of.
+        ``hidden`` (k,): intervals within which a rate may go from one value to the other at any instant.
         """
         differences = by_columns(self._difference @ rates)
         error = np.abs(differences)
-        if singular is not None and (ends := self._ends & singular[self.right]).any():
-            there = np.flatnonzero(ends)
-            change = np.abs(rates[self.right[there]] - rates[self.left[there]])
+        steep = np.zeros(len(self), dtype=bool) if hidden is None else hidden & (self.count > 2)
+        if singular is not None:
+            steep = steep | (self._ends & singular[self.right])
+        if steep.any():
+            there = np.flatnonzero(steep)
+            change = self._change(rates, there)
             if sizes is not None:  # what turns changes in all directions
                 whole = np.maximum(sizes[self.right[there]], sizes[self.left[there]])
                 change = whole * np.max(change / np.where(whole > 0.0, whole, np.inf), axis=1, keepdims=True)
@@ -104,6 +109,15 @@ class Intervals:
     def _ends(self) -> Flags:
         """Which intervals are the first or last one of their stretch, of three samples at least."""
         return ((self.left == self.begin) | (self.left == self.begin + self.count - 2)) & (self.count > 2)
+
+    def _change(self, rates: FloatArray, rows: Numbers) -> FloatArray:
+        """Return by how much rates (n, m) may change within intervals.
+
+        By what both samples show, and as in the interval before on and back again: so a slip that ends turns about.
+        """
+        left, right = self.left[rows], self.right[rows]
+        before = np.maximum(left - 1, self.begin[rows])
+        return np.abs(rates[right] - rates[left]) + 2.0 * np.abs(rates[left] - rates[before])
 
     def _jumps(self, differences: FloatArray, rates: FloatArray, sizes: FloatArray | None) -> FloatArray | float:
         """Return the errors (k, m) where a rate jumps between two samples, as a force does where a curvature jumps.

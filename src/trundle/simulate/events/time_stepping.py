@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, PURE_ROLLING, ROLLING, SEPARATED, SLIDING, Sticking
 from trundle.models.tree.multibody import rates_of
+from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import velocities_changed
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.coulomb import ContactImpulses, contact_impulses
@@ -21,7 +22,10 @@ from trundle.simulate.events.transitions import EventHandler, HybridState
 from trundle.simulate.mode import Mode
 
 FIRST_STEP, FINE_STEP, LONGEST_STEP = 1e-6, 1e-4, 1e-2
-"""s. Each step is a fourth longer than the one before; beyond `FINE_STEP` as long as nothing changes."""
+"""s. Each step is a fourth longer than the one before; beyond `FINE_STEP` as long as nothing changes. Of what is small all
+are shorter, see `pace`."""
+_SLOW_FALL = 0.1
+"""s, of the fall (L / g)^1/2 over a size, from which on steps need not be shorter: that of 0.1 m."""
 _EVEN = 1e-6
 """Part by which the impulses of the middle may differ from those of the beginning in a longer step."""
 _GROWTH, _SAME, _SHORTER = 1.25, 5, (1.0, 0.1, 0.01, 0.001)
@@ -39,6 +43,15 @@ _LARGEST = 1e50
 """Of the numbers of a state (SI): products of larger ones overflow, they count as not finite."""
 _FAR = 1e-6
 """Residual of Coulomb's law with which no step is taken."""
+
+
+def pace(system: ContactSystem) -> float:
+    """Return the part of their length that time steps have: what is small falls, rolls and turns in less time."""
+    gravity = float(np.linalg.norm(system.physics.get("gravity", 0.0)))
+    sizes = [pair.shape_A.reference_length for pair in system.shape_pairs.values()]
+    if not gravity or not sizes:
+        return 1.0
+    return min(1.0, float(np.sqrt(min(sizes) / gravity)) / _SLOW_FALL)
 
 
 class _Touching(Sticking):
@@ -99,7 +112,8 @@ class TimeStepping:
         self.friction = np.array([np.inf if sticky else frictions[i].mu for i in self.contacts])
         self.pure = np.array([spins_not(self.system, i) and frictions[i].torsional == 0.0 for i in self.contacts])
         self.spins = self.pure & np.array([now.mode.laws[i] == PURE_ROLLING.name for i in self.contacts])
-        self.h, self.same, self.begin = FIRST_STEP, 0, now.t
+        self.pace = pace(self.system)
+        self.h, self.same, self.begin = FIRST_STEP * self.pace, 0, now.t
         self.slowest = np.inf
         self._forces: FloatArray | None = None
         self._pushed_at = now.t, now.x
@@ -158,11 +172,12 @@ class TimeStepping:
                 return None  # the state runs away faster than time can be told
             if (found := self._stepped(h)) is not None:
                 mode, slowest, even, x = found
-                if h > FINE_STEP and not (even and mode == self.now.mode):
+                if h > FINE_STEP * self.pace and not (even and mode == self.now.mode):
                     continue  # what changes on the way is to be seen when it does
                 self.same = self.same + 1 if mode == self.now.mode else 0
                 self.slowest, self.now = slowest, HybridState(self.now.t + h, x, mode, np.zeros_like(self.now.onsets))
-                self.h = min((self.h if part == 1.0 else h) * _GROWTH, LONGEST_STEP if even else FINE_STEP)
+                longest_next = self.pace * (LONGEST_STEP if even else FINE_STEP)
+                self.h = min((self.h if part == 1.0 else h) * _GROWTH, longest_next)
                 return self.now
         return None
 

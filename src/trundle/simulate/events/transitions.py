@@ -27,6 +27,8 @@ _NO_FORCE = 1e-9
 _NO_SPIN = 1e-9
 _NO_SLIP = 1e-9
 """Slip (m/s) that is none."""
+_HARDLY = 1e-8
+"""Slip (m/s) of a contact that comes to rest with another one: slips end at 1e-9 m/s, and levers join them."""
 _SOON, _CLOSES = 1e-4, 1e-9
 """A contact that comes apart has a gap that grows as t^3; one that jams loses more than this (m) within _SOON (s)."""
 _NEWTON = 4
@@ -264,7 +266,12 @@ def _still_starting(board: EventHandler, now: HybridState, unarmed: frozenset[st
 
 
 def _stick(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
-    """Sliding came to rest: roll if the force of rolling is inside the cone, slide on the other way if not."""
+    """Sliding came to rest: roll if the force of rolling is inside the cone, slide on the other way if not.
+
+    Contacts that bodies couple, as the feet of one body, come to rest together.
+    """
+    if (together := _stick_together(board, now, event.contact)) is not None:
+        return together
     mode = board.with_law(now, event.contact, _law_after_slip(board.system, now, event.contact))
     rolling = board.phase_of(mode)
     p = rolling.parameters(board.inputs(now.t), now.onsets)
@@ -277,6 +284,30 @@ def _stick(board: EventHandler, now: HybridState, event: Event, phase: CompiledM
     if board.system.d == 3 and board.steps(now):
         return Undecided(Status.STEP_TOO_SMALL)  # in space no slip turns back through zero: this one hardly began
     return _start_sliding(board, after, event.contact, rolling)
+
+
+def _stick_together(board: EventHandler, now: HybridState, contact: int) -> HybridState | None:
+    """Return the state in which all contacts roll whose slips end with that of `contact`; None: they do not, or cannot."""
+    mode, stopping = now.mode, [contact]
+    for i, law in enumerate(now.mode.laws):
+        ends = law == SLIDING.name and f"{board.name(i)}.slip_speed" not in now.unarmed and i != contact
+        if ends and board.system.model(mode.atlas).constraints[i].friction.mu > 0.0:
+            if float(np.linalg.norm(slip_and_spin(board.system, mode.atlas, now.x, i)[1])) < _HARDLY:
+                stopping.append(i)
+    if len(stopping) == 1:
+        return None
+    onsets = np.array(now.onsets)
+    for i in stopping:
+        mode = board.with_law(replace(now, mode=mode), i, _law_after_slip(board.system, now, i))
+        onsets[i] = 0.0
+    rolling = board.phase_of(mode)
+    p = rolling.parameters(board.inputs(now.t), onsets)
+    x = projected(rolling, now.t, now.x, p)
+    values = rolling.margin_values(now.t, x, p)
+    if any(values[f"{board.name(i)}.{what}"] < 0.0 for i in stopping for what in ("friction", "normal_force")):
+        return None
+    after = HybridState(now.t, x, mode, onsets)
+    return replace(after, unarmed=_still_unarmed(board, after, now.unarmed))
 
 
 def _law_after_slip(system: ContactSystem, now: HybridState, contact: int) -> str:
@@ -326,8 +357,9 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
     p = flight.parameters(board.inputs(now.t), now.onsets)
     with_it = landing_with(system, flight, now.t, now.x, p, contact)
     impact = impact_at(system, atlas, x, contact, [*closed, *with_it], sticky=rule == "ignore", held=held)
-    # What touches in flight flies on where this landing neither brings it nor drives it in.
+    # What touches in flight flies on where this landing neither brings it nor drives it in; a face lies down whole.
     idle = {i for i in with_it if not np.any(impact.impulses.get(i, 0.0)) and not approaches(system, atlas, x, i)}
+    idle -= set(system.rims)
     closed += [i for i in with_it if i not in idle]
     if not impact.decided:
         return Undecided(Status.SECOND_CONTACT if closed else Status.JAMMED)

@@ -11,6 +11,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, PURE_ROLLING, ROLLING, SEPARATED, SLIDING, Sticking
 from trundle.models.tree.multibody import rates_of
+from trundle.models.tree.system import LOCKED
 from trundle.models.tree.touching import velocities_changed
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.coulomb import ContactImpulses, contact_impulses
@@ -115,7 +116,8 @@ class TimeStepping:
             return None
         p = self.phase.parameters(self.board.inputs(before.t))
         first, last = (self._terms(at.t, at.x, p).gap for at in (before, self.now))
-        landed = np.flatnonzero(~self.active & (last < 0.0))
+        # What begins below zero, by round-off, and opens has just landed.
+        landed = np.flatnonzero(~self.active & (last < 0.0) & (last < first))
         if not landed.size:
             return None
         part = np.maximum(first[landed], 0.0) / (np.maximum(first[landed], 0.0) - last[landed])
@@ -300,6 +302,8 @@ def _functions(phase: CompiledMode, contacts: Sequence[int]) -> dict[str, ca.Fun
             joined = model.constraints[i]
             outside = joined.contact.limits(joined.A, joined.B, joined.s)["feature"] < -_INSIDE
             gap = ca.if_else(outside, phase.system.contact_pairs[i].shape_A.reference_length, gap)
+            # Along an edge its point runs to the end at once where the ground is nearly straight: gaps alone tell.
+            b = b if k.curvature is None else ca.if_else(ca.logic_or(outside, k.curvature < LOCKED), 0.0, b)
         parts = [axes @ J[:d, :], axes @ b[:d], axes @ velocity[:d], gap, J[d:, :], b[d:], velocity[d:]]
         for gathered, part in zip(rows, parts, strict=True):
             gathered.append(part)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, PURE_ROLLING, ROLLING, SEPARATED, SLIDING, Sticking
 from trundle.models.tree.multibody import rates_of
-from trundle.models.tree.system import ContactSystem
+from trundle.models.tree.system import LOCKED, ContactSystem
 from trundle.models.tree.touching import velocities_changed
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.coulomb import ContactImpulses, contact_impulses
@@ -22,8 +22,8 @@ from trundle.simulate.events.transitions import EventHandler, HybridState
 from trundle.simulate.mode import Mode
 
 FIRST_STEP, FINE_STEP, LONGEST_STEP = 1e-6, 1e-4, 1e-2
-"""s. Each step is a fourth longer than the one before; beyond `FINE_STEP` as long as nothing changes. Of what is small all
-are shorter, see `pace`."""
+"""s. Each step is a fourth longer than the one before; beyond `FINE_STEP` as long as nothing changes. Of what is small
+all are shorter, see `pace`."""
 _SLOW_FALL = 0.1
 """s, of the fall (L / g)^1/2 over a size, from which on steps need not be shorter: that of 0.1 m."""
 _EVEN = 1e-6
@@ -140,7 +140,9 @@ class TimeStepping:
             """Return a gap at a time in the step."""
             return float(self._terms(t, self.state_at(before, t), p).gap[k])
 
-        landed = np.flatnonzero(~self.active & (self._terms(self.now.t, self.now.x, p).gap < 0.0))
+        first, last = (self._terms(at.t, at.x, p).gap for at in (before, self.now))
+        # What begins below zero, by round-off, and opens has just landed.
+        landed = np.flatnonzero(~self.active & (last < 0.0) & (last < first))
         instants = [crossing(lambda t, k=int(k): gap(t, k), before.t, self.now.t) for k in landed]
         return min(zip(instants, (self.contacts[k] for k in landed), strict=True), default=None)
 
@@ -331,6 +333,8 @@ def _functions(phase: CompiledMode, contacts: Sequence[int]) -> dict[str, ca.Fun
             joined = model.constraints[i]
             outside = joined.contact.limits(joined.A, joined.B, joined.s)["feature"] < -_INSIDE
             gap = ca.if_else(outside, phase.system.contact_pairs[i].shape_A.reference_length, gap)
+            # Along an edge its point runs to the end at once where the ground is nearly straight: gaps alone tell.
+            b = b if k.curvature is None else ca.if_else(ca.logic_or(outside, k.curvature < LOCKED), 0.0, b)
         parts = [axes @ J[:d, :], axes @ b[:d], axes @ velocity[:d], gap, J[d:, :], b[d:], velocity[d:]]
         for gathered, part in zip(rows, parts, strict=True):
             gathered.append(part)

@@ -287,7 +287,7 @@ def _stick(board: EventHandler, now: HybridState, event: Event, phase: CompiledM
 
 
 def _stick_together(board: EventHandler, now: HybridState, contact: int) -> HybridState | None:
-    """Return the state in which all contacts roll whose slips end with that of `contact`; None: they do not, or cannot."""
+    """Return the state in which all contacts roll whose slips end with that of `contact`; None: they cannot."""
     mode, stopping = now.mode, [contact]
     for i, law in enumerate(now.mode.laws):
         ends = law == SLIDING.name and f"{board.name(i)}.slip_speed" not in now.unarmed and i != contact
@@ -396,6 +396,13 @@ def _slips(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int) -> 
     return float(np.linalg.norm(slip_and_spin(system, atlas, x, contact)[1])) > _NO_SLIP
 
 
+def _lock(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
+    """Nearly straight ground: the point of an edge runs to its end at once, which time steps follow."""
+    if event.contact in board.system.beside:
+        return Undecided(Status.CURVATURE_LOCKED)
+    return Status.CURVATURE_LOCKED
+
+
 def _rechart(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
     """Go on with the neighbouring charts; pose and velocities stay."""
     p = phase.parameters(board.inputs(now.t), now.onsets)
@@ -424,7 +431,7 @@ def _onto_feature(board: EventHandler, now: HybridState, event: Event, phase: Co
 
 TRANSITIONS: dict[Ending, tuple[str, Resolve]] = {
     Ending.SEPARATES: ("the contact force reached zero", _separate),
-    Ending.LOCKS: ("the relative curvature reached zero", _stop(Status.CURVATURE_LOCKED)),
+    Ending.LOCKS: ("the relative curvature reached zero", _lock),
     Ending.IS_NO_POINT: ("the contact is no longer a point", _onto_face),
     Ending.LEAVES_CHART: ("the chart's edge was reached", _rechart),
     Ending.LEAVES_FEATURE: ("the contact left its corner, edge or face", _onto_feature),

@@ -85,6 +85,7 @@ class _World:
             self.geoms[geom.name] = self._register(geom)
         self._filter()
         self.plant.Finalize()
+        self.names = {int(made.index()): name for name, made in self.bodies.items()}
         self.simulator = Simulator(builder.Build())
         if accuracy is not None:
             ResetIntegratorFromFlags(self.simulator, solver, step).set_target_accuracy(accuracy)
@@ -180,6 +181,24 @@ class _World:
             self.joints[body.name].set_translation(self.context, body.value)
             self.joints[body.name].set_translation_rate(self.context, body.rate)
 
+    def centers(self) -> dict[str, FloatArray]:
+        """Return the centres of mass of the bodies, world."""
+        context = self.context
+        return {
+            body.name: self.plant.EvalBodyPoseInWorld(context, self.bodies[body.name]).multiply(body.com)
+            for body in self.scene.bodies
+        }
+
+    def keep_pushes(self, found: PeerRun, i: int, centers: dict[str, FloatArray]) -> None:
+        """Keep what contacts gave in the step that was made, from `centers` of mass before it."""
+        results, names = self.plant.get_contact_results_output_port().Eval(self.context), self.names
+        for k in range(results.num_point_pair_contacts()):
+            one = results.point_pair_contact_info(k)
+            bodies = names[int(one.bodyB_index())], names[int(one.bodyA_index())]
+            normal = -np.asarray(one.point_pair().nhat_BA_W)  # it points from B into A
+            impulse = self.step * np.asarray(one.contact_force())  # on B
+            found.push(i, bodies, np.asarray(one.contact_point()), normal, impulse, centers)
+
     def read(self, found: PeerRun, i: int) -> None:
         """Keep the sample `i`."""
         plant, context = self.plant, self.context
@@ -203,6 +222,7 @@ def run(
     solver: str = "sap",
     stiffness: float | None = None,
     accuracy: float | None = None,
+    pushes: bool = False,
 ) -> PeerRun:
     """Return a scene's run, sampled at even `times` (n,) s, with `step` (s) or the next that divides their spacing.
 
@@ -218,6 +238,8 @@ def run(
         Of contacts, in place of the hard one.
     accuracy : float, optional
         Of a continuous plant, whose largest step `step` is.
+    pushes : bool
+        Whether to keep what contacts gave in each step, of a discrete plant.
 
     Raises
     ------
@@ -233,14 +255,21 @@ def run(
     for one in scene.contacts:
         if one.resists > 3:
             raise InputError(f"law of {one.first}", "one that resists spin or rolling", "'rolling' alone, for Drake")
-    step, _ = spaced(times, step)
+    if pushes and accuracy is not None:
+        raise InputError("pushes", pushes, "False with an accuracy: a continuous plant has no steps of its own")
+    step, every = spaced(times, step)
     stiffness = STIFFNESS if stiffness is None and contact == "hard" else stiffness
     world, found = _World(scene, step, solver, stiffness, accuracy), PeerRun.of(scene, len(times), limit)
     for i, time in enumerate(times):
-        if i:
+        for k in range(every if pushes and i else min(i, 1)):
+            centers = world.centers() if pushes else {}
+            end = float(time) if not pushes else float(times[i - 1]) + (k + 1) * step
             begin = clock.process_time()
-            world.simulator.AdvanceTo(float(time))
+            # A step that begins at an instant is made after it: half a step before the end all due ones are.
+            world.simulator.AdvanceTo(end if accuracy is not None else end - 0.5 * step)
             found.seconds += clock.process_time() - begin
+            if pushes:
+                world.keep_pushes(found, i, centers)
         world.read(found, i)
         if found.late(i, float(time)):
             break

@@ -143,12 +143,32 @@ class Event:
 
 
 @dataclass(frozen=True, eq=False)
+class Pushes:
+    """What contacts gave in the steps of an engine that knows no force at an instant: a row a step and point.
+
+    ``interval`` (r,): number of the interval between samples; ``A``, ``B`` (r,): numbers of links, -1: the ground;
+    ``normal`` (r, d) out of B; ``impulse`` (r, d), N s, on A; ``arm_A``, ``arm_B`` (r, d): from the centres of mass.
+    ``step`` (s): how long a row lasts.
+    """
+
+    interval: Array
+    A: Array
+    B: Array
+    normal: Array
+    impulse: Array
+    arm_A: Array
+    arm_B: Array
+    step: float
+
+
+@dataclass(frozen=True, eq=False)
 class Motion:
     """Arrays of a run: time (n,), positions (n, b, d) of centres of mass, rotations (n, b, d, d), velocities.
 
     ``omega`` (n, b, 3), in the plane (n, b, 1) counter-clockwise. The ground's frame: rotation, place, and the
     velocity of its origin and its angular velocity. ``q``: joint coordinates (n, joints) in the scene's order.
-    ``breaks``: times of events and changes of law; ``complete``: the contacts' forces are all that push.
+    ``breaks``: times of events and changes of law; ``complete``: the contacts' forces are all that push. ``pushes``:
+    of an engine that steps, in place of the contacts.
     """
 
     time: Array
@@ -165,6 +185,7 @@ class Motion:
     q: Array | None = None
     breaks: Sequence[float] = ()
     complete: bool = False
+    pushes: Pushes | None = None
 
     def placed(self, scene: Scene, shape: Shape) -> Placed:
         """Return a shape at all instants."""

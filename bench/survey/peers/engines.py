@@ -43,33 +43,34 @@ class Setting:
         return spaced(np.array([0.0, OUTPUT]), self.step)[0]
 
 
-def _mujoco(said: str, step: float, **options: Any) -> Setting:
-    return Setting("MuJoCo", "mujoco", said, step, options)
+def _at(engine: str, module: str, said: str, steps: tuple[float, ...], **options: Any) -> tuple[Setting, ...]:
+    """Return a setting with several steps."""
+    return tuple(Setting(engine, module, said, step, MappingProxyType(options)) for step in steps)
 
 
-def _drake(said: str, step: float, **options: Any) -> Setting:
-    return Setting("Drake", "drake", said, step, options)
-
-
-def _pybullet(said: str, step: float, **options: Any) -> Setting:
-    return Setting("PyBullet", "pybullet", said, step, options)
-
-
+_SHORT = 0.25e-3  # s
+_MODULUS = 1e7  # Pa, Drake's own
 SETTINGS = (
-    _mujoco("as it comes", 2e-3, contact="default", integrator="euler"),
-    _mujoco("as it comes", 0.25e-3, contact="default", integrator="euler"),
-    _mujoco("hard, elliptic cones, implicitfast", 2e-3, contact="hard", integrator="implicitfast"),
-    _mujoco("hard, elliptic cones, implicitfast", 0.25e-3, contact="hard", integrator="implicitfast"),
-    _drake("SAP", 1e-3, contact="default", solver="sap"),
-    _drake("SAP", 0.25e-3, contact="default", solver="sap"),
-    _drake("Lagged", 1e-3, contact="default", solver="lagged"),
-    _drake("SAP, 1e7 N/m", 1e-3, contact="hard", solver="sap"),
-    _drake("SAP, 1e7 N/m", 0.25e-3, contact="hard", solver="sap"),
-    _pybullet("as it comes", 1 / 240, contact="default"),
-    _pybullet("as it comes", 0.25e-3, contact="default"),
-    _pybullet("200 iterations", 0.25e-3, contact="hard"),
+    *_at("MuJoCo", "mujoco", "as it comes", (2e-3, _SHORT), contact="default", integrator="euler"),
+    *_at(
+        "MuJoCo",
+        "mujoco",
+        "elliptic cones, impratio 10, implicitfast",
+        (2e-3, _SHORT),
+        contact="default",
+        impratio=10.0,
+    ),
+    *_at("MuJoCo", "mujoco", "the same, solref of two steps", (2e-3, _SHORT), contact="hard", impratio=10.0),
+    *_at("Drake", "drake", "Lagged", (1e-3, _SHORT), contact="default", solver="lagged", modulus=_MODULUS),
+    *_at("Drake", "drake", "SAP", (1e-3, _SHORT), contact="default", solver="sap", modulus=_MODULUS),
+    *_at("Drake", "drake", "SAP, 1e7 N/m, 10 ms", (_SHORT,), solver="sap", modulus=1e8, stiffness=1e7, relaxation=1e-2),
+    *_at("PyBullet", "pybullet", "as it comes", (1 / 240, _SHORT), contact="default"),
+    *_at("PyBullet", "pybullet", "200 iterations", (_SHORT,), contact="hard"),
 )
-"""As they come and as hard as their steps allow, with a long and a short step."""
+"""As they come, as their makers advise, and as hard as their steps allow.
+
+Drake's boxes and cylinders touch by surfaces ("hydroelastic"), as its faces need, round bodies by points.
+"""
 
 
 def handed(spec: Spec) -> PeerScene:
@@ -123,5 +124,6 @@ def _pushes_of(spec: Spec, found: PeerRun, step: float) -> Pushes:
         vectors("impulse"),
         vectors("first_arm"),
         vectors("second_arm"),
+        vectors("couple"),
         step,
     )

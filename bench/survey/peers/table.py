@@ -48,9 +48,8 @@ def shares_table(rows: Sequence[Row]) -> str:
 def endings(rows: Sequence[Row]) -> str:
     """Return how trundle's runs ended, and which of the scenes did not run their whole time."""
     own = [row for row in rows if row.label == TRUNDLE]
-    lines = [
-        f"trundle: {', '.join(f'{count} {ended}' for ended, count in Counter(r.ended for r in own).most_common())}"
-    ]
+    counts = Counter(row.ended for row in own).most_common()
+    lines = [f"trundle: {', '.join(f'{count} {ended}' for ended, count in counts)}"]
     lines += [f"  scene {row.scene}: {row.ended}" for row in own if not row.whole]
     broken = [row for row in own if row.whole and row.amounts is not None and row.amounts.broken]
     lines += [f"  scene {row.scene}: {row.ended}, breaks {', '.join(sorted(row.amounts.broken))}"

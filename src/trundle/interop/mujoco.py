@@ -87,14 +87,19 @@ def to_mjcf(
 
 
 def spec_of(
-    scene: PeerScene, step: float, contact: Contact, integrator: Integrator, name: str = "trundle"
+    scene: PeerScene,
+    step: float,
+    contact: Contact,
+    integrator: Integrator,
+    name: str = "trundle",
+    impratio: float | None = None,
 ) -> mujoco.MjSpec:
     """Return the model of a scene, see `to_mjcf`."""
     choice("contact", contact, ("hard", "default"))
     choice("integrator", integrator, ("euler", "implicitfast", "rk4"))
     positive("step", step, "s")
     spec = new_spec(name, step, scene.gravity)
-    _set_options(spec, contact, integrator)
+    _set_options(spec, contact, integrator, impratio)
     spec.comment = "; ".join(scene.notes)
     made = {"": spec.worldbody}
     for body in scene.bodies:
@@ -121,13 +126,15 @@ def spec_of(
     return spec
 
 
-def _set_options(spec: mujoco.MjSpec, contact: Contact, integrator: Integrator) -> None:
+def _set_options(spec: mujoco.MjSpec, contact: Contact, integrator: Integrator, impratio: float | None) -> None:
     mj, option = load_mujoco(), spec.option
     option.integrator = getattr(mj.mjtIntegrator, f"mjINT_{integrator.upper()}")
     if contact == "default":
-        option.impratio, option.cone = 1.0, mj.mjtCone.mjCONE_PYRAMIDAL
+        option.impratio, option.cone = impratio or 1.0, mj.mjtCone.mjCONE_PYRAMIDAL
+        if impratio:
+            option.cone = mj.mjtCone.mjCONE_ELLIPTIC
         return
-    option.impratio, option.tolerance, option.iterations, option.ls_iterations = 1e4, 1e-12, 100, 100
+    option.impratio, option.tolerance, option.iterations, option.ls_iterations = impratio or 1e4, 1e-12, 100, 100
     option.ccd_tolerance, option.ccd_iterations = 1e-10, 200
 
 
@@ -227,16 +234,17 @@ def run(
     *,
     contact: Contact = "hard",
     integrator: Integrator = "implicitfast",
+    impratio: float | None = None,
     pushes: bool = False,
 ) -> PeerRun:
     """Return a scene's run, sampled at even `times` (n,) s, with `step` (s) or the next that divides their spacing.
 
-    It ends early where stepping takes more than `limit` (s) of CPU. With `pushes` it keeps what contacts gave in each
-    step; those of "rk4" are of its last stage alone.
+    It ends early where stepping takes more than `limit` (s) of CPU. An `impratio` is MuJoCo's own, with elliptic cones.
+    With `pushes` it keeps what contacts gave in each step; those of "rk4" are of its last stage alone.
     """
     mj = load_mujoco()
     step, every = spaced(times, step)
-    model = spec_of(scene, step, contact, integrator).compile()
+    model = spec_of(scene, step, contact, integrator, impratio=impratio).compile()
     data = start_of(model)
     found = PeerRun.of(scene, len(times), limit)
     for i in range(len(times)):
@@ -276,4 +284,5 @@ def _keep_pushes(model: mujoco.MjModel, data: mujoco.MjData, found: PeerRun, sam
         numbers = [int(model.geom_bodyid[geom]) for geom in contact.geom[::-1]]
         first, second = (model.body(number).name if number else "" for number in numbers)
         impulse = model.opt.timestep * (frame.T @ force[:3])
-        found.push(sample, (first, second), np.array(contact.pos), frame[0], impulse, centers)
+        point = np.array(contact.pos)
+        found.push(sample, (first, second), (point, point), frame[0], impulse, centers)

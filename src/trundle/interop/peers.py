@@ -33,7 +33,9 @@ class Push:
     impulse : (3,) N s
         On the first.
     first_arm, second_arm : (3,) m
-        Of the point, from the bodies' centres of mass before the step; from the origin of the world.
+        Of the points where it acts, from the bodies' centres of mass before the step; from the origin of the world.
+    couple : (3,) N m s
+        On the first, beside the impulse: of a surface.
     """
 
     sample: int
@@ -43,6 +45,7 @@ class Push:
     impulse: FloatArray
     first_arm: FloatArray
     second_arm: FloatArray
+    couple: FloatArray = field(default_factory=lambda: np.zeros(3))
 
 
 @dataclass(eq=False)
@@ -79,15 +82,21 @@ class PeerRun:
         return cls(np.zeros((samples, count, 13)), np.zeros((samples, count, 2)), limit=limit)
 
     def push(
-        self, sample: int, bodies: tuple[str, str], point: FloatArray, normal: FloatArray, impulse: FloatArray,
+        self,
+        sample: int,
+        bodies: tuple[str, str],
+        points: tuple[FloatArray, FloatArray],
+        normal: FloatArray,
+        impulse: FloatArray,
         centers: Mapping[str, FloatArray],
-    ) -> None:  # fmt: skip
-        """Keep what a point gave: bodies as the simulator has them, the normal out of the second, on the first."""
-        first, second = bodies
-        if not first:
-            first, second, normal, impulse = second, first, -normal, -impulse
-        arms = [point - centers[body] if body else point for body in (first, second)]
-        self.pushes.append(Push(sample, first, second, normal, impulse, *arms))
+        couple: FloatArray | None = None,
+    ) -> None:
+        """Keep what was given at points of two bodies: a normal out of the second, impulse and couple on the first."""
+        couple = np.zeros(3) if couple is None else couple
+        if not bodies[0]:
+            bodies, points, normal, impulse, couple = bodies[::-1], points[::-1], -normal, -impulse, -couple
+        arms = [point - centers[body] if body else point for body, point in zip(bodies, points, strict=True)]
+        self.pushes.append(Push(sample, *bodies, normal, impulse, *arms, couple))
 
     def late(self, i: int, time: float) -> bool:
         """Return whether the CPU time is used up at the sample `i`, which is the last one then."""

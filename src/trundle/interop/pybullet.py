@@ -253,7 +253,7 @@ class _World:
             normal = np.array(one[7])  # out of the second
             force = one[9] * normal + one[10] * np.array(one[11]) + one[12] * np.array(one[13])
             if np.any(force):
-                found.push(i, bodies, 0.5 * (np.array(one[5]) + np.array(one[6])), normal, step * force, centers)
+                found.push(i, bodies, (np.array(one[5]), np.array(one[6])), normal, step * force, centers)
 
     def read(self, found: PeerRun, i: int) -> None:
         """Keep the sample `i`."""

@@ -74,7 +74,8 @@ def _given(pushes: Pushes, link: int, intervals: int, turns: int) -> tuple[Array
     for side, arm, sign in ((pushes.A, pushes.arm_A, 1.0), (pushes.B, pushes.arm_B, -1.0)):
         rows = side == link
         np.add.at(impulse, pushes.interval[rows], sign * pushes.impulse[rows])
-        np.add.at(turning, pushes.interval[rows], moment(arm[rows], sign * pushes.impulse[rows]))
+        turned = moment(arm[rows], pushes.impulse[rows]) + pushes.couple[rows]
+        np.add.at(turning, pushes.interval[rows], sign * turned)
     return impulse, turning
 
 

@@ -148,7 +148,7 @@ class Pushes:
 
     ``interval`` (r,): number of the interval between samples; ``A``, ``B`` (r,): numbers of links, -1: the ground;
     ``normal`` (r, d) out of B; ``impulse`` (r, d), N s, on A; ``arm_A``, ``arm_B`` (r, d): from the centres of mass.
-    ``step`` (s): how long a row lasts.
+    ``couple`` (r, t), N m s, on A beside the impulse; ``step`` (s): how long a row lasts.
     """
 
     interval: Array
@@ -158,6 +158,7 @@ class Pushes:
     impulse: Array
     arm_A: Array
     arm_B: Array
+    couple: Array
     step: float
 
 

@@ -31,7 +31,7 @@ def main() -> None:
         scenes = [scene for scene in scenes if scene[0] in given.only]
     rows = []
     with ThreadPoolExecutor(given.jobs) as pool:
-        for found in pool.map(lambda scene: rows_of(*scene, settings, given.limit), scenes):
+        for found in pool.map(lambda scene: rows_of(scene[0], scene[1], settings, given.limit), scenes):
             rows += found
             print(f"scene {found[0].scene}: trundle {found[-1].ended}", flush=True)
     machine = description()

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,13 +22,13 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Setting:
-    """A simulator with a step (s) and options of its ``run``."""
+    """A simulator with a step (s) and options of its ``run``, by name and value."""
 
     engine: str
     module: str
     said: str
     step: float
-    options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    options: tuple[tuple[str, Any], ...] = ()
 
     @property
     def label(self) -> str:
@@ -45,7 +43,7 @@ class Setting:
 
 def _at(engine: str, module: str, said: str, steps: tuple[float, ...], **options: Any) -> tuple[Setting, ...]:
     """Return a setting with several steps."""
-    return tuple(Setting(engine, module, said, step, MappingProxyType(options)) for step in steps)
+    return tuple(Setting(engine, module, said, step, tuple(options.items())) for step in steps)
 
 
 _SHORT = 0.25e-3  # s
@@ -84,9 +82,9 @@ def handed(spec: Spec) -> PeerScene:
 
 def engine_run(scene: PeerScene, spec: Spec, setting: Setting) -> PeerRun:
     """Return a simulator's run of a scene, with its contacts' impulses."""
-    times = OUTPUT * np.arange(round(spec.duration / OUTPUT) + 1)
+    times = OUTPUT * np.arange(round(spec.duration / OUTPUT) + 1, dtype=np.float64)
     engine: Peer = peer(setting.module)
-    return engine.run(scene, times, setting.step, pushes=True, **setting.options)
+    return engine.run(scene, times, setting.step, pushes=True, **dict(setting.options))
 
 
 def peer_motion(spec: Spec, scene: PeerScene, found: PeerRun, step: float) -> Motion:
@@ -113,7 +111,7 @@ def _pushes_of(spec: Spec, found: PeerRun, step: float) -> Pushes:
     def vectors(name: str) -> Array:
         return np.array([getattr(row, name) for row in rows]).reshape(-1, 3)
 
-    def numbers(values: list[int]) -> Array:
+    def numbers(values: list[int]) -> NDArray[np.intp]:
         return np.array(values, dtype=np.intp)
 
     return Pushes(

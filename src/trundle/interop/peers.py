@@ -92,11 +92,14 @@ class PeerRun:
         couple: FloatArray | None = None,
     ) -> None:
         """Keep what was given at points of two bodies: a normal out of the second, impulse and couple on the first."""
+        (first, second), (at, at_second) = bodies, points
         couple = np.zeros(3) if couple is None else couple
-        if not bodies[0]:
-            bodies, points, normal, impulse, couple = bodies[::-1], points[::-1], -normal, -impulse, -couple
-        arms = [point - centers[body] if body else point for body, point in zip(bodies, points, strict=True)]
-        self.pushes.append(Push(sample, *bodies, normal, impulse, *arms, couple))
+        if not first:
+            first, second, at, at_second = second, first, at_second, at
+            normal, impulse, couple = -normal, -impulse, -couple
+        arm = at - centers[first]
+        arm_second = at_second - centers[second] if second else at_second
+        self.pushes.append(Push(sample, first, second, normal, impulse, arm, arm_second, couple))
 
     def late(self, i: int, time: float) -> bool:
         """Return whether the CPU time is used up at the sample `i`, which is the last one then."""

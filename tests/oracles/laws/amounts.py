@@ -46,7 +46,8 @@ class Amounts:
         the momentum at the run's largest speed.
     cone : float
         The largest part of a recorded force that is outside its cone of friction, over that force or the weight of all
-        bodies; or that of an interval's impulse on a floor, from velocities alone, over that impulse or the weight's.
+        bodies; or that of an interval's impulse on a floor, from velocities alone, over that impulse or the weight's in
+        the longest interval.
     broken : frozenset of str
         Of "gap", "momentum", "energy" and "cone".
     """
@@ -75,7 +76,7 @@ def measure(scene: Scene, motion: Motion) -> Amounts:
     return Amounts(
         overlap=max(0.0, *(-float(np.min(meeting.gaps.gap)) for meeting in state.meetings)),
         energy=gained(state)[1] / (weight * state.length),
-        momentum=max([0.0, *balances]),
-        cone=max([0.0, *cones, beyond_floor(state)]),
+        momentum=float(max([0.0, *balances])),
+        cone=float(max([0.0, *cones, beyond_floor(state)])),
         broken=broken,
     )

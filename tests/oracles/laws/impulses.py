@@ -51,8 +51,11 @@ def floors(state: State) -> Iterator[Finding]:
 
 
 def beyond_floor(state: State) -> float:
-    """Return how far outside its cone the impulse of a flat floor is at most, in parts of it or of the weight's."""
-    dt, g = np.diff(state.motion.time), float(np.linalg.norm(state.scene.gravity))
+    """Return how far outside its cone the impulse of a flat floor is at most, in parts of it.
+
+    Of impulses smaller than the weight's over the longest interval in parts of that.
+    """
+    dt, g = float(np.max(np.diff(state.motion.time))), float(np.linalg.norm(state.scene.gravity))
     found = [0.0]
     for one in _on_floor(state):
         size = np.maximum(np.hypot(one.normal, one.across), one.mass * g * dt)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .gaps import Placed
 from .grounds import Ground
@@ -151,9 +152,9 @@ class Pushes:
     ``couple`` (r, t), N m s, on A beside the impulse; ``step`` (s): how long a row lasts.
     """
 
-    interval: Array
-    A: Array
-    B: Array
+    interval: NDArray[np.intp]
+    A: NDArray[np.intp]
+    B: NDArray[np.intp]
     normal: Array
     impulse: Array
     arm_A: Array

@@ -18,7 +18,7 @@ from bench.survey.peers.engines import Setting, engine_run, handed, peer_motion
 from bench.survey.peers.scenes import OUTPUT
 from bench.survey.source import placed
 from bench.survey.spec import Spec
-from bench.survey.work import WHOLE
+from bench.survey.work import WHOLE, reason_of
 from tests.oracles.laws import Amounts, measure
 
 TRUNDLE = "trundle"
@@ -28,7 +28,7 @@ TRUNDLE = "trundle"
 class Row:
     """A run of a scene: by whom, with which step (s; none: events), how it ended, what it missed laws by, CPU s.
 
-    ``amounts``: None where there is no run.
+    ``amounts``: None where there is no run; ``reason``: why it did not run its whole time as right.
     """
 
     label: str
@@ -38,6 +38,7 @@ class Row:
     whole: bool
     amounts: Amounts | None = None
     seconds: float = np.nan
+    reason: str = ""
 
 
 def own_row(number: int, spec: Spec) -> Row:
@@ -54,7 +55,7 @@ def own_row(number: int, spec: Spec) -> Row:
         seconds = time.process_time() - begin
     amounts = measure(scene_of(spec), motion_of(spec, run))
     label = run.status.label
-    return Row(TRUNDLE, None, number, label, label in WHOLE, amounts, seconds)
+    return Row(TRUNDLE, None, number, label, label in WHOLE, amounts, seconds, reason_of(run))
 
 
 def peer_rows(number: int, spec: Spec, settings: Sequence[Setting]) -> Iterator[Row]:

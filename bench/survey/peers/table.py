@@ -46,16 +46,20 @@ def shares_table(rows: Sequence[Row]) -> str:
 
 
 def endings(rows: Sequence[Row]) -> str:
-    """Return how trundle's runs ended, and which of the scenes did not run their whole time."""
+    """Return how trundle's runs ended; which ones did not run their whole time or break a law, and which laws."""
     own = [row for row in rows if row.label == TRUNDLE]
     counts = Counter(row.ended for row in own).most_common()
     lines = [f"trundle: {', '.join(f'{count} {ended}' for ended, count in counts)}"]
-    lines += [f"  scene {row.scene}: {row.ended}" for row in own if not row.whole]
-    broken = [row for row in own if row.whole and row.amounts is not None and row.amounts.broken]
-    lines += [f"  scene {row.scene}: {row.ended}, breaks {', '.join(sorted(row.amounts.broken))}"
-              for row in broken if row.amounts is not None]  # fmt: skip
-    lines += [f"{row.label}, scene {row.scene}: {row.ended}" for row in rows if row.label != TRUNDLE and not row.whole]
+    lines += [f"  {_told(row)}" for row in own if not row.whole or (row.amounts is not None and row.amounts.broken)]
+    lines += [f"{row.label}: {_told(row)}" for row in rows if row.label != TRUNDLE and not row.whole]
     return "\n".join(lines)
+
+
+def _told(row: Row) -> str:
+    """Return the line of one run."""
+    broken = sorted(row.amounts.broken) if row.amounts is not None else []
+    found = f"breaks {', '.join(broken)}" if broken else "the judge finds nothing" if row.amounts else "no run"
+    return f"scene {row.scene}: {row.ended}, {found}" + (f"; {row.reason[:200]}" if row.reason else "")
 
 
 def _groups(rows: Sequence[Row]) -> list[tuple[tuple[str, float | None], list[Row]]]:

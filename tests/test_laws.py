@@ -9,7 +9,20 @@ import pytest
 from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
-from tests.oracles.laws import Contact, Joint, Link, Motion, Pair, Scene, Shape, grounds, judge, shapes
+from tests.oracles.laws import (
+    Contact,
+    Joint,
+    Link,
+    Motion,
+    Pair,
+    Pushes,
+    Scene,
+    Shape,
+    grounds,
+    judge,
+    measure,
+    shapes,
+)
 from tests.oracles.laws.gaps import Placed, between, over
 
 G = 9.81
@@ -134,6 +147,62 @@ def sliding(mu: float = 0.3, n: int = 201) -> tuple[Scene, Motion]:
 
 def test_a_sliding_block_breaks_no_law():
     assert judge(*sliding()) == []
+
+
+def stepped(step: float = 0.004) -> tuple[Scene, Motion]:
+    """The sliding block by an engine of fixed steps: each gives one impulse, and no force at an instant."""
+    scene, _ = sliding(n=0)
+    mu, n = 0.3, 40
+    time = step * np.arange(n + 1)
+    speed = 1 - mu * G * time
+    path = np.concatenate([[0.0], step * np.cumsum(speed[1:])])  # with the later velocity of each step
+    zero, ones = np.zeros(n + 1), np.ones((n, 3))
+    position = np.stack([path, zero, zero + 0.05], axis=1)
+    velocity = np.stack([speed, zero, zero], axis=1)
+    none = np.zeros(n, dtype=int)
+    given = Pushes(
+        np.arange(n), none, none - 1, ones * UP, ones * [-mu * G * step, 0.0, G * step], ones * [mu * 0.05, 0.0, -0.05],
+        ones, 0.0 * ones, step,
+    )  # fmt: skip
+    return scene, motion(time, position, velocity, np.zeros(3), pushes=given)
+
+
+def test_an_engine_of_fixed_steps_breaks_no_law_where_its_impulses_are_right():
+    scene, run = stepped()
+    assert judge(scene, run) == []
+    amounts = measure(scene, run)
+    assert amounts.overlap < 1e-12
+    assert max(amounts.momentum, amounts.energy, amounts.cone) < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "law"),
+    [
+        ("impulse", lambda J: 1.001 * J, "force balance"),
+        ("impulse", lambda J: J * [1.0, 1.0, -1.0], "pull"),
+        ("impulse", lambda J: J * [1.001, 1.0, 1.0], "cone"),
+        ("arm_A", lambda r: np.add(r, [1e-3, 0.0, 0.0]), "force balance"),
+        ("couple", lambda c: np.add(c, [0.0, 0.0, 1e-5]), "force balance"),
+        ("normal", lambda n: np.add(n, [1e-3, 0.0, 0.0]), "cone"),
+        ("A", lambda a: a - 1, "force balance"),
+    ],
+)
+def test_wrong_impulses_of_steps_are_found(name, change, law):
+    scene, run = stepped()
+    pushes = replace(run.pushes, **{name: change(getattr(run.pushes, name))})
+    assert law in laws(scene, replace(run, pushes=pushes))
+
+
+def test_a_bar_that_lies_on_its_side_stands_on_both_its_rims():
+    """Its lowest points are between the corners that are known of them, whatever its turn about its own axis."""
+    scene = Scene(3, -G * UP, [Link("bar", 1.0, np.diag([0.002, 0.002, 0.001]))],
+                  [Shape("bar", "bar", shapes.cylinder(0.05, 0.2), np.zeros(3), np.eye(3), 0.5)],
+                  ground=grounds.flat(UP))  # fmt: skip
+    time = np.linspace(0.0, 0.1, 21)
+    position, still = np.tile([0.0, 0.0, 0.05], (21, 1)), np.zeros((21, 3))
+    for angle in (0.0, 0.02, 0.4, 1.0):
+        R = np.tile(Rotation.from_euler("zx", [angle, np.pi / 2]).as_matrix(), (21, 1, 1))
+        assert judge(scene, motion(time, position, still, np.zeros(3), R)) == []
 
 
 def test_faults_of_a_sliding_block_are_found():

@@ -13,21 +13,21 @@ from bench.survey.spec import Between, BodySpec, HandSpec, Spec
 from bench.survey.trees import tree
 
 
-def drops(pen: Pen, count: int) -> Spec:
-    """Balls, dumbbells and boxes fall on a floor; they have nothing to do with each other."""
+def drops(pen: Pen, count: int, kinds: tuple[str, ...] = ()) -> Spec:
+    """Balls, dumbbells and boxes, or bodies of `kinds`, fall on a floor; they have nothing to do with each other."""
     spec = base(pen, "drops", 10.0)
     bodies = []
     for i in range(count):
-        one = body(pen, f"b{i}", SIMPLE[pen.d] if pen.chance(0.7) else PLANE if pen.d == 2 else SPACE)
+        one = body(pen, f"b{i}", kinds or (SIMPLE[pen.d] if pen.chance(0.7) else PLANE if pen.d == 2 else SPACE))
         bodies.append(started(pen, one, 3.0 * i))
     return on_the_floor(pen, replace(spec, bodies=tuple(bodies)))
 
 
-def pairs(pen: Pen, count: int) -> Spec:
-    """Bodies that may touch each other, near each other, mostly over a floor."""
+def pairs(pen: Pen, count: int, kinds: tuple[str, ...] = ()) -> Spec:
+    """Bodies that may touch each other, some or of `kinds`, near each other, mostly over a floor."""
     spec = base(pen, "pairs", 8.0)
     every = PLANE if pen.d == 2 else tuple(k for k in SPACE if k != "Torus")
-    kinds = tuple(k for k in SIMPLE[pen.d] if k != "Dumbbell") if pen.chance(0.6) else every
+    kinds = kinds or (tuple(k for k in SIMPLE[pen.d] if k != "Dumbbell") if pen.chance(0.6) else every)
     bodies = []
     for i in range(max(count, 2)):
         one = body(pen, f"b{i}", kinds)
@@ -133,12 +133,27 @@ KINDS: dict[str, tuple[Callable[[Pen, int], Spec], tuple[int, ...]]] = {
 def drawn(kind: str, seed: int, number: int, most: int = 4, least: int = 1) -> tuple[Spec, int]:
     """Return scene `number` of a kind and how many draws before it were left out: shapes overlapped at the start."""
     make, dimensions = KINDS[kind]
+    return drawn_apart(make, dimensions, (seed, number, list(KINDS).index(kind)), most, least)
+
+
+def drawn_apart(
+    make: Callable[[Pen, int], Spec],
+    dimensions: tuple[int, ...],
+    key: tuple[int, int, int],
+    most: int,
+    least: int,
+    size: float | None = None,
+) -> tuple[Spec, int]:
+    """Return the first scene of `key` (seed, number, kind) whose shapes are apart, and how many draws were not.
+
+    Of a `size`, m, which is drawn unless it is given.
+    """
     for attempt in range(200):
-        random = np.random.default_rng([seed, number, list(KINDS).index(kind), attempt])
+        random = np.random.default_rng([*key, attempt])
         d = int(dimensions[int(random.integers(len(dimensions)))])
-        size = 0.1 if random.random() < 0.5 else rounded(10.0 ** float(random.uniform(-3, 1)), 2)
-        pen = Pen(random, d, size)
+        any_size = 0.1 if random.random() < 0.5 else rounded(10.0 ** float(random.uniform(-3, 1)), 2)
+        pen = Pen(random, d, any_size if size is None else size)
         spec = make(pen, int(random.integers(least, most + 1)))
-        if least_gap(spec) > (-1e-9 if spec.closed else 1e-4) * size:
+        if least_gap(spec) > (-1e-9 if spec.closed else 1e-4) * pen.size:
             return spec, attempt
-    raise ValueError(f"scene {number} of seed {seed}: every draw overlaps")
+    raise ValueError(f"scene {key[1]} of seed {key[0]}: every draw overlaps")

@@ -13,7 +13,16 @@ def script(spec: Spec) -> str:
     return "\n".join(lines) + "\n"
 
 
+def placed(spec: Spec) -> str:
+    """Return the script without the run: it leaves `tree` and `start` behind."""
+    return "\n".join(["import numpy as np", "import trundle as tr", "", *_placed(spec)]) + "\n"
+
+
 def _tree(spec: Spec) -> list[str]:
+    return [*_placed(spec), *_simulate(spec)]
+
+
+def _placed(spec: Spec) -> list[str]:
     lines = [f'robot = tr.Robot(gravity={code(spec.gravity)}, on_slip="slide", on_separation="fly")']
     for body in spec.bodies:
         lines += _body(spec, body)
@@ -25,8 +34,7 @@ def _tree(spec: Spec) -> list[str]:
         lines.append(f"robot.terrain({spec.ground.code}, friction={surface}{bounce}{speed})")
     for pair in spec.pairs:
         lines.append(f'robot.contact("{pair.A}", "{pair.B}"{_coefficients(pair.friction, pair.restitution)})')
-    lines += ["tree = robot.finish()", *_start(spec), *_simulate(spec)]
-    return lines
+    return [*lines, "tree = robot.finish()", *_start(spec)]
 
 
 def _body(spec: Spec, body: BodySpec) -> list[str]:

@@ -73,10 +73,6 @@ def tried(task: Task) -> tuple[Judged, Any]:
     findings = judge(scene_of(spec), motion_of(spec, run))
     label = run.status.label
     verdict = _verdict(label, bool(run.feasible), bool(findings))
-    last = run.transitions[-1]["reason"] if run.transitions else ""
-    if label == "inconsistent":
-        found = run.metadata["audit"]["findings"]
-        last = "the run's own audit: " + "; ".join(f"{one['law']}: {one['text']}" for one in found[:3])
     judged = Judged(
         task.number,
         verdict,
@@ -84,12 +80,23 @@ def tried(task: Task) -> tuple[Judged, Any]:
         seconds,
         tuple(str(f) for f in findings),
         tuple(dict.fromkeys(f.law for f in findings)),
-        "" if label in WHOLE else last,
+        reason_of(run),
         simulated=float(run.time[-1]) / spec.duration,
         spec=spec,
         more={"transitions": len(run.transitions), "first": min((f.time for f in findings), default=spec.duration)},
     )
     return judged, run
+
+
+def reason_of(run: Any) -> str:
+    """Return why a run did not end as it claims to be right, nothing if it did."""
+    label = run.status.label
+    if label in WHOLE:
+        return ""
+    if label == "inconsistent":
+        found = run.metadata["audit"]["findings"]
+        return "the run's own audit: " + "; ".join(f"{one['law']}: {one['text']}" for one in found[:3])
+    return run.transitions[-1]["reason"] if run.transitions else ""
 
 
 def _verdict(label: str, feasible: bool, broken: bool) -> str:

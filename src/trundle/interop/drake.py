@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from pydrake.geometry import (
+    AddCompliantHydroelasticProperties,
     AddContactMaterial,
+    AddRigidHydroelasticProperties,
     Box,
     Capsule,
     CollisionFilterDeclaration,
@@ -55,6 +57,8 @@ __all__ = ["run"]
 STIFFNESS = 1e7
 """Of a hard contact, N/m."""
 _STICTION = 1e-5  # m/s, slip speed at which the regularised friction of a continuous plant is full
+_FACETS = 0.2  # length of edges of the facets of surfaces of contact, over the size of a body
+_FACED = ("box", "cylinder", "hull")  # forms whose faces lie on others
 _UPRIGHT = RigidTransform(RotationMatrix(np.array([[1.0, 0, 0], [0, 0, -1.0], [0, 1.0, 0]])), np.zeros(3))
 """A frame whose x and y are the world's x and z."""
 logging.getLogger("drake").setLevel(logging.ERROR)
@@ -64,10 +68,19 @@ class _World:
     """A scene built as a plant."""
 
     def __init__(
-        self, scene: PeerScene, step: float, solver: str, stiffness: float | None, accuracy: float | None
+        self,
+        scene: PeerScene,
+        step: float,
+        solver: str,
+        stiffness: float | None,
+        accuracy: float | None,
+        relaxation: float | None,
+        modulus: float | None,
     ) -> None:
         self.scene, self.step, self.stiffness = scene, step, stiffness
-        builder, config = DiagramBuilder(), MultibodyPlantConfig(contact_model="point")
+        self.relaxation, self.modulus = step if relaxation is None else relaxation, modulus
+        model = "point" if modulus is None else "hydroelastic_with_fallback"
+        builder, config = DiagramBuilder(), MultibodyPlantConfig(contact_model=model)
         if accuracy is None:
             config.time_step, config.discrete_contact_approximation = step, solver
         else:  # a continuous plant under an integrator that controls its error
@@ -85,6 +98,7 @@ class _World:
             self.geoms[geom.name] = self._register(geom)
         self._filter()
         self.plant.Finalize()
+        self.names = {int(made.index()): name for name, made in self.bodies.items()}
         self.simulator = Simulator(builder.Build())
         if accuracy is not None:
             ResetIntegratorFromFlags(self.simulator, solver, step).set_target_accuracy(accuracy)
@@ -127,7 +141,8 @@ class _World:
         for k, (shape, at, R) in enumerate(_shapes(geom.form)):
             pose = _pose(geom.position + geom.R @ at, geom.R @ R)
             name = f"{geom.name}{k or ''}"
-            found.append(self.plant.RegisterCollisionGeometry(body, pose, shape, name, self._material(geom.name)))
+            material = self._material(geom)
+            found.append(self.plant.RegisterCollisionGeometry(body, pose, shape, name, material))
         return found
 
     def _friction(self, geom: str) -> float:
@@ -141,15 +156,21 @@ class _World:
         other = self._friction(touching.second)
         return touching.friction * other / (2 * other - touching.friction)
 
-    def _material(self, geom: str) -> ProximityProperties:
-        """Return point contact."""
-        friction = self._friction(geom)
+    def _material(self, geom: PeerGeom) -> ProximityProperties:
+        """Return point contact, or surfaces of contact: the world is rigid, bodies give way."""
+        friction = self._friction(geom.name)
         properties, coulomb = ProximityProperties(), CoulombFriction(friction, friction)
+        faced = geom.form.kind in _FACED
+        if self.modulus is not None and geom.body and faced:
+            extent = max(geom.form.size) if geom.form.size else float(np.ptp(geom.form.points, axis=0).max())
+            AddCompliantHydroelasticProperties(_FACETS * extent, self.modulus, properties)
+        elif self.modulus is not None and not geom.body:
+            AddRigidHydroelasticProperties(properties)
         if self.stiffness is None:
             AddContactMaterial(friction=coulomb, properties=properties)
             return properties
         AddContactMaterial(dissipation=0.0, point_stiffness=self.stiffness, friction=coulomb, properties=properties)
-        properties.AddProperty("material", "relaxation_time", self.step)
+        properties.AddProperty("material", "relaxation_time", self.relaxation)
         return properties
 
     def _filter(self) -> None:
@@ -180,6 +201,39 @@ class _World:
             self.joints[body.name].set_translation(self.context, body.value)
             self.joints[body.name].set_translation_rate(self.context, body.rate)
 
+    def centers(self) -> dict[str, FloatArray]:
+        """Return the centres of mass of the bodies, world."""
+        context = self.context
+        return {
+            body.name: self.plant.EvalBodyPoseInWorld(context, self.bodies[body.name]).multiply(body.com)
+            for body in self.scene.bodies
+        }
+
+    def keep_pushes(self, found: PeerRun, i: int, centers: dict[str, FloatArray]) -> None:
+        """Keep what contacts gave in the step that was made, from `centers` of mass before it."""
+        results, names = self.plant.get_contact_results_output_port().Eval(self.context), self.names
+        for k in range(results.num_point_pair_contacts()):
+            one = results.point_pair_contact_info(k)
+            bodies = names[int(one.bodyB_index())], names[int(one.bodyA_index())]
+            normal = -np.asarray(one.point_pair().nhat_BA_W)  # it points from B into A
+            impulse = self.step * np.asarray(one.contact_force())  # on B
+            point = np.asarray(one.contact_point())
+            found.push(i, bodies, (point, point), normal, impulse, centers)
+        inspector = self.graph.model_inspector()
+        for k in range(results.num_hydroelastic_contacts()):
+            one = results.hydroelastic_contact_info(k)
+            surface, force = one.contact_surface(), one.F_Ac_W()  # on the body of M, at the surface's centroid
+            first, second = (
+                names[int(self.plant.GetBodyFromFrameId(inspector.GetFrameId(side)).index())]
+                for side in (surface.id_M(), surface.id_N())
+            )
+            # Normals of its faces are out of N.
+            faces = range(surface.num_faces())
+            normal = sum((surface.area(f) * np.asarray(surface.face_normal(f)) for f in faces), np.zeros(3))
+            impulse, couple = self.step * np.asarray(force.translational()), self.step * np.asarray(force.rotational())
+            point = np.asarray(surface.centroid())
+            found.push(i, (first, second), (point, point), normal / np.linalg.norm(normal), impulse, centers, couple)
+
     def read(self, found: PeerRun, i: int) -> None:
         """Keep the sample `i`."""
         plant, context = self.plant, self.context
@@ -203,6 +257,9 @@ def run(
     solver: str = "sap",
     stiffness: float | None = None,
     accuracy: float | None = None,
+    relaxation: float | None = None,
+    modulus: float | None = None,
+    pushes: bool = False,
 ) -> PeerRun:
     """Return a scene's run, sampled at even `times` (n,) s, with `step` (s) or the next that divides their spacing.
 
@@ -218,6 +275,12 @@ def run(
         Of contacts, in place of the hard one.
     accuracy : float, optional
         Of a continuous plant, whose largest step `step` is.
+    relaxation : float, s, optional
+        Of hard contacts, in place of one step.
+    modulus : float, Pa, optional
+        Of boxes, cylinders and hulls: their contacts are surfaces then ("hydroelastic"), as faces need; else points.
+    pushes : bool
+        Whether to keep what contacts gave in each step, of a discrete plant.
 
     Raises
     ------
@@ -233,14 +296,22 @@ def run(
     for one in scene.contacts:
         if one.resists > 3:
             raise InputError(f"law of {one.first}", "one that resists spin or rolling", "'rolling' alone, for Drake")
-    step, _ = spaced(times, step)
+    if pushes and accuracy is not None:
+        raise InputError("pushes", pushes, "False with an accuracy: a continuous plant has no steps of its own")
+    step, every = spaced(times, step)
     stiffness = STIFFNESS if stiffness is None and contact == "hard" else stiffness
-    world, found = _World(scene, step, solver, stiffness, accuracy), PeerRun.of(scene, len(times), limit)
+    world = _World(scene, step, solver, stiffness, accuracy, relaxation, modulus)
+    found = PeerRun.of(scene, len(times), limit)
     for i, time in enumerate(times):
-        if i:
+        for k in range(every if pushes and i else min(i, 1)):
+            centers = world.centers() if pushes else {}
+            end = float(time) if not pushes else float(times[i - 1]) + (k + 1) * step
             begin = clock.process_time()
-            world.simulator.AdvanceTo(float(time))
+            # A step that begins at an instant is made after it: half a step before the end all due ones are.
+            world.simulator.AdvanceTo(end if accuracy is not None else end - 0.5 * step)
             found.seconds += clock.process_time() - begin
+            if pushes:
+                world.keep_pushes(found, i, centers)
         world.read(found, i)
         if found.late(i, float(time)):
             break

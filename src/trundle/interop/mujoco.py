@@ -87,14 +87,19 @@ def to_mjcf(
 
 
 def spec_of(
-    scene: PeerScene, step: float, contact: Contact, integrator: Integrator, name: str = "trundle"
+    scene: PeerScene,
+    step: float,
+    contact: Contact,
+    integrator: Integrator,
+    name: str = "trundle",
+    impratio: float | None = None,
 ) -> mujoco.MjSpec:
     """Return the model of a scene, see `to_mjcf`."""
     choice("contact", contact, ("hard", "default"))
     choice("integrator", integrator, ("euler", "implicitfast", "rk4"))
     positive("step", step, "s")
     spec = new_spec(name, step, scene.gravity)
-    _set_options(spec, contact, integrator)
+    _set_options(spec, contact, integrator, impratio)
     spec.comment = "; ".join(scene.notes)
     made = {"": spec.worldbody}
     for body in scene.bodies:
@@ -121,13 +126,15 @@ def spec_of(
     return spec
 
 
-def _set_options(spec: mujoco.MjSpec, contact: Contact, integrator: Integrator) -> None:
+def _set_options(spec: mujoco.MjSpec, contact: Contact, integrator: Integrator, impratio: float | None) -> None:
     mj, option = load_mujoco(), spec.option
     option.integrator = getattr(mj.mjtIntegrator, f"mjINT_{integrator.upper()}")
     if contact == "default":
-        option.impratio, option.cone = 1.0, mj.mjtCone.mjCONE_PYRAMIDAL
+        option.impratio, option.cone = impratio or 1.0, mj.mjtCone.mjCONE_PYRAMIDAL
+        if impratio:
+            option.cone = mj.mjtCone.mjCONE_ELLIPTIC
         return
-    option.impratio, option.tolerance, option.iterations, option.ls_iterations = 1e4, 1e-12, 100, 100
+    option.impratio, option.tolerance, option.iterations, option.ls_iterations = impratio or 1e4, 1e-12, 100, 100
     option.ccd_tolerance, option.ccd_iterations = 1e-10, 200
 
 
@@ -185,9 +192,10 @@ def _add_contact(spec: mujoco.MjSpec, one: PeerContact, step: float, contact: Co
         stiffness, log = (0.2 / step) ** 2, -math.log(one.restitution)  # an impact lasts some 16 steps
         solref = (-stiffness, -2.0 * math.sqrt(stiffness) * log / math.hypot(math.pi, log))
     hard = {"solref": solref, "solimp": _HARD} if contact == "hard" or one.restitution else {}
+    # A pyramid of no width makes forces of round-off along the surface: the engine has frictionless contacts.
+    condim = 1 if one.resists == 3 and not one.friction else one.resists
     add_pair(
-        spec, one.first, one.second, one.friction, torsional=one.torsional, rolling=one.rolling, condim=one.resists,
-        **hard,
+        spec, one.first, one.second, one.friction, torsional=one.torsional, rolling=one.rolling, condim=condim, **hard
     )  # fmt: skip
 
 
@@ -226,21 +234,27 @@ def run(
     *,
     contact: Contact = "hard",
     integrator: Integrator = "implicitfast",
+    impratio: float | None = None,
+    pushes: bool = False,
 ) -> PeerRun:
     """Return a scene's run, sampled at even `times` (n,) s, with `step` (s) or the next that divides their spacing.
 
-    It ends early where stepping takes more than `limit` (s) of CPU.
+    It ends early where stepping takes more than `limit` (s) of CPU. An `impratio` is MuJoCo's own, with elliptic cones.
+    With `pushes` it keeps what contacts gave in each step; those of "rk4" are of its last stage alone.
     """
     mj = load_mujoco()
     step, every = spaced(times, step)
-    model = spec_of(scene, step, contact, integrator).compile()
+    model = spec_of(scene, step, contact, integrator, impratio=impratio).compile()
     data = start_of(model)
     found = PeerRun.of(scene, len(times), limit)
     for i in range(len(times)):
         if i:
-            begin = clock.process_time()
-            mj.mj_step(model, data, every)
-            found.seconds += clock.process_time() - begin
+            for _ in range(every if pushes else 1):
+                begin = clock.process_time()
+                mj.mj_step(model, data, 1 if pushes else every)
+                found.seconds += clock.process_time() - begin
+                if pushes:
+                    _keep_pushes(model, data, found, i)
             mj.mj_forward(model, data)
         for k, body in enumerate(scene.bodies):
             number, twist = model.body(body.name).id, np.zeros(6)
@@ -254,3 +268,21 @@ def run(
     if np.any(data.warning.number):
         found.note = "MuJoCo warned of a bad state"
     return found
+
+
+def _keep_pushes(model: mujoco.MjModel, data: mujoco.MjData, found: PeerRun, sample: int) -> None:
+    """Keep what contacts gave in the step that was made; poses in `data` are still those before it."""
+    mj, force = load_mujoco(), np.zeros(6)
+    centers = {model.body(k).name: np.array(data.xipos[k]) for k in range(1, model.nbody)}
+    for k in range(data.ncon):
+        contact = data.contact[k]
+        mj.mj_contactForce(model, data, k, force)
+        if not np.any(force):
+            continue
+        # The frame's first axis points from the first geom to the second one, on which the force acts.
+        frame = np.array(contact.frame).reshape(3, 3)
+        numbers = [int(model.geom_bodyid[geom]) for geom in contact.geom[::-1]]
+        first, second = (model.body(number).name if number else "" for number in numbers)
+        impulse = model.opt.timestep * (frame.T @ force[:3])
+        point = np.array(contact.pos)
+        found.push(sample, (first, second), (point, point), frame[0], impulse, centers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time as clock
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
@@ -33,6 +34,13 @@ _KEYS = (
     "linkJointTypes",
     "linkJointAxis",
 )
+_ARRAYED = {
+    "sphere": bullet.GEOM_SPHERE,
+    "box": bullet.GEOM_BOX,
+    "capsule": bullet.GEOM_CAPSULE,
+    "cylinder": bullet.GEOM_CYLINDER,
+}
+"""Forms that several shapes of one body may have."""
 _SOLVER = {
     "numSolverIterations": 200,
     "solverResidualThreshold": 1e-14,
@@ -148,11 +156,26 @@ class _World:
         geoms = self.scene.on(body)
         if not geoms:
             return -1
-        first, *more = geoms
-        if more:
-            raise InputError(f"shapes of {body}", [geom.name for geom in geoms], "one, for PyBullet")
         turn = self.turn[body]
-        return self._collision(first, turn.T @ (first.position - self.at[body]), turn.T @ first.R)
+        places = [(turn.T @ (geom.position - self.at[body]), turn.T @ geom.R) for geom in geoms]
+        if len(geoms) == 1:
+            return self._collision(geoms[0], *places[0])
+        numbers = [_ARRAYED.get(geom.form.kind) for geom in geoms]
+        if None in numbers:
+            told = [geom.form.kind for geom in geoms]
+            allowed = f"of {', '.join(_ARRAYED)}, where there are several, for PyBullet"
+            raise InputError(f"shapes of {body}", told, allowed)
+        sizes = [geom.form.size for geom in geoms]
+        boxes = [geom.form.kind == "box" for geom in geoms]
+        return bullet.createCollisionShapeArray(
+            shapeTypes=numbers,
+            radii=[0.0 if box else size[0] for box, size in zip(boxes, sizes, strict=True)],
+            halfExtents=[list(size) if box else [0.0] * 3 for box, size in zip(boxes, sizes, strict=True)],
+            lengths=[2 * size[1] if len(size) == 2 else 0.0 for size in sizes],
+            collisionFramePositions=[at.tolist() for at, _ in places],
+            collisionFrameOrientations=[_quaternion(R) for _, R in places],
+            **self.to,
+        )
 
     def _collision(self, geom: PeerGeom, at: FloatArray, R: FloatArray) -> int:
         """Return the collision shape of a geom at a place in its link."""
@@ -195,18 +218,42 @@ class _World:
         """Let the pairs of the scene touch, and no others; the engine multiplies the coefficients of both sides."""
         of = {geom.name: [self.links[geom.body]] if geom.body else self.fixed[geom.name] for geom in self.scene.geoms}
         for place in (place for places in of.values() for place in places):
-            bullet.changeDynamics(*place, lateralFriction=1.0, **self.to)
             for key, value in _STILL.items():
                 bullet.changeDynamics(*place, **{key: value}, **self.to)
             bullet.setCollisionFilterGroupMask(*place, 0, 0, **self.to)
-        for one in self.scene.contacts:
-            numbers = {"lateralFriction": one.friction, "spinningFriction": one.torsional}
-            numbers |= {"rollingFriction": one.rolling, "restitution": one.restitution}
+        carrier = {geom.name: geom.body or geom.name for geom in self.scene.geoms}
+        sides = [(carrier[one.first], carrier[one.second]) for one in self.scene.contacts]
+        friction = factors("friction", sides, [one.friction for one in self.scene.contacts])
+        restitution = factors("restitution", sides, [one.restitution for one in self.scene.contacts])
+        for one, (A, B) in zip(self.scene.contacts, sides, strict=True):
+            # Moments of one side are multiplied by the friction of the other one.
+            moments = {"spinningFriction": one.torsional, "rollingFriction": one.rolling}
+            numbers = {key: value / (friction[B] or 1.0) for key, value in moments.items()}
             for first, second in product(of[one.first], of[one.second]):
                 for key, value in numbers.items():
                     bullet.changeDynamics(*first, **{key: value}, **self.to)
-                bullet.changeDynamics(*second, restitution=1.0, **self.to)
+                for place, side in ((first, A), (second, B)):
+                    bullet.changeDynamics(*place, lateralFriction=friction[side], **self.to)
+                    bullet.changeDynamics(*place, restitution=restitution[side], **self.to)
                 bullet.setCollisionFilterPair(first[0], second[0], first[1], second[1], 1, **self.to)
+
+    def centers(self) -> dict[str, FloatArray]:
+        """Return the centres of mass of the bodies, world."""
+        found = {}
+        for name, (made, link) in self.links.items():
+            state = bullet.getBasePositionAndOrientation(made, **self.to)
+            found[name] = np.array(state[0] if link < 0 else bullet.getLinkState(made, link, **self.to)[0])
+        return found
+
+    def keep_pushes(self, found: PeerRun, i: int, centers: dict[str, FloatArray], step: float) -> None:
+        """Keep what contacts gave in the step that was made, from `centers` of mass before it."""
+        names = {place: name for name, place in self.links.items()}
+        for one in bullet.getContactPoints(**self.to):
+            bodies = names.get((one[1], one[3]), ""), names.get((one[2], one[4]), "")
+            normal = np.array(one[7])  # out of the second
+            force = one[9] * normal + one[10] * np.array(one[11]) + one[12] * np.array(one[13])
+            if np.any(force):
+                found.push(i, bodies, (np.array(one[5]), np.array(one[6])), normal, step * force, centers)
 
     def read(self, found: PeerRun, i: int) -> None:
         """Keep the sample `i`."""
@@ -227,17 +274,24 @@ class _World:
 
 
 def run(
-    scene: PeerScene, times: FloatArray, step: float, limit: float = np.inf, *, contact: Contact = "hard"
+    scene: PeerScene,
+    times: FloatArray,
+    step: float,
+    limit: float = np.inf,
+    *,
+    contact: Contact = "hard",
+    pushes: bool = False,
 ) -> PeerRun:
     """Return a scene's run, sampled at even `times` (n,) s, with `step` (s) or the next that divides their spacing.
 
     It ends early where stepping takes more than `limit` (s) of CPU. Hard contact: 200 iterations of the solver and no
-    softness.
+    softness. With `pushes` it keeps what contacts gave in each step.
 
     Raises
     ------
     InputError
-        If PyBullet has no such thing: springs of joints, pins, a hand that slides, several shapes of one body.
+        If PyBullet has no such thing: springs of joints, pins, a hand that slides, hulls among several shapes of one
+        body, coefficients of contacts that are no products of those of bodies.
     """
     step, every = spaced(times, step)
     found = PeerRun.of(scene, len(times), limit)
@@ -245,15 +299,44 @@ def run(
     try:
         world = _World(scene, client, step, contact == "hard")
         for i in range(len(times)):
-            begin = clock.process_time()
             for _ in range(every if i else 0):
+                centers = world.centers() if pushes else {}
+                begin = clock.process_time()
                 bullet.stepSimulation(**world.to)
-            found.seconds += clock.process_time() - begin
+                found.seconds += clock.process_time() - begin
+                if pushes:
+                    world.keep_pushes(found, i, centers, step)
             world.read(found, i)
             if found.late(i, times[i]):
                 break
     finally:
         bullet.disconnect(client)
+    return found
+
+
+def factors(name: str, sides: Sequence[tuple[str, str]], values: Sequence[float]) -> dict[str, float]:
+    """Return numbers of bodies whose products are the coefficients of their contacts.
+
+    Raises
+    ------
+    InputError
+        If there are none: `name` says of what.
+    """
+    found = {body: 1.0 for pair in sides for body in pair}
+    found.update({first: value for (first, _), value in zip(sides, values, strict=True)})
+
+    def fits() -> bool:
+        products = [found[first] * found[second] for first, second in sides]
+        return bool(np.allclose(products, values, rtol=1e-9, atol=0.0))
+
+    if not fits() and min(values) > 0.0:
+        # Products of bodies are sums of their logarithms.
+        names = list(found)
+        rows = np.array([[(body == first) + (body == second) for body in names] for first, second in sides], float)
+        logarithms = np.linalg.lstsq(rows, np.log(values), rcond=None)[0]
+        found = dict(zip(names, np.exp(logarithms).tolist(), strict=True))
+    if not fits():
+        raise InputError(name, sorted(set(values)), "products of one number a body, for PyBullet")
     return found
 
 

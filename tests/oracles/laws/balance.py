@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from .impulses import contact_points
-from .scene import Contact, Event, Finding, moment
+from .scene import Contact, Event, Finding, Pushes, moment
 from .shapes import Array
 from .state import MOMENTUM, Meeting, State
 
@@ -18,8 +19,72 @@ AT_STOP = 1e-6
 """Of the largest body's size, or rad: a joint that near to an end of its range is at it."""
 
 
+@dataclass(frozen=True, eq=False)
+class Balance:
+    """A component's momentum, or its angular momentum: what of its changes (n - 1,) the record does not explain.
+
+    ``room``: what the quadrature of forces may err by; ``told``: intervals that the record speaks of; ``scale``: what
+    momenta are compared with, kg m/s or kg m2/s.
+    """
+
+    what: str
+    names: str
+    left: Array
+    room: Array
+    told: Array
+    scale: float
+
+    @property
+    def worst(self) -> tuple[int, float]:
+        """The interval with the largest unexplained change beyond the room, and that change."""
+        beyond = np.where(self.told, self.left - self.room, -np.inf)
+        k = int(np.argmax(beyond))
+        return k, float(beyond[k])
+
+
 def balances(state: State) -> Iterator[Finding]:
     """Yield, per free component, where recorded forces and impulses do not make up the change of momentum."""
+    for one in (*of_forces(state), *of_pushes(state)):
+        k, beyond = one.worst
+        if beyond > MOMENTUM * one.scale:
+            text = f"recorded forces do not make up the change of {one.what} of {one.names}"
+            allowed = MOMENTUM * one.scale + float(one.room[k])
+            yield Finding("force balance", float(state.motion.time[k]), float(one.left[k]), allowed, one.names, text)
+
+
+def of_pushes(state: State) -> Iterator[Balance]:
+    """Yield the balances of each body by the impulses of an engine's steps."""
+    scene, mo = state.scene, state.motion
+    if mo.pushes is None:
+        return
+    dt = np.diff(mo.time)[:, None]
+    every, none = np.ones(len(dt), dtype=bool), np.zeros(len(dt))
+    for i, link in enumerate(scene.links):
+        if any(link.name in (joint.link, joint.parent) for joint in scene.joints):
+            continue
+        impulse, turning = _given(mo.pushes, i, len(dt), state.spin.shape[-1])
+        mass = float(state.masses[i])
+        left = np.diff(mo.velocity[:, i], axis=0) * mass - mass * dt * scene.gravity - impulse
+        scale = mass * state.speed
+        yield Balance("momentum", link.name, np.linalg.norm(left, axis=1), none, every, scale)
+        left = np.diff(state.spin[:, i], axis=0) - turning
+        yield Balance("angular momentum", link.name, np.linalg.norm(left, axis=1), none, every, scale * state.length)
+
+
+def _given(pushes: Pushes, link: int, intervals: int, turns: int) -> tuple[Array, Array]:
+    """Return impulse (intervals, d) and angular impulse (intervals, t) on a link about its centre of mass."""
+    impulse = np.zeros((intervals, pushes.impulse.shape[1]))
+    turning = np.zeros((intervals, turns))
+    for side, arm, sign in ((pushes.A, pushes.arm_A, 1.0), (pushes.B, pushes.arm_B, -1.0)):
+        rows = side == link
+        np.add.at(impulse, pushes.interval[rows], sign * pushes.impulse[rows])
+        turned = moment(arm[rows], pushes.impulse[rows]) + pushes.couple[rows]
+        np.add.at(turning, pushes.interval[rows], sign * turned)
+    return impulse, turning
+
+
+def of_forces(state: State) -> Iterator[Balance]:
+    """Yield the balances of each free component by recorded forces, where nothing happens beside."""
     scene, mo = state.scene, state.motion
     if not mo.contacts or not mo.complete:
         return
@@ -44,11 +109,7 @@ def balances(state: State) -> Iterator[Finding]:
         for what, value, rate, scale in given:
             mean = dt[:, None] / 2 * (rate[1:] + rate[:-1])
             left = np.linalg.norm(np.diff(value, axis=0) - mean, axis=1)
-            allowed = MOMENTUM * scale + BEND * dt * _second(rate)
-            k = int(np.argmax(np.where(smooth, left - allowed, -np.inf)))
-            if smooth[k] and left[k] > allowed[k]:
-                text = f"recorded forces do not make up the change of {what} of {names}"
-                yield Finding("force balance", float(mo.time[k]), float(left[k]), float(allowed[k]), names, text)
+            yield Balance(what, names, left, BEND * dt * _second(rate), smooth, scale)
 
 
 def _smooth(state: State) -> Array:

@@ -18,15 +18,18 @@ def energies(state: State) -> Iterator[Finding]:
     """Yield the largest rise of the energy seen from the ground, less the work of constant inputs and springs."""
     if not state.scene.coasts:
         return
-    energy = state.energy - from_ground(state) - of_joints(state)
-    lowest = np.minimum.accumulate(energy)
-    k = int(np.argmax(energy - lowest))
-    rise = float(energy[k] - lowest[k])
+    energy, rise = gained(state)
     allowed = RISE * state.moving
     if rise > allowed:
         step = int(np.argmax(np.diff(energy)))
         text = f"energy from nothing: {rise:.3g} J of {state.moving:.3g}, most of it at {state.motion.time[step]:.6g} s"
         yield Finding("energy", float(state.motion.time[step]), rise, allowed, "all bodies", text)
+
+
+def gained(state: State) -> tuple[Array, float]:
+    """Return the energy (n,) seen from the ground, and its largest rise above what it has been, J."""
+    energy = state.energy - from_ground(state) - of_joints(state)
+    return energy, float(np.max(energy - np.minimum.accumulate(energy)))
 
 
 def from_ground(state: State) -> Array:

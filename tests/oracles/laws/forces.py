@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .scene import Contact, Finding, Motion, Scene, turn
+from .scene import Contact, Finding, Motion, Pushes, Scene, turn
 from .shapes import Array
 from .state import TOUCH, Meeting, State
 
@@ -25,6 +25,59 @@ def forces(state: State) -> Iterator[Finding]:
         meeting = meetings.get((contact.A, contact.B))
         if meeting is not None:
             yield from _of_contact(state, contact, meeting, weight)
+    if state.motion.pushes is not None:
+        yield from _of_pushes(state, state.motion.pushes, weight)
+
+
+def beyond_cones(state: State) -> Iterator[Array]:
+    """Yield, per contact or of all steps' pushes, how far outside its cone each force is, in parts of it.
+
+    Of forces smaller than the weight of all bodies in parts of that.
+    """
+    weight = float(state.masses.sum() * np.linalg.norm(state.scene.gravity))
+    mus = {(m.A.name, m.B.name if m.B else None): m.mu for m in state.meetings}
+    for contact in state.motion.contacts:
+        mu = mus.get((contact.A, contact.B))
+        if mu is not None:
+            normal, rubs = _parts(contact.force, contact.normal)
+            size = np.maximum(np.linalg.norm(contact.force, axis=1), weight)
+            yield np.maximum(-normal, rubs - mu * np.maximum(normal, 0.0)) / size
+    pushes = state.motion.pushes
+    if pushes is not None and len(pushes.A):
+        normal, rubs = _parts(pushes.impulse, pushes.normal)
+        size = np.maximum(np.linalg.norm(pushes.impulse, axis=1), weight * pushes.step)
+        yield np.maximum(-normal, rubs - _frictions(state, pushes) * np.maximum(normal, 0.0)) / size
+
+
+def _parts(force: Array, normal: Array) -> tuple[Array, Array]:
+    """Return the part of forces along normals, and the size of the part across them."""
+    along = np.sum(force * normal, axis=1)
+    return along, np.linalg.norm(force - along[:, None] * normal, axis=1)
+
+
+def _frictions(state: State, pushes: Pushes) -> Array:
+    """Return the coefficient (r,) of each push: the largest one of the shapes of its two links."""
+    number, found = state.scene.number_of, {}
+    for meeting in state.meetings:
+        sides = number[meeting.A.link], -1 if meeting.B is None else number[meeting.B.link]
+        for key in (sides, sides[::-1]):
+            found[key] = max(found.get(key, 0.0), meeting.mu)
+    return np.array([found.get((int(a), int(b)), 0.0) for a, b in zip(pushes.A, pushes.B, strict=True)])
+
+
+def _of_pushes(state: State, pushes: Pushes, weight: float) -> Iterator[Finding]:
+    """Yield the pushes furthest outside their cones."""
+    normal, rubs = _parts(pushes.impulse, pushes.normal)
+    size = np.linalg.norm(pushes.impulse, axis=1)
+    allowed = CONE * np.maximum(size, weight * pushes.step) * 10
+    mu = _frictions(state, pushes)
+    names = [link.name for link in state.scene.links] + ["the ground"]
+    for law, value in (("pull", -normal), ("cone", rubs - mu * np.maximum(normal, 0.0))):
+        k = int(np.argmax(value - allowed)) if len(value) else -1
+        if k >= 0 and value[k] > allowed[k]:
+            who = f"{names[pushes.A[k]]} on {names[pushes.B[k]]}"
+            text, time = f"a step's impulse on {who} leaves its cone (N s)", state.motion.time[pushes.interval[k]]
+            yield Finding(law, float(time), float(value[k]), float(allowed[k]), who, text)
 
 
 def _of_contact(state: State, contact: Contact, meeting: Meeting, weight: float) -> Iterator[Finding]:

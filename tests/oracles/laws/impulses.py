@@ -7,6 +7,7 @@ quadrature of forces is needed: the change of linear and angular momentum is to 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import nnls
@@ -15,15 +16,59 @@ from .curved import low_points
 from .gaps import Placed
 from .grounds import Ground
 from .scene import Finding, Motion, cross, moment
-from .shapes import Array, unit
+from .shapes import Array, Body, unit
 from .state import MOMENTUM, TOUCH, Meeting, State
 
 RAYS = 16
 """Of a friction cone; they lie outside it, so that none of its forces is left out."""
 
 
+@dataclass(frozen=True, eq=False)
+class Floor:
+    """What a flat floor gave all bodies of a group between samples: impulses (n - 1,) along its normal and across."""
+
+    name: str
+    mu: float
+    mass: float
+    normal: Array
+    across: Array
+
+
 def floors(state: State) -> Iterator[Finding]:
     """Yield where the impulse on all that stands on a flat floor at rest leaves the cone of its friction."""
+    time = state.motion.time
+    for one in _on_floor(state):
+        normal, across, mu = one.normal, one.across, one.mu
+        hops = one.mass * np.array([state.hop(i) for i in range(len(normal))])
+        allowed = MOMENTUM * one.mass * state.speed
+        k = int(np.argmax(across - mu * np.maximum(normal, 0.0)))
+        excess = float(across[k] - mu * (max(float(normal[k]), 0.0) + hops[k]))
+        if excess > allowed:
+            text = f"impulse {across[k]:.3g} N s along the floor beside {normal[k]:.3g} normal to it, mu {mu:.3g}"
+            yield Finding("friction impulse", float(time[k]), excess, allowed, one.name, text)
+        k = int(np.argmin(normal + hops))
+        allowed += hops[k]
+        if normal[k] < -allowed:
+            text = f"the floor pulls with {-normal[k]:.3g} N s"
+            yield Finding("pull", float(time[k]), -float(normal[k]), allowed, one.name, text)
+
+
+def beyond_floor(state: State) -> float:
+    """Return how far outside its cone the impulse of a flat floor is at most, in parts of it.
+
+    Of impulses smaller than the weight's over the longest interval in parts of that.
+    """
+    dt, g = float(np.max(np.diff(state.motion.time))), float(np.linalg.norm(state.scene.gravity))
+    found = [0.0]
+    for one in _on_floor(state):
+        size = np.maximum(np.hypot(one.normal, one.across), one.mass * g * dt)
+        outside = np.maximum(-one.normal, one.across - one.mu * np.maximum(one.normal, 0.0))
+        found.append(float(np.max(outside / size, initial=0.0)))
+    return max(found)
+
+
+def _on_floor(state: State) -> Iterator[Floor]:
+    """Yield what a flat floor at rest gave all bodies, and those apart that touch no others."""
     scene, mo = state.scene, state.motion
     if scene.ground is None or scene.ground.flat is None or moves(mo) or np.any(scene.component < 0):
         return
@@ -43,18 +88,7 @@ def floors(state: State) -> Iterator[Finding]:
         change = np.diff(p, axis=0) - m.sum() * np.diff(mo.time)[:, None] * scene.gravity
         normal = change @ n
         across = np.linalg.norm(change - normal[:, None] * n, axis=1)
-        hops = m.sum() * np.array([state.hop(i) for i in range(len(normal))])
-        allowed = MOMENTUM * m.sum() * state.speed
-        k = int(np.argmax(across - mu * np.maximum(normal, 0.0)))
-        excess = float(across[k] - mu * (max(float(normal[k]), 0.0) + hops[k]))
-        if excess > allowed:
-            text = f"impulse {across[k]:.3g} N s along the floor beside {normal[k]:.3g} normal to it, mu {mu:.3g}"
-            yield Finding("friction impulse", float(mo.time[k]), excess, allowed, name, text)
-        k = int(np.argmin(normal + hops))
-        allowed += hops[k]
-        if normal[k] < -allowed:
-            text = f"the floor pulls with {-normal[k]:.3g} N s"
-            yield Finding("pull", float(mo.time[k]), -float(normal[k]), allowed, name, text)
+        yield Floor(name, mu, float(m.sum()), normal, across)
 
 
 def moves(motion: Motion) -> bool:
@@ -252,19 +286,22 @@ def _near_plane(placed: Placed, outward: Array, row: int, size: float) -> Iterat
     one = placed.some(np.array([row]))
     support = one.core(outward[None])[0] + one.body.radius * outward
     yield support
-    rims = _furthest_of_rims(one, outward)
-    corners = np.vstack([one.body.corners, rims]) if len(rims) else one.body.corners
-    if len(corners):
-        corners = one.points(corners)[0] + one.body.radius * outward
+    if len(one.body.corners):
+        known = np.vstack([one.body.corners, _furthest_of_rims(one.body, one.R[0].T @ outward)])
+        corners = one.points(known)[0] + one.body.radius * outward
         level = (corners - support) @ outward
         yield from corners[level > -TOUCH * size]
 
 
-def _furthest_of_rims(one: Placed, outward: Array) -> Array:
-    """Return the point (k, 3) of each rim that is furthest along `outward`, in the body's frame."""
-    x, y, _ = one.R[0].T @ outward if one.body.rims else np.zeros(3)
-    along = np.array([x, y]) / (np.hypot(x, y) + 1e-300)
-    return np.array([[*(radius * along), z] for z, radius in one.body.rims])
+def _furthest_of_rims(body: Body, along: Array) -> Array:
+    """Return the point (k, d) of each rim that is furthest along a direction (d,), in the body's axes.
+
+    A bar that lies on its side stands on one of each; the corners that are known of rims may all be higher.
+    """
+    across = float(np.hypot(along[0], along[1]))
+    if across == 0.0:
+        return np.zeros((0, len(along)))
+    return np.array([[r * along[0] / across, r * along[1] / across, h] for h, r in body.rims]).reshape(-1, len(along))
 
 
 def _on_ground(state: State, meeting: Meeting, ground: Ground, row: int) -> list[tuple[Array, Array]]:

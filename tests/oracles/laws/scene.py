@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .gaps import Placed
 from .grounds import Ground
@@ -143,13 +144,34 @@ class Event:
 
 
 @dataclass(frozen=True, eq=False)
+class Pushes:
+    """What contacts gave in the steps of an engine that knows no force at an instant: a row a step and point.
+
+    ``interval`` (r,): number of the interval between samples; ``A``, ``B`` (r,): numbers of links, -1: the ground;
+    ``normal`` (r, d) out of B; ``impulse`` (r, d), N s, on A; ``arm_A``, ``arm_B`` (r, d): from the centres of mass.
+    ``couple`` (r, t), N m s, on A beside the impulse; ``step`` (s): how long a row lasts.
+    """
+
+    interval: NDArray[np.intp]
+    A: NDArray[np.intp]
+    B: NDArray[np.intp]
+    normal: Array
+    impulse: Array
+    arm_A: Array
+    arm_B: Array
+    couple: Array
+    step: float
+
+
+@dataclass(frozen=True, eq=False)
 class Motion:
     """Arrays of a run: time (n,), positions (n, b, d) of centres of mass, rotations (n, b, d, d), velocities.
 
     ``omega`` (n, b, 3), in the plane (n, b, 1) counter-clockwise. The ground's frame: rotation, place, and the
     velocity of its origin and its angular velocity. ``q``: joint coordinates (n, joints) in the scene's order.
     ``breaks``: times of events and changes of law; ``steps``: from when to when (s) forces are means of time steps, the
-    beginning without; ``complete``: the contacts' forces are all that push.
+    beginning without; ``complete``: the contacts' forces are all that push. ``pushes``: of an
+    engine that steps, in place of the contacts.
     """
 
     time: Array
@@ -167,6 +189,7 @@ class Motion:
     breaks: Sequence[float] = ()
     steps: Sequence[tuple[float, float]] = ()
     complete: bool = False
+    pushes: Pushes | None = None
 
     @cached_property
     def means(self) -> Array:

@@ -18,8 +18,15 @@ FINER = 8
 NEAR = 0.1
 """In sizes: lower points than this are looked at closely."""
 
-ROUNDS, NARROWER = 16, 0.35
-"""Finer grids, each this part of the one before: a little more than two of its steps."""
+LOW = 0.04
+"""In sizes: grid points that are higher have no touching one beside them, on ground curved by less than 1/size."""
+
+ROUNDS, NARROWER = 11, 0.35
+"""Finer grids, each this part of the one before: a little more than two of its steps; heights are then right to 1e-11.
+"""
+
+RIM, RIM_ROUNDS = 96, 10
+"""Angles around a rim, and how often finer ones follow around the low points."""
 
 
 def low_points(body: Body, turn: Array, at: Array, ground: Ground) -> tuple[Array, Array]:
@@ -38,69 +45,85 @@ def low_points(body: Body, turn: Array, at: Array, ground: Ground) -> tuple[Arra
         corners = at + body.corners @ turn.T
         found += [(x, float(h)) for x, h in zip(corners, ground.distance(corners), strict=True)]
     for facets in body.facets:
-        found += _of_facets(facets, turn, at, ground, NEAR * body.size)
+        found += _of_facets(facets, turn, at, ground, LOW * body.size)
     for rim in body.rims:
-        found.append(_of_rim(body, rim, turn, at, ground))
+        found += _of_rim(body, rim, turn, at, ground, LOW * body.size)
     return np.array([x for x, _ in found]), np.array([height for _, height in found])
 
 
 def _of_facets(facets: Facets, turn: Array, at: Array, ground: Ground, near: float) -> list[tuple[Array, float]]:
     """Return low points of flat pieces over ground: where a grid is lower than around, by grids that close in."""
     axis = None if facets.axis is None else turn @ facets.axis
+    pieces = at + facets.corners @ turn.T
+    count, corners, d = pieces.shape
 
     def look(weights: Array, piece: Array) -> tuple[Array, Array]:
-        """Points (n, d) of the grown piece that face the ground, and their heights (n,)."""
-        core = weights @ piece
+        """Points (k, n, d) of the grown pieces that face the ground, and their heights (k, n)."""
+        core = (weights @ piece).reshape(-1, d)
         x = core
         for _ in range(3 if facets.radius else 0):
             n = ground.normal(x)
             if axis is not None:
                 n = unit(n - (n @ axis)[:, None] * axis)
             x = core - facets.radius * n
-        return x, ground.distance(x)
+        shape = weights.shape[:-1] if weights.ndim == 3 else (len(piece), len(weights))
+        return x.reshape(*shape, d), ground.distance(x).reshape(shape)
 
-    found = []
-    for piece in at + facets.corners @ turn.T:
-        count = len(piece)
-        grid, beside = _grid(count, STEPS[count])
-        _, heights = look(grid, piece)
-        around = np.where(beside >= 0, heights[beside], np.inf).min(axis=1)
-        for k in np.flatnonzero((heights <= around) & (heights < near)):
-            found.append(_closed_in(look, piece, grid[k], 2.0 / STEPS[count]))
-    return found
+    grid, beside = _grid(corners, STEPS[corners])
+    _, heights = look(grid, pieces)
+    around = np.where(beside >= 0, heights[:, beside], np.inf).min(axis=2)
+    of, k = np.nonzero((heights <= around) & (heights < near))
+    if not len(of):
+        return []
+    points, values = _closed_in(look, pieces[of], grid[k], 2.0 / STEPS[corners])
+    return list(zip(points, values.tolist(), strict=True))
 
 
-def _closed_in(look, piece: Array, weights: Array, width: float) -> tuple[Array, float]:  # type: ignore[no-untyped-def]
-    """Return the low point of a piece near one of its points, whose weights (corners,) are given."""
-    finer, _ = _grid(len(piece), FINER)
+def _closed_in(look, pieces: Array, weights: Array, width: float) -> tuple[Array, Array]:  # type: ignore[no-untyped-def]
+    """Return the low points (k, d) of pieces near points of theirs, whose weights (k, corners) are given."""
+    corners = weights.shape[1]
+    moves = np.vstack([np.zeros((1, corners)), _grid(corners, FINER)[0] - 1.0 / corners])
+    rows = np.arange(len(weights))
+    points, values = np.zeros(0), np.zeros(0)
     for _ in range(ROUNDS):
-        trials = np.clip(np.vstack([weights, weights + width * (finer - 1.0 / len(piece))]), 0.0, None)
-        trials /= trials.sum(axis=1, keepdims=True)
-        x, heights = look(trials, piece)
-        k = int(np.argmin(heights))
-        weights, point, value = trials[k], x[k], float(heights[k])
+        trials = np.clip(weights[:, None] + width * moves, 0.0, None)
+        trials /= trials.sum(axis=2, keepdims=True)
+        x, heights = look(trials, pieces)
+        best = np.argmin(heights, axis=1)
+        weights, points, values = trials[rows, best], x[rows, best], heights[rows, best]
         width *= NARROWER
-    return point, value
+    return points, values
 
 
-def _of_rim(body: Body, rim: tuple[float, float], turn: Array, at: Array, ground: Ground) -> tuple[Array, float]:
-    """Return the low point of a rim over ground, by angles that close in on the lowest."""
+def _of_rim(
+    body: Body, rim: tuple[float, float], turn: Array, at: Array, ground: Ground, near: float
+) -> list[tuple[Array, float]]:
+    """Return the low points of a rim over ground, by angles that close in on those lower than beside."""
     z, radius = rim
-    angles, width = np.linspace(-np.pi, np.pi, 96, endpoint=False), 2 * np.pi / 96
-    point, value = at, np.inf
-    for _ in range(14):
-        circle = np.stack([radius * np.cos(angles), radius * np.sin(angles), np.full(len(angles), z)], axis=1)
-        core = at + circle @ turn.T
+
+    def look(angles: Array) -> tuple[Array, Array]:
+        """Points (k, n, d) of the rim at angles (k, n), rounded towards the ground, and their heights (k, n)."""
+        circle = [radius * np.cos(angles), radius * np.sin(angles), np.full(angles.shape, z)]
+        core = (at + np.stack(circle, axis=-1) @ turn.T).reshape(-1, len(at))
         x = core
         for _ in range(3 if body.radius else 0):
             x = core - body.radius * ground.normal(x)
-        height = ground.distance(x)
-        best = int(np.argmin(height))
-        if height[best] < value:
-            point, value = x[best], float(height[best])
-        angles = angles[best] + 1.2 * width * np.linspace(-1.0, 1.0, 13)
+        return x.reshape(*angles.shape, -1), ground.distance(x).reshape(angles.shape)
+
+    around, width = np.linspace(-np.pi, np.pi, RIM, endpoint=False), 2 * np.pi / RIM
+    heights = look(around[None])[1][0]
+    low = (heights <= np.roll(heights, 1)) & (heights <= np.roll(heights, -1)) & (heights < near)
+    low[np.argmin(heights)] = True
+    angles = around[low]
+    rows = np.arange(len(angles))
+    points, values = np.zeros(0), np.zeros(0)
+    for _ in range(RIM_ROUNDS):
+        trials = angles[:, None] + 1.2 * width * np.linspace(-1.0, 1.0, 13)
+        x, heights = look(trials)
+        best = np.argmin(heights, axis=1)
+        angles, points, values = trials[rows, best], x[rows, best], heights[rows, best]
         width /= 4.0
-    return point, value
+    return list(zip(points, values.tolist(), strict=True))
 
 
 @cache

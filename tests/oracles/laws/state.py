@@ -17,8 +17,9 @@ GAP = 2e-6
 TOUCH = 1e-5
 """In sizes: closer shapes may push each other."""
 
-HOP, LOWEST, HOPS = 1.5e-5, 2e-9, 3.0
-"""Of sqrt(g L); m: hops that slow or low are not followed. How many may be closed at once."""
+HOP, LOWEST, HOPS = 1.5e-5, 2e-9, 4.0
+"""Of sqrt(g L); m: hops that slow or low are not followed. How many may be closed at once: three, with a lever between
+them that makes of one of their pushes two."""
 MOMENTUM = 1e-6
 """Of momentum and energy, in parts of what moves."""
 

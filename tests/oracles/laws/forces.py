@@ -97,8 +97,11 @@ def _of_contact(state: State, contact: Contact, meeting: Meeting, weight: float)
         if value[k] > most[k]:
             yield Finding(law, float(time[k]), float(value[k]), float(most[k]), contact.name, text)
 
-    yield from worst(-normal, allowed, "pull", f"{contact.name} pulls (N)")
-    yield from worst(rubs - meeting.mu * np.maximum(normal, 0), allowed, "cone", f"{contact.name} leaves its cone (N)")
+    # The sum of two forces with two normals is in neither's cone: what they may give is judged by the momentum.
+    if not (contact.shared and state.curved):
+        over = rubs - meeting.mu * np.maximum(normal, 0)
+        yield from worst(-normal, allowed, "pull", f"{contact.name} pulls (N)")
+        yield from worst(over, allowed, "cone", f"{contact.name} leaves its cone (N)")
     gap = np.where(acts, meeting.gaps.gap, 0.0)
     far = np.full(len(gap), TOUCH * meeting.size)
     yield from worst(gap, far, "force at a distance", f"{meeting.name} push each other and do not touch (m)")

@@ -106,7 +106,7 @@ def quadric(a: float, b: float) -> Ground:
 
 
 def height_map(x: Array, y: Array, z: Array) -> Ground:
-    """Quintic tensor spline through heights (nx, ny) over a grid."""
+    """Quintic tensor spline through heights (nx, ny) over a grid; beside the grid there is no ground."""
     from scipy.interpolate import RectBivariateSpline
 
     spline = RectBivariateSpline(x, y, z, kx=5, ky=5)
@@ -114,4 +114,8 @@ def height_map(x: Array, y: Array, z: Array) -> Ground:
     def slope(u: Array) -> Array:
         return np.stack([spline.ev(u[:, 0], u[:, 1], dx=1), spline.ev(u[:, 0], u[:, 1], dy=1)], axis=1)
 
-    return graph(lambda u: spline.ev(u[:, 0], u[:, 1]), slope)
+    def height(u: Array) -> Array:
+        outside = (u[:, 0] < x[0]) | (u[:, 0] > x[-1]) | (u[:, 1] < y[0]) | (u[:, 1] > y[-1])
+        return np.where(outside, -1e3 * (x[-1] - x[0]), spline.ev(u[:, 0], u[:, 1]))
+
+    return graph(height, slope)

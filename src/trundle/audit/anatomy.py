@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trundle.audit.evidence import Flags, Numbers, lifted, lifted_rotation, lifted_turning
+from trundle.audit.columns import shared_view, view_of
+from trundle.audit.evidence import Columns, Flags, Numbers, lifted, lifted_rotation, lifted_turning
 from trundle.checks import FloatArray
 from trundle.contact.law import Friction
 from trundle.models.tree.joints import BodySpec, Following, Prescribed, Prismatic, Revolute
@@ -178,20 +179,36 @@ class Anatomy:
         return next((hinge.body for hinge in self.hinges if hinge.outboard[body]), body)
 
     @cached_property
-    def uneven(self) -> Numbers:
+    def uneven(self) -> Columns:
         """Bodies whose moments of inertia are not the same about all axes."""
         ball = self.inertia[:, 0, 0, None, None] * np.eye(3)
-        return np.flatnonzero(np.any(self.inertia != ball, axis=(1, 2)))
+        return view_of(np.flatnonzero(np.any(self.inertia != ball, axis=(1, 2))))
 
     @cached_property
-    def jointed(self) -> Numbers:
+    def told(self) -> Numbers:
+        """Bodies whose poses have to follow from their velocities: those that move, or move as they are told."""
+        own = self.moves & (self.carrier == np.arange(len(self.names)))
+        return np.flatnonzero(own | self.given)
+
+    @cached_property
+    def solid(self) -> Columns:
+        """Bodies with mass that what happens moves."""
+        return view_of(np.flatnonzero(self.moves & (self.mass > 0.0)))
+
+    @cached_property
+    def movable(self) -> Columns:
+        """Bodies that what happens moves."""
+        return view_of(np.flatnonzero(self.moves))
+
+    @cached_property
+    def jointed(self) -> Columns:
         """The body (hinges,) that each joint carries first."""
-        return np.array([hinge.body for hinge in self.hinges], dtype=np.intp)
+        return view_of(np.array([hinge.body for hinge in self.hinges], dtype=np.intp))
 
     @cached_property
-    def parents(self) -> Numbers:
-        """The body (hinges,) that each joint hangs on."""
-        return np.array([hinge.parent for hinge in self.hinges], dtype=np.intp)
+    def parents(self) -> Columns:
+        """The body (hinges,) that each joint hangs on; one, to be broadcast, where it is the same of all."""
+        return shared_view(np.array([hinge.parent for hinge in self.hinges], dtype=np.intp))
 
     @cached_property
     def axes(self) -> FloatArray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from trundle.audit import tolerances
 from trundle.audit.anatomy import Anatomy
-from trundle.audit.columns import added, flagged, greatest
+from trundle.audit.columns import added, flagged, greatest, view_of
 from trundle.audit.evidence import Evidence, Flags, Samples
 from trundle.audit.joints import joint_torques
 from trundle.audit.mechanics import (
@@ -104,9 +104,9 @@ class Between:
 def _motion(between: Between) -> list[Check]:
     """Poses change by the velocities."""
     anatomy, samples, intervals, scales = between.anatomy, between.samples, between.intervals, between.scales
-    told = np.flatnonzero((anatomy.moves & (anatomy.carrier == np.arange(len(anatomy.names)))) | anatomy.given)
+    told = anatomy.told
     names = tuple((anatomy.names[i],) for i in told)
-    frames, h, m = samples.frames.of(told), intervals.h[:, None], len(told)
+    frames, h, m = samples.frames.of(view_of(told)), intervals.h[:, None], len(told)
     sizes, part, fast = scales.sizes[told], between.part, between.pace()
     speed, w = length(frames.velocity), frames.angular_velocity
     turn, R = length(w), frames.rotation
@@ -283,14 +283,14 @@ def _energy(between: Between, bodies: Moving, contacts: Wrenches, torques: Float
     """The energy of all bodies changes by the power of contacts, motors, springs and dampers."""
     anatomy, samples, intervals, scales = between.anatomy, between.samples, between.intervals, between.scales
     frames, h = samples.frames, intervals.h
-    own = anatomy.moves & (anatomy.mass > 0.0)
+    own, moves = anatomy.solid, anatomy.movable
     kinetic = added(kinetic_energy(anatomy, frames, bodies)[:, own])
     height = (-dot(bodies.center, anatomy.gravity) * anatomy.mass)[:, own]
     energy = kinetic + added(height)
     velocity, turning = bodies.velocity, frames.angular_velocity
     pushed = dot(contacts.force, velocity) + dot(contacts.moment, turning)
     whole = length(contacts.force) * length(velocity) + length(contacts.moment) * length(turning)
-    power, sizes = added(pushed[:, anatomy.moves]), added(whole[:, anatomy.moves])
+    power, sizes = added(pushed[:, moves]), added(whole[:, moves])
     if anatomy.hinges:
         motors = torques * samples.rates[:, [hinge.number for hinge in anatomy.hinges]]
         power, sizes = power + added(motors), sizes + added(np.abs(motors))

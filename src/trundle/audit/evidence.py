@@ -15,6 +15,7 @@ from trundle.threads import cached_property
 
 Flags = NDArray[np.bool_]
 Numbers = NDArray[np.intp]
+Columns = Numbers | slice
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +37,9 @@ class Frames:
     def __len__(self) -> int:
         return len(self.position)
 
-    def of(self, bodies: Numbers) -> Frames:
+    def of(self, bodies: Columns) -> Frames:
         """Return the frames of some bodies."""
-        return Frames(*(part.take(bodies, axis=1) for part in self.parts))
+        return Frames(*(part[:, bodies] for part in self.parts))
 
     @property
     def parts(self) -> tuple[FloatArray, ...]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from trundle.audit import tolerances
 from trundle.audit.anatomy import Anatomy
-from trundle.audit.columns import greatest
+from trundle.audit.columns import greatest, view_of
 from trundle.audit.evidence import Evidence, Frames, Samples
 from trundle.audit.mechanics import cross, dot, length, turned
 from trundle.audit.report import Check, Values, judged
@@ -52,8 +52,8 @@ def joint_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[C
     samples = evidence.samples
     if not len(samples):
         return []
-    bodies = np.flatnonzero((anatomy.moves & (anatomy.carrier == np.arange(len(anatomy.names)))) | anatomy.given)
-    R = samples.frames.rotation[:, bodies]
+    bodies = anatomy.told
+    R = samples.frames.rotation[:, view_of(bodies)]
     x, y, z = R[..., 0], R[..., 1], R[..., 2]
     # Two unit vectors across each other, and the third is their product: no reflection.
     skew = np.maximum(np.abs(dot(x, y)), greatest(np.abs(z - cross(x, y))))

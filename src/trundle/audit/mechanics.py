@@ -97,7 +97,8 @@ def moving(anatomy: Anatomy, frames: Frames) -> Moving:
         arm = turned(R, anatomy.com)
         center, velocity = center + arm, velocity + cross(w, arm)
     spin = anatomy.inertia[:, 0, 0, None] * w  # of balls, whose axes may be any
-    if len(uneven := anatomy.uneven):
+    uneven = anatomy.uneven
+    if isinstance(uneven, slice) or len(uneven):
         in_body = turned_back(R[:, uneven], w[:, uneven])
         spin[:, uneven] = turned(R[:, uneven], turned(anatomy.inertia[uneven], in_body))
     return Moving(center, velocity, anatomy.mass[:, None] * velocity, spin)
@@ -155,8 +156,8 @@ class Ledger:
 def ledger(anatomy: Anatomy, frames: Frames, bodies: Moving) -> Ledger:
     """Return the momenta of free trees and of joints."""
     trees, groups = anatomy.trees, anatomy.groups
-    axes = turned(frames.rotation.take(anatomy.parents, axis=1), anatomy.axes)
-    places, centers = frames.position.take(anatomy.jointed, axis=1), bodies.center.take(groups.body, axis=1)
+    axes = turned(frames.rotation[:, anatomy.parents], anatomy.axes)
+    places, centers = frames.position[:, anatomy.jointed], bodies.center.take(groups.body, axis=1)
     if trees:
         of_trees = groups.added(centers * groups.share[:, None])[:, :trees]
         places = np.concatenate([of_trees, places], axis=1)

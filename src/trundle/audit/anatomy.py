@@ -86,7 +86,7 @@ class Groups:
         """Return the sums (n, groups, ...) of values (n, k, ...) over the groups."""
         if len(self.begin) == len(self.body):
             return values
-        found = values.take(self.begin, axis=1)
+        found = values.T.take(self.begin, axis=-2 if values.ndim > 2 else 0).T
         for k in self._others:
             found[:, self.group[k]] += values[:, k]
         return found

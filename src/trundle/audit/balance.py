@@ -8,7 +8,7 @@ import numpy as np
 
 from trundle.audit import tolerances
 from trundle.audit.anatomy import Anatomy
-from trundle.audit.columns import added, flagged, greatest, view_of
+from trundle.audit.columns import added, by_columns, flagged, greatest, side_by_side, split, view_of
 from trundle.audit.evidence import Evidence, Flags, Samples
 from trundle.audit.joints import joint_torques
 from trundle.audit.mechanics import (
@@ -110,26 +110,28 @@ def _motion(between: Between) -> list[Check]:
     sizes, part, fast = scales.sizes[told], between.part, between.pace()
     speed, w = length(frames.velocity), frames.angular_velocity
     turn, R = length(w), frames.rotation
-    # Velocities (n, 3 m), then the rates w x R of two of the rotations' columns (n, 6 m): the third is their product.
-    columns = np.ascontiguousarray(np.swapaxes(R[..., :2], 2, 3))
-    rates = np.concatenate(
-        [frames.velocity.reshape(-1, 3 * m), cross(w[:, :, None], columns).reshape(-1, 6 * m)], axis=1
-    )
-    bends = [np.repeat((speed + _SLOW * scales.speed) * fast, 3, axis=1)]
-    bends += [np.repeat((turn + _SLOW * scales.speed / sizes) * fast, 6, axis=1)]
-    total, error = intervals.integrals(rates, None, np.concatenate(bends, axis=1))
+    # Velocities, then the rates w x R of two of the rotations' columns: the third is their product.
+    columns = by_columns(np.swapaxes(R[..., :2], 2, 3))
+    rates = side_by_side(frames.velocity, cross(w[:, :, None], columns))
+
+    def bend() -> FloatArray:
+        paces = (speed + _SLOW * scales.speed) * fast, (turn + _SLOW * scales.speed / sizes) * fast
+        return side_by_side(*(np.repeat(pace[:, :, None], k, axis=2) for pace, k in zip(paces, (3, 6), strict=True)))
+
+    total, error = intervals.integrals(rates, None, bend)
+    (travel, turned), (missed, missed_turn) = (split(one, (m, 3), (m, 2, 3)) for one in (total, error))
     pace = between.larger(speed) * h
     far = greatest(np.abs(frames.position))[intervals.right]
     # The first step of a stretch puts the bodies onto its constraints.
     put = intervals.first[:, None] * tolerances.GAP
-    missed = length(error[:, : 3 * m].reshape(-1, m, 3))
+    missed = length(missed)
     allowed = (tolerances.MOTION * part + put) * sizes + tolerances.MOTION * part * pace + _ROUND_OFF * far + missed
-    off = length(between.change(frames.position) - total[:, : 3 * m].reshape(-1, m, 3))
+    off = length(between.change(frames.position) - travel)
     known = (missed <= tolerances.JUDGED * (pace + sizes)) & between.resolved[:, None]
     text = "{bodies} is {amount} {unit} from where its velocity brings it, at {time} s"
     found = [between.check("motion", "m", names, text, (off, allowed), known)]
-    off = _size(between.change(columns) - total[:, 3 * m :].reshape(-1, m, 2, 3))
-    missed = _size(error[:, 3 * m :].reshape(-1, m, 2, 3))
+    off = _size(between.change(columns) - turned)
+    missed = _size(missed_turn)
     allowed = tolerances.MOTION * part * (1.0 + between.larger(turn) * h) + missed + put
     text = "{bodies} is turned by {amount} {unit} from where its angular velocity brings it, at {time} s"
     known = (missed <= tolerances.JUDGED) & between.resolved[:, None]
@@ -207,7 +209,7 @@ def _momentum(between: Between) -> list[Check]:
         sizes[:, 6 * trees :] += torque_sizes
     # Near its end a slip turns like a power of the time that is left.
     fast = between.pace(greatest(whole.force_size))
-    total, error = intervals.integrals(rates, between.slides, sizes * fast, sizes)
+    total, error = intervals.integrals(rates, between.slides, lambda: sizes * fast, sizes)
     off = between.change(kept.values) - total
     largest = between.larger(sizes)
     size = between.larger(kept.sizes) + h * largest
@@ -296,7 +298,7 @@ def _energy(between: Between, bodies: Moving, contacts: Wrenches, torques: Float
         power, sizes = power + added(motors), sizes + added(np.abs(motors))
     sizes = sizes[:, None]
     fast = between.pace(greatest(contacts.force_size))
-    total, error = intervals.integrals(power[:, None], between.slides, sizes * fast, sizes)
+    total, error = intervals.integrals(power[:, None], between.slides, lambda: sizes * fast, sizes)
     size = between.larger(kinetic) + added(np.abs(between.change(height))) + np.abs(total[:, 0])
     gained = between.change(energy) - total[:, 0]
     allowed = tolerances.ENERGY * between.part * size + error[:, 0] + tolerances.NOTHING * scales.energy

@@ -1,10 +1,12 @@
-"""Columns: reductions of tables with few columns, an operation a column, and views of some columns.
+"""Columns: tables (n, ...) of many instants in memory by columns, the instants of each one after the other.
 
-Numpy's own reductions over a short last axis take ten times as long, and picking columns by numbers copies them.
+Numpy's loops then run along the instants; along two or three components or bodies an operation takes five times as
+long. Reductions over the last, short axis are an operation a column, for the same reason.
 """
 
 from __future__ import annotations
 
+import math
 from functools import reduce
 
 import numpy as np
@@ -14,6 +16,41 @@ from trundle.checks import FloatArray
 
 _FEW = 16
 """Columns up to which this pays."""
+
+
+def by_columns(table: FloatArray) -> FloatArray:
+    """Return a table (n, ...) in this order; what is computed of such tables is in it, too."""
+    return np.asfortranarray(table)
+
+
+def empty(*shape: int) -> FloatArray:
+    """Return a table (n, ...) in this order to write to."""
+    return np.empty(shape, order="F")
+
+
+def rows_of(table: FloatArray, rows: Numbers) -> FloatArray:
+    """Return rows (k, ...) of a table (n, ...)."""
+    return table.T.take(rows, axis=-1).T
+
+
+def columns_of(table: FloatArray, numbers: Numbers) -> FloatArray:
+    """Return columns (n, k, ...) of a table (n, m, ...)."""
+    return table.T.take(numbers, axis=-2).T
+
+
+def side_by_side(*tables: FloatArray) -> FloatArray:
+    """Return tables (n, ...) as one (n, m): of each its columns by its last axis first."""
+    return np.concatenate([table.T.reshape(-1, len(table)) for table in tables]).T
+
+
+def split(table: FloatArray, *shapes: tuple[int, ...]) -> list[FloatArray]:
+    """Return the parts (n, *shape) of a table (n, m) that was put `side_by_side`."""
+    found, at = [], 0
+    for shape in shapes:
+        size = math.prod(shape)
+        found.append(table.T[at : at + size].reshape(*shape[::-1], len(table)).T)
+        at += size
+    return found
 
 
 def view_of(numbers: Numbers) -> Columns:
@@ -42,7 +79,7 @@ def added(table: FloatArray) -> FloatArray:
 
 def flagged(table: Flags) -> Flags:
     """Return which rows (n, ...) of a table (n, ..., m) have a true flag."""
-    return _reduced(np.logical_or, table) if table.shape[-1] else table.any(axis=-1)
+    return _reduced(np.logical_or, table) if table.shape[-1] else np.zeros(table.shape[:-1], dtype=bool)
 
 
 def _reduced(operation: np.ufunc, table: np.ndarray) -> np.ndarray:

@@ -42,6 +42,11 @@ class Frames:
         return Frames(*(part[:, bodies] for part in self.parts))
 
     @property
+    def motion(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Positions, velocities and angular velocities."""
+        return self.position, self.velocity, self.angular_velocity
+
+    @property
     def parts(self) -> tuple[FloatArray, ...]:
         """The four arrays."""
         return self.position, self.rotation, self.velocity, self.angular_velocity

@@ -6,6 +6,7 @@ import numpy as np
 
 from trundle.audit import tolerances
 from trundle.audit.anatomy import Anatomy
+from trundle.audit.columns import columns_of, view_of
 from trundle.audit.evidence import Evidence, Samples
 from trundle.audit.mechanics import cross, dot, length
 from trundle.audit.report import Check, Values, judged
@@ -21,7 +22,7 @@ def force_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[C
         return []
     laws = [anatomy.contacts[i].friction for i in real]
     names = tuple((anatomy.contacts[i].name,) for i in real)
-    force, normal = samples.force[:, real], samples.normal[:, real]
+    force, normal = samples.force[:, view_of(np.array(real))], samples.normal[:, view_of(np.array(real))]
     load = dot(force, normal)
     along = force - load[..., None] * normal
     size = length(force)
@@ -77,11 +78,11 @@ def _moments(
 
 def point_velocities(samples: Samples, A: list[int], B: list[int], point: FloatArray) -> FloatArray:
     """Return the velocities (n, contacts, 3), m/s, of A's material points minus those of B's."""
-    frames, found = samples.frames, np.zeros(point.shape)
-    for bodies, sign in ((A, 1.0), (B, -1.0)):
-        arm = point - frames.position[:, bodies]
-        found += sign * (frames.velocity[:, bodies] + cross(frames.angular_velocity[:, bodies], arm))
-    return found
+    found = []
+    for bodies in (A, B):
+        x, v, w = (columns_of(part, np.array(bodies)) for part in samples.frames.motion)
+        found.append(v + cross(w, point - x))
+    return found[0] - found[1]
 
 
 def _directions(

@@ -13,8 +13,7 @@ from trundle.audit.evidence import Evidence, Flags, Numbers, Samples
 from trundle.audit.mechanics import cross, dot, length, turned_back
 from trundle.audit.paths import Paths, Pose, Side
 from trundle.audit.report import Check, Values, judged
-from trundle.audit.separation import Poses, gaps
-from trundle.audit.solids import Solid, solid_of
+from trundle.audit.shapes import Poses, Solid, gaps, solid_of
 from trundle.checks import FloatArray
 from trundle.models.tree.system import ContactSystem
 
@@ -187,8 +186,8 @@ def _look_between(pair: Pair, paths: Paths, found: FloatArray, told: tuple[Float
         rows, least_there = near[some], np.full(len(some), np.inf)
         for k in range(count):
             share = first[some] + (last[some] - first[some]) * (k + 0.5) / count
-            places = (paths.between(side, rows, share) for side in (A, B))
-            poses = poses_of(pair, paths, *places, i[rows])
+            of_A, of_B = (paths.between(side, rows, share) for side in (A, B))
+            poses = poses_of(pair, paths, of_A, of_B, i[rows])
             here = gaps(pair.A, pair.B, poses, tolerances.OPEN * pair.size).gap
             least_there = np.minimum(least_there, here)
         off[rows] = np.minimum(least_there, 0.0)

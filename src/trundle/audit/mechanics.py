@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trundle.audit.anatomy import Anatomy
+from trundle.audit.columns import columns_of, empty
 from trundle.audit.evidence import Flags, Frames, Numbers
 from trundle.checks import FloatArray
 
@@ -30,7 +31,11 @@ def cross(a: FloatArray, b: FloatArray) -> FloatArray:
     """Return a x b (..., 3): some times faster than numpy's on small arrays."""
     a0, a1, a2 = a[..., 0], a[..., 1], a[..., 2]
     b0, b1, b2 = b[..., 0], b[..., 1], b[..., 2]
-    return np.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=-1)
+    found = empty(*np.broadcast_shapes(a0.shape, b0.shape), 3)
+    found[..., 0] = a1 * b2 - a2 * b1
+    found[..., 1] = a2 * b0 - a0 * b2
+    found[..., 2] = a0 * b1 - a1 * b0
+    return found
 
 
 def length(a: FloatArray) -> FloatArray:
@@ -45,7 +50,11 @@ def turned(R: FloatArray, v: FloatArray) -> FloatArray:
 
 def turned_back(R: FloatArray, v: FloatArray) -> FloatArray:
     """Return R' v (..., 3) of rotations (..., 3, 3) and vectors (..., 3)."""
-    return np.stack([dot(R[..., 0], v), dot(R[..., 1], v), dot(R[..., 2], v)], axis=-1)
+    parts = [dot(R[..., k], v) for k in range(3)]
+    found = empty(*parts[0].shape, 3)
+    for k, part in enumerate(parts):
+        found[..., k] = part
+    return found
 
 
 def rotations_by(turn: FloatArray) -> FloatArray:
@@ -157,11 +166,11 @@ def ledger(anatomy: Anatomy, frames: Frames, bodies: Moving) -> Ledger:
     """Return the momenta of free trees and of joints."""
     trees, groups = anatomy.trees, anatomy.groups
     axes = turned(frames.rotation[:, anatomy.parents], anatomy.axes)
-    places, centers = frames.position[:, anatomy.jointed], bodies.center.take(groups.body, axis=1)
+    places, centers = frames.position[:, anatomy.jointed], columns_of(bodies.center, groups.body)
     if trees:
         of_trees = groups.added(centers * groups.share[:, None])[:, :trees]
-        places = np.concatenate([of_trees, places], axis=1)
-    arms = centers - places.take(groups.group, axis=1)
+        places = np.concatenate([of_trees.T, places.T], axis=1).T
+    arms = centers - columns_of(places, groups.group)
     momenta = _sums(anatomy, arms, bodies.momentum, bodies.spin, length(bodies.momentum), length(bodies.spin))
     names = [(anatomy.names[int(np.argmax(anatomy.tree == tree))],) for tree in range(trees) for _ in range(6)]
     names += [(hinge.name,) for hinge in anatomy.hinges]
@@ -180,9 +189,9 @@ def _sums(
 ) -> Sums:
     """Return the sums over the groups of vectors (n, bodies, 3) and of their moments."""
     groups, body = anatomy.groups, anatomy.groups.body
-    linear, linear_size = linear.take(body, axis=1), linear_size.take(body, axis=1)
-    angular = angular.take(body, axis=1) + cross(arms, linear)
-    angular_size = angular_size.take(body, axis=1) + length(arms) * linear_size
+    linear, linear_size = columns_of(linear, body), linear_size.T.take(body, axis=0).T
+    angular = columns_of(angular, body) + cross(arms, linear)
+    angular_size = angular_size.T.take(body, axis=0).T + length(arms) * linear_size
     return Sums(*(groups.added(part) for part in (linear, angular, linear_size, angular_size)))
 
 
@@ -190,10 +199,10 @@ def _columns(anatomy: Anatomy, axes: FloatArray, sums: Sums) -> tuple[FloatArray
     """Return the columns (n, m) of a ledger, and their sizes, from sums over its groups."""
     trees, slides = anatomy.trees, anatomy.sliding
     n = len(axes)
-    values, sizes = np.empty((n, 6 * trees + len(slides))), np.empty((n, 6 * trees + len(slides)))
+    values, sizes = empty(n, 6 * trees + len(slides)), empty(n, 6 * trees + len(slides))
     for part, size, of in ((sums.linear, sums.linear_size, 0), (sums.angular, sums.angular_size, 1)):
-        values[:, : 6 * trees].reshape(n, trees, 2, 3)[:, :, of] = part[:, :trees]
-        sizes[:, : 6 * trees].reshape(n, trees, 2, 3)[:, :, of] = size[:, :trees, None]
+        values.T[: 6 * trees].reshape(trees, 2, 3, n)[:, of] = part[:, :trees].transpose(1, 2, 0)
+        sizes.T[: 6 * trees].reshape(trees, 2, 3, n)[:, of] = size.T[:trees, None]
     if len(slides):
         along = np.where(slides[:, None], sums.linear[:, trees:], sums.angular[:, trees:])
         values[:, 6 * trees :] = dot(axes, along)
@@ -217,7 +226,8 @@ class Wrenches:
     def none(n: int, bodies: int) -> Wrenches:
         """Return no wrenches, to add to."""
         return Wrenches(
-            np.zeros((n, bodies, 3)), np.zeros((n, bodies, 3)), np.zeros((n, bodies)), np.zeros((n, bodies))
+            *(np.zeros((n, bodies, 3), order="F") for _ in range(2)),
+            *(np.zeros((n, bodies), order="F") for _ in range(2)),
         )
 
     def add(

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trundle.audit.columns import flagged
+from trundle.audit.columns import empty, flagged, rows_of
 from trundle.audit.evidence import Flags, Numbers, Samples
 from trundle.audit.mechanics import cross, length
 from trundle.checks import FloatArray
@@ -83,7 +83,8 @@ class Paths:
 
     def pose(self, body: int, rows: Numbers | slice = slice(None)) -> Pose:
         """Return where a body is at samples."""
-        return Pose(self._frames.position[rows, body], self._frames.rotation[rows, body])
+        p, R = self._frames.position[:, body], self._frames.rotation[:, body]
+        return Pose(p[rows], R[rows]) if isinstance(rows, slice) else Pose(rows_of(p, rows), rows_of(R, rows))
 
     @cached_property
     def _bends(self) -> tuple[FloatArray, FloatArray]:
@@ -109,13 +110,13 @@ class Paths:
         frames, body = self._frames, side.body
         t, step = (share[:1] if np.all(share == share[:1]) else share[:, None]), h[:, None]
         a, b = (1 + 2 * t) * (1 - t) ** 2, t * t * (3 - 2 * t)
-        p = a * frames.position[i, body] + b * frames.position[k, body]
-        p += step * (t * (1 - t) ** 2) * frames.velocity[i, body]
-        p -= step * (t * t * (1 - t)) * frames.velocity[k, body]
-        R = frames.rotation[i, body]
-        w0, w1 = frames.angular_velocity[i, body], frames.angular_velocity[k, body]
+        x, v, w = frames.position[:, body], frames.velocity[:, body], frames.angular_velocity[:, body]
+        p = a * rows_of(x, i) + b * rows_of(x, k)
+        p += step * (t * (1 - t) ** 2) * rows_of(v, i)
+        p -= step * (t * t * (1 - t)) * rows_of(v, k)
+        w0, w1 = rows_of(w, i), rows_of(w, k)
         if not side.turns or not (np.any(w0) or np.any(w1)):
-            return Pose(p, R)
+            return Pose(p, rows_of(frames.rotation[:, body], i))
         # The turn to t by the rates, corrected so that it ends where the next sample is.
         quaternions = self._quaternions(body)
         first, last = quaternions[:, i], quaternions[:, k]
@@ -190,7 +191,7 @@ def _inverse(a: FloatArray) -> FloatArray:
 def _matrices(q: FloatArray) -> FloatArray:
     """Return rotations (n, 3, 3) of quaternions (4, n)."""
     w, x, y, z = q
-    R = np.empty((q.shape[1], 3, 3))
+    R = empty(q.shape[1], 3, 3)
     R[:, 0, 0], R[:, 1, 1], R[:, 2, 2] = (1.0 - 2.0 * (a * a + b * b) for a, b in ((y, z), (x, z), (x, y)))
     for i, j, one, other in ((1, 0, x * y, w * z), (0, 2, x * z, w * y), (2, 1, y * z, w * x)):
         R[:, i, j], R[:, j, i] = 2.0 * (one + other), 2.0 * (one - other)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from trundle.audit import tolerances
-from trundle.audit.columns import flagged, greatest
+from trundle.audit.columns import by_columns, flagged, greatest
 from trundle.audit.evidence import Flags, Numbers
 from trundle.checks import FloatArray
 from trundle.threads import cached_property
@@ -68,16 +69,16 @@ class Intervals:
         self,
         rates: FloatArray,
         singular: Flags | None = None,
-        bend: FloatArray | None = None,
+        bend: Callable[[], FloatArray] | None = None,
         sizes: FloatArray | None = None,
     ) -> tuple[FloatArray, FloatArray]:
         """Return the integrals (k, m) of rates (n, m), and bounds of their errors (k, m).
 
         ``singular`` (n,): samples at which the rates may be no smooth functions of time, where a stretch ends there.
-        ``bend`` (n, m): about how large second derivatives are, for stretches too short to show it; ``sizes`` (n, m):
-        of what rates are made of.
+        ``bend`` () -> (n, m): about how large second derivatives are, for stretches too short to show it.
+        ``sizes`` (n, m): of what rates are made of.
         """
-        differences = self._difference @ rates
+        differences = by_columns(self._difference @ rates)
         error = np.abs(differences)
         if singular is not None and (ends := self._ends & singular[self.right]).any():
             there = np.flatnonzero(ends)
@@ -90,9 +91,9 @@ class Intervals:
         if len(two):  # of two samples no more is known than that the rate goes from one to the other
             error[two] = self.h[two, None] / 2 * np.abs(rates[self.right[two]] - rates[self.left[two]])
         if bend is not None and len(short := np.flatnonzero(self.count <= _SHORT)):
-            error[short] += self.h[short, None] ** 3 / 12 * bend[self.right[short]]
+            error[short] += self.h[short, None] ** 3 / 12 * bend()[self.right[short]]
         error = tolerances.QUADRATURE * self._widest(error)
-        return self._rule @ rates, error + self._jumps(differences, rates, sizes)
+        return by_columns(self._rule @ rates), error + self._jumps(differences, rates, sizes)
 
     @property
     def first(self) -> Flags:
@@ -124,14 +125,14 @@ class Intervals:
         jumps &= (np.abs(here) <= _BALANCED * around) & (change > _STEEP * around)
         jumps &= change > _SEEN * h * np.maximum(sizes[left], sizes[right])
         there = np.flatnonzero(flagged(jumps))
-        found = np.zeros(differences.shape)
+        found = np.zeros(differences.shape, order="F")
         widest = np.maximum(np.abs(before[there]), np.abs(after[there]))
         found[rows[there] + 1] = change[there] / 2 + _JUMPED * widest
         return found
 
     def _widest(self, error: FloatArray) -> FloatArray:
         """Return the largest errors of neighbours: at a zero of the difference the error is not zero."""
-        wide = error.copy()
+        wide = error.copy(order="K")
         for shift in (1, 2):
             if len(error) > shift:
                 same = self._group[shift:] == self._group[:-shift]
@@ -184,7 +185,7 @@ def _stencil(left: Numbers, begin: Numbers, count: Numbers | int, order: int) ->
 def _even_weights(order: int) -> tuple[FloatArray, FloatArray]:
     """Return the weights (order - 1, order) of even samples over the intervals between them, see `_moment_weights`."""
     at = np.arange(order - 1)
-    return _moment_weights(np.arange(order) - at[:, None] - 0.5, at)
+    return _moment_weights(np.arange(order, dtype=np.float64) - at[:, None] - 0.5, at)
 
 
 def _moment_weights(places: FloatArray, at: Numbers) -> tuple[FloatArray, FloatArray]:

@@ -11,6 +11,7 @@ import casadi as ca
 import numpy as np
 
 from trundle.audit import Claims, Evidence, Frames, Jumps, Samples, anatomy_of
+from trundle.audit.columns import by_columns, empty
 from trundle.audit.events import Pushes
 from trundle.audit.evidence import lifted, lifted_rotation, lifted_turning
 from trundle.checks import FloatArray
@@ -71,7 +72,7 @@ def samples_of(system: ContactSystem, segments: Sequence[Segment]) -> Samples:
 
     def of_contacts(what: str, size: int) -> FloatArray:
         """Return a quantity (n, contacts, size); of pieces that a mode does not show nothing."""
-        found = np.zeros((sum(count), len(names), size))
+        found = np.zeros((sum(count), len(names), size), order="F")
         at = 0
         for one, n in zip(outs, count, strict=True):
             for i, name in enumerate(names):
@@ -116,16 +117,24 @@ def _claims(segments: Sequence[Segment], count: Sequence[int]) -> Claims:
 
 
 def _frames(names: Sequence[str], outs: Sequence[Mapping[str, FloatArray]], d: int) -> Frames:
-    def stacked(what: str) -> FloatArray:
-        parts = [np.stack([out[f"{name}.{what}"] for name in names], axis=1) for out in outs]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    n = [len(out[f"{names[0]}.position"]) for out in outs]
 
-    rotations = np.swapaxes(stacked("rotation").reshape(-1, len(names), d, d), 2, 3)
+    def stacked(what: str) -> FloatArray:
+        """Return a quantity (n, bodies, size) of all segments, in memory by columns."""
+        found = empty(sum(n), len(names), outs[0][f"{names[0]}.{what}"].shape[1])
+        for i, name in enumerate(names):
+            found[:, i] = np.concatenate([out[f"{name}.{what}"] for out in outs])
+        return found
+
+    columns = stacked("rotation")
+    rotations = empty(sum(n), len(names), d, d)
+    for k in range(d * d):  # R is recorded column by column
+        rotations[:, :, k % d, k // d] = columns[..., k]
     return Frames(
-        lifted(stacked("position")),
-        lifted_rotation(rotations),
-        lifted(stacked("velocity")),
-        lifted_turning(stacked("angular_velocity")),
+        by_columns(lifted(stacked("position"))),
+        by_columns(lifted_rotation(rotations)),
+        by_columns(lifted(stacked("velocity"))),
+        by_columns(lifted_turning(stacked("angular_velocity"))),
     )
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from trundle.audit.vectorized import Vectorized
+from trundle.audit.columns import added
+from trundle.audit.shapes.vectorized import Vectorized
 from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.geometry.boundary import Boundary
@@ -74,16 +75,16 @@ class Solid:
     def h(self, u: FloatArray) -> FloatArray:
         """Return the support function (m,), m, of directions (m, d) of any length."""
         if self.axes is not None:
-            size = self.rounding * np.sqrt(np.sum(u * u, axis=1)) if self.rounding else 0.0
+            size = self.rounding * np.sqrt(added(u * u)) if self.rounding else 0.0
             scaled = u * self.axes
-            return np.sqrt(np.sum(scaled * scaled, axis=1)) + size
+            return np.sqrt(added(scaled * scaled)) + size
         return self._support(u)[:, 0]
 
     def point(self, u: FloatArray) -> FloatArray:
         """Return points (m, d), m, of the boundary that are farthest along unit vectors (m, d)."""
         if self.axes is not None:
             scaled = u * self.axes
-            size = np.sqrt(np.sum(scaled * scaled, axis=1))[:, None]
+            size = np.sqrt(added(scaled * scaled))[:, None]
             return scaled * self.axes / np.where(size > 0.0, size, 1.0) + self.rounding * u
         found = self._support(u)[:, 1:]
         return np.where(np.isfinite(found), found, 0.0)

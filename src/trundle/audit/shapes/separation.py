@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trundle.audit.mechanics import turned_back
-from trundle.audit.solids import Solid, unit_directions
+from trundle.audit.shapes.solids import Solid, unit_directions
 from trundle.checks import FloatArray
 
 _ASCENTS = 40

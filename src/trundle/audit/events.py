@@ -8,7 +8,7 @@ from trundle.audit import tolerances
 from trundle.audit.anatomy import Anatomy
 from trundle.audit.evidence import Evidence, Flags, Frames, Jumps, Numbers
 from trundle.audit.joints import joint_torques_of
-from trundle.audit.mechanics import Wrenches, cross, dot, ledger, length, moving, powers
+from trundle.audit.mechanics import Wrenches, cross, dot, ledger, length, moving, powers, turning_terms
 from trundle.audit.report import Check, Values, judged
 from trundle.audit.scales import Scales
 from trundle.checks import FloatArray
@@ -131,6 +131,8 @@ def _balance(anatomy: Anatomy, jumps: Jumps, scales: Scales, part: float) -> Che
     along, along_size = joint_torques_of(anatomy, jumps.inputs, jumps.joints, (jumps.rates + jumps.rates_after) / 2)
     hinges = slice(6 * anatomy.trees, None)
     pushed[:, hinges] += h * along
+    for frames, kept in ((jumps.before, first), (jumps.after, last)):  # joints and their axes move within a time step
+        pushed[:, hinges] += h / 2 * turning_terms(anatomy, frames, kept)
     sizes[:, hinges] += h * along_size
     _add_stops(anatomy, jumps, pushed[:, hinges], sizes[:, hinges])
     off = last.values - first.values - pushed
@@ -142,8 +144,6 @@ def _balance(anatomy: Anatomy, jumps: Jumps, scales: Scales, part: float) -> Che
     still = (tolerances.JUMP * part + _laid_flat(anatomy, jumps)[:, None]) * size
     allowed = np.where(jumps.steps[:, None], _step_error(anatomy, jumps, size, sizes), still)
     lost = np.where(jumps.steps, tolerances.ROUND_OFF, tolerances.PROJECTED * part)[:, None] * scales.momentum
-    lost = np.repeat(lost, len(first.names), axis=1)
-    lost[:, hinges] = tolerances.PROJECTED * part * scales.momentum  # the scheme turns the axes of joints in between
     floor = lost * np.where(first.angular, scales.size, 1.0)
     known = ~jumps.kick[:, None] & ~_untold(anatomy, jumps, spins)
     text = "{bodies}: the event at {time} s changes the momentum by {amount} {unit} that no impulse explains"

@@ -6,7 +6,7 @@ import numpy as np
 
 from trundle.audit import tolerances
 from trundle.audit.anatomy import Anatomy
-from trundle.audit.evidence import Evidence, Flags, Frames, Jumps, Numbers
+from trundle.audit.evidence import Evidence, Flags, Jumps, Numbers
 from trundle.audit.joints import joint_torques_of
 from trundle.audit.mechanics import Wrenches, cross, dot, ledger, length, moving, powers, turning_terms
 from trundle.audit.report import Check, Values, judged
@@ -61,9 +61,7 @@ class Pushes:
         A, B = (np.array([getattr(one, side) for one in contacts], dtype=np.intp) for side in "AB")
         self.sides = A, B
         self.axis = np.where(self.stop[:, None], np.array([0.0, 0.0, 1.0]), jumps.normal)
-        self.before, self.after = (
-            _relative(frames, jumps.jump, A, B, jumps.point) for frames in (jumps.before, jumps.after)
-        )
+        self.before, self.after = _relative(jumps, A, B)
         for row in np.flatnonzero(self.stop):
             rates = stop_rates(anatomy, jumps, int(row))
             self.before[row], self.after[row] = (rate * self.axis[row] for rate in rates)
@@ -90,13 +88,17 @@ class Pushes:
         return judged(law, unit, self.names, text, values)
 
 
-def _relative(frames: Frames, rows: Numbers, A: Numbers, B: Numbers, point: FloatArray) -> FloatArray:
-    """Return the velocity (k, 3), m/s, of A's material point at `point` minus that of B's."""
-    found = np.zeros((len(rows), 3))
+def _relative(jumps: Jumps, A: Numbers, B: Numbers) -> tuple[FloatArray, FloatArray]:
+    """Return the velocities (k, 3), m/s, of A's material point minus that of B's before and after.
+
+    The arms are those at the end, where points are known: a time step pushes in its middle, with one arm for both.
+    """
+    rows, found = jumps.jump, [np.zeros((len(jumps.jump), 3)) for _ in range(2)]
     for body, sign in ((A, 1.0), (B, -1.0)):
-        arm = point - frames.position[rows, body]
-        found += sign * (frames.velocity[rows, body] + cross(frames.angular_velocity[rows, body], arm))
-    return found
+        arm = jumps.point - jumps.after.position[rows, body]
+        for velocity, frames in zip(found, (jumps.before, jumps.after), strict=True):
+            velocity += sign * (frames.velocity[rows, body] + cross(frames.angular_velocity[rows, body], arm))
+    return found[0], found[1]
 
 
 def stop_rates(anatomy: Anatomy, jumps: Jumps, row: int) -> tuple[float, float]:

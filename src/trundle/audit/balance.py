@@ -218,12 +218,13 @@ def _momentum(between: Between) -> list[Check]:
     allowed = tolerances.MOMENTUM * between.part * size + error + floor
     if (slack := _slack(anatomy, samples)) is not None:
         allowed = allowed + h * between.larger(slack)
-    known = (error <= tolerances.JUDGED * size) & (between.resolved & _shown(error, h * largest))[:, None]
+    shown = between.resolved & _shown(error, h * largest)
+    known = (error <= tolerances.JUDGED * size) & shown[:, None]
     if (untold := _untold(anatomy, samples)) is not None:
         known &= ~untold[intervals.right]
     text = "{bodies}: the momentum changes by {amount} {unit} that no force explains, at {time} s"
     found = between.check("momentum", "N s", kept.names, text, (off, allowed), known)
-    return [found, _energy(between, bodies, wrenches, torques)]
+    return [found, _energy(between, bodies, wrenches, torques, shown)]
 
 
 def _torque(values: FloatArray) -> FloatArray:
@@ -281,8 +282,11 @@ def _untold(anatomy: Anatomy, samples: Samples) -> Flags | None:
     return found
 
 
-def _energy(between: Between, bodies: Moving, contacts: Wrenches, torques: FloatArray) -> Check:
-    """The energy of all bodies changes by the power of contacts, motors, springs and dampers."""
+def _energy(between: Between, bodies: Moving, contacts: Wrenches, torques: FloatArray, shown: Flags) -> Check:
+    """The energy of all bodies changes by the power of contacts, motors, springs and dampers.
+
+    ``shown`` (k,): intervals in which the samples show the forces, whose power it is.
+    """
     anatomy, samples, intervals, scales = between.anatomy, between.samples, between.intervals, between.scales
     frames, h = samples.frames, intervals.h
     own, moves = anatomy.solid, anatomy.movable
@@ -308,22 +312,26 @@ def _energy(between: Between, bodies: Moving, contacts: Wrenches, torques: Float
     if any(contact.friction.rolling or contact.friction.rolling_viscous for contact in anatomy.contacts):
         allowed = allowed + h * between.larger(_lost_to_rolling(anatomy, samples))
     known = (error[:, 0] <= tolerances.JUDGED * size) & ~_powered(anatomy, samples)[intervals.right]
-    known &= between.resolved & _shown(error, h[:, None] * between.larger(sizes))
+    known &= shown & _shown(error, h[:, None] * between.larger(sizes))
     text = "the energy of {bodies} changes by {amount} {unit} that nothing explains, at {time} s"
     table = gained[:, None], allowed[:, None]
     return between.check("energy", "J", (("all bodies",),), text, table, known[:, None])
 
 
 def _lost_to_rolling(anatomy: Anatomy, samples: Samples) -> FloatArray:
-    """Return the power (n,), W, that rolling resistance may take and a record does not hold."""
-    found = np.zeros(len(samples))
+    """Return the power (n,), W, that moments of rolling resistance may give or take, which a record does not hold.
+
+    On a base that moves as it is told only the turning of the body itself counts: the work on the base is nobody's.
+    """
+    found, w = np.zeros(len(samples)), samples.frames.angular_velocity
     for i, contact in enumerate(anatomy.contacts):
         law = contact.friction
         if law.rolling or law.rolling_viscous:
             load = np.abs(dot(samples.force[:, i], samples.normal[:, i])) + law.adhesion
-            turning = samples.frames.angular_velocity[:, contact.A] - samples.frames.angular_velocity[:, contact.B]
-            rate = length(turning)
-            found += 1.001 * (law.rolling * load * rate + law.rolling_viscous * rate**2)
+            past = length(w[:, contact.A] - w[:, contact.B])
+            own = [float(anatomy.moves[body]) for body in (contact.A, contact.B)]
+            rate = length(own[0] * w[:, contact.A] - own[1] * w[:, contact.B])
+            found += 1.001 * (law.rolling * load + law.rolling_viscous * past) * rate
     return found
 
 

@@ -16,6 +16,7 @@ from trundle.audit.report import Check, Values, judged
 from trundle.audit.shapes import Poses, Solid, gaps, solid_of
 from trundle.checks import FloatArray
 from trundle.models.tree.system import ContactSystem
+from trundle.threads import cached_property
 
 _MOST = 200
 """Poses looked at between two samples."""
@@ -56,6 +57,11 @@ class Pair:
     center: FloatArray
     size: float
     ahead: bool
+
+    @cached_property
+    def reach(self) -> float:
+        """By how much (m) turning A by 1 rad may bring its shape closer: a ball about A's origin does not move."""
+        return self.A.uneven + float(np.linalg.norm(self.center))
 
 
 def pairs_of(system: ContactSystem, anatomy: Anatomy) -> tuple[Pair, ...]:
@@ -170,7 +176,7 @@ def _look_between(pair: Pair, paths: Paths, found: FloatArray, told: tuple[Float
             return
     off[near] = 0.0
     # What does not turn, and a ball, needs no rotations in between.
-    A = Side(pair.body_A, pair.A.uneven, pair.A.ball is None or bool(np.any(pair.center)))
+    A = Side(pair.body_A, pair.reach, pair.A.ball is None or bool(np.any(pair.center)))
     B = Side(pair.body_B, 0.0, True)
     bend = (paths.bend(A) + paths.bend(B))[near]
     good = bend < 0.5 * pair.size
@@ -217,7 +223,7 @@ def _look_over_flat(pair: Pair, paths: Paths, rows: Numbers, off: FloatArray) ->
     height = (places[0] + places[1]) / 2 + h / 8 * (paces[0] - paces[1])
     u = (normals[0][0] + normals[1][0]) / 2 + (h / 8)[:, None] * (normals[0][1] - normals[1][1])
     u = u / length(u)[:, None]
-    missed = (h**2 * dot(turns[0], turns[0]) + 3.0 * h * length(turns[1] - turns[0])) ** 2 / 384 * pair.A.uneven
+    missed = (h**2 * dot(turns[0], turns[0]) + 3.0 * h * length(turns[1] - turns[0])) ** 2 / 384 * pair.reach
     moved = 4.0 * h * paths.larger(_speed(pair, paths))[rows]
     chosen = slice(None) if pair.A.d == 3 else slice(None, None, 2)
     gap = height + u @ pair.center - (pair.A.ball or pair.A.h(-u[:, chosen]))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trundle.audit.mechanics import turned_back
+from trundle.audit.shapes.nearest import nearest_direction
 from trundle.audit.shapes.solids import Solid, unit_directions
 from trundle.checks import FloatArray
 
@@ -19,6 +20,8 @@ _ASCENTS = 40
 _DIRECTIONS = {2: 64, 3: 200}
 _ZOOMS, _SLIDES = 14, 8
 _STILL = 1e-9
+_TOUCHING = 0.002
+"""Part of a gap that need not be known better which an overlap may be to be none: round-off of what touches."""
 _NEAREST = 8
 
 
@@ -110,14 +113,40 @@ def _convex(A: Solid, B: Solid, R: FloatArray, p: FloatArray, hints: FloatArray,
             better = found > best[there]
             best[there[better]] = found[better]
             normal[there[better]] = n[there[better]]
-    rows = np.flatnonzero(best < 0.0)
+    rows = np.flatnonzero(~(best >= -_TOUCHING * enough))
     if len(rows):
-        best[rows] = _best_bound(A, B, R[rows], p[rows], normal[rows], best[rows])
+        best[rows], normal[rows] = _best_bound(A, B, R[rows], p[rows], normal[rows], best[rows])
+        rows = rows[~(best[rows] >= -_TOUCHING * enough)]
+    if len(rows) and A.roundest + B.roundest > 0.0:
+        n = _direction_between(A, B, R[rows], p[rows], normal[rows], _TOUCHING * enough)
+        best[rows] = np.fmax(best[rows], bound(A, B, R[rows], p[rows], n))
     return Gaps(best, np.ones(len(p), dtype=bool))
 
 
-def _best_bound(A: Solid, B: Solid, R: FloatArray, p: FloatArray, normal: FloatArray, best: FloatArray) -> FloatArray:
-    """Return the largest of the bounds: over face normals, pairs of edges, and by ascent from the best directions."""
+def _direction_between(
+    A: Solid, B: Solid, R: FloatArray, p: FloatArray, normal: FloatArray, accuracy: float
+) -> FloatArray:
+    """Return directions (m, d) of bodies that overlap a little: they are apart where both are shrunk by what they may.
+
+    A body shrinks along its normals, so that the direction between the shrunk ones is that between the bodies.
+    """
+    shrunk = A.roundest + B.roundest
+    flat = A.d == 2
+
+    def supporting(n: FloatArray) -> FloatArray:
+        n = n[:, :2] if flat else n
+        in_A = np.einsum("nji,nj->ni", R, -n)
+        w = p + np.einsum("nij,nj->ni", R, A.point(in_A)) - B.point(n) + shrunk * n
+        return np.pad(w, ((0, 0), (0, 1))) if flat else w
+
+    start = np.pad(normal, ((0, 0), (0, 1))) if flat else normal
+    return nearest_direction(supporting, start, accuracy)[:, : A.d]
+
+
+def _best_bound(
+    A: Solid, B: Solid, R: FloatArray, p: FloatArray, normal: FloatArray, best: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the largest of the bounds, and normals: over those of faces, pairs of edges, by ascent from the best."""
     for n in _candidates(A, B, R):
         found = bound(A, B, R, p, n)
         better = found > best
@@ -137,7 +166,7 @@ def _best_bound(A: Solid, B: Solid, R: FloatArray, p: FloatArray, normal: FloatA
         step = np.where(better, np.minimum(2.0 * step, 2.0), 0.4 * step)
         if float(step.max(initial=0.0)) < 1e-12:
             break
-    return best
+    return best, normal
 
 
 def _candidates(A: Solid, B: Solid, R: FloatArray) -> list[FloatArray]:

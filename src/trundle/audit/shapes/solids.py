@@ -21,6 +21,8 @@ from trundle.threads import cached_property
 _SAMPLES, _FEW = {2: 240, 3: 1200}, {2: 48, 3: 160}
 """Points of a boundary that are tried against a ground of any form; of a smooth convex body fewer, to start from."""
 _SMALL = 1e-300
+_SHRINKING = 0.5
+"""Part of the smallest radius of curvature by which a body is shrunk: it stays smooth."""
 
 
 class Solid:
@@ -71,6 +73,14 @@ class Solid:
     def uneven(self) -> float:
         """How much the reach differs with the direction, m: 0 of a ball, whose turning moves nothing."""
         return 0.0 if self.ball is not None else self.reach
+
+    @cached_property
+    def roundest(self) -> float:
+        """By how much (m) the body can shrink along its normals and stay convex: not more than its sharpest bend."""
+        if self.axes is None or not self.convex:
+            return 0.0
+        bend = float(self.axes.min()) ** 2 / float(self.axes.max()) if self.axes.max() > 0.0 else 0.0
+        return _SHRINKING * (bend + self.rounding)
 
     def h(self, u: FloatArray) -> FloatArray:
         """Return the support function (m,), m, of directions (m, d) of any length."""

@@ -1,7 +1,7 @@
 """Audit: whether a run keeps the laws that it claims to keep, judged from poses, velocities and forces alone.
 
 `evidence` is what a run says of itself, `anatomy` the masses, joints and shapes of its model. `gaps`, `forces`,
-`balance` and `events` each judge one kind of law and return checks; `report` gathers them; `judge.audited` asks all.
+`between` and `events` each judge one kind of law and return checks; `report` gathers them; `judge.audited` asks all.
 `tolerances` has every size by which something may be off, with its reason. Nothing here reads a margin, a mode or an
 equation of motion of the engine.
 """

@@ -10,6 +10,7 @@ from trundle.audit.columns import shared_view, view_of
 from trundle.audit.evidence import Columns, Flags, Numbers, lifted, lifted_rotation, lifted_turning
 from trundle.checks import FloatArray
 from trundle.contact.law import Friction
+from trundle.geometry.shapes.bodies import Cylinder, Disc
 from trundle.models.tree.joints import BodySpec, Following, Prescribed, Prismatic, Revolute
 from trundle.models.tree.model import TreeModel
 from trundle.models.tree.system import ContactPair, ContactSystem
@@ -244,6 +245,17 @@ class Anatomy:
         """The bodies A and B (contacts,) of each contact."""
         A = np.array([contact.A for contact in self.contacts], dtype=np.intp)
         return A, np.array([contact.B for contact in self.contacts], dtype=np.intp)
+
+    @cached_property
+    def tilt(self) -> FloatArray:
+        """The tilts (frames,), rad, up to which events lay bodies onto faces: what shapes of their trees declare."""
+        found, bases = np.zeros(len(self.names)), np.array(self.bases)
+        for contact in self.contacts:
+            for body, shape in ((contact.A, contact.pair.shape_A), (contact.B, contact.pair.shape_B)):
+                if isinstance(shape, Disc | Cylinder):
+                    own = bases == bases[body]
+                    found[own] = np.maximum(found[own], shape.flat)
+        return found
 
     @cached_property
     def stops(self) -> Flags:

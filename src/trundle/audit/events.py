@@ -12,7 +12,6 @@ from trundle.audit.mechanics import Wrenches, cross, dot, ledger, length, moving
 from trundle.audit.report import Check, Values, judged
 from trundle.audit.scales import Scales
 from trundle.checks import FloatArray
-from trundle.geometry.shapes.bodies import Cylinder, Disc
 
 _FAST = 0.1
 """Twice the angle, rad, that a body may turn within a time step for its arms to count as those in its middle."""
@@ -155,10 +154,8 @@ def _balance(anatomy: Anatomy, jumps: Jumps, scales: Scales, part: float) -> Che
 
 def _laid_flat(anatomy: Anatomy, jumps: Jumps) -> FloatArray:
     """Return by how much (m,), rad, events turned bodies onto their faces: up to the tilt that their shapes declare."""
-    shapes = [shape for contact in anatomy.contacts for shape in (contact.pair.shape_A, contact.pair.shape_B)]
-    declared = max((shape.flat for shape in shapes if isinstance(shape, Disc | Cylinder)), default=0.0)
     turned = np.abs(jumps.after.rotation - jumps.before.rotation).max(axis=(1, 2, 3), initial=0.0)
-    return np.minimum(turned, declared)
+    return np.minimum(turned, anatomy.tilt.max(initial=0.0))
 
 
 def _step_error(anatomy: Anatomy, jumps: Jumps, size: FloatArray, sizes: FloatArray) -> FloatArray:

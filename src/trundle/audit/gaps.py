@@ -8,10 +8,10 @@ import numpy as np
 
 from trundle.audit import tolerances
 from trundle.audit.anatomy import Anatomy
+from trundle.audit.between import Paths, Pose, Side
 from trundle.audit.columns import added, flagged
 from trundle.audit.evidence import Evidence, Flags, Numbers, Samples
 from trundle.audit.mechanics import cross, dot, length, turned_back
-from trundle.audit.paths import Paths, Pose, Side
 from trundle.audit.report import Check, Values, judged
 from trundle.audit.shapes import Poses, Solid, gaps, solid_of
 from trundle.checks import FloatArray

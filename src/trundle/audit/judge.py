@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from trundle.audit.anatomy import anatomy_of
-from trundle.audit.balance import balance_checks
+from trundle.audit.between import balance_checks
 from trundle.audit.events import event_checks
 from trundle.audit.evidence import Evidence
 from trundle.audit.forces import force_checks
 from trundle.audit.gaps import extent_checks, gap_checks
 from trundle.audit.joints import joint_checks
+from trundle.audit.poses import pose_checks
 from trundle.audit.report import Report
 from trundle.audit.scales import scales_of
 from trundle.models.tree.system import ContactSystem
@@ -24,6 +25,7 @@ def audited(system: ContactSystem, evidence: Evidence) -> Report:
         checks = [
             *joint_checks(anatomy, evidence, scales),
             *balance_checks(anatomy, evidence, scales),
+            *(pose_checks(anatomy, evidence, scales) if len(evidence.jumps) else ()),
             *force_checks(anatomy, evidence, scales),
             *event_checks(anatomy, evidence, scales),
             *gap_checks(system, anatomy, evidence),

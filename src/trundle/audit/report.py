@@ -94,10 +94,12 @@ class Report:
 
     def table(self, run: int = 0) -> dict[str, object]:
         """Return what ``summary.json`` and a record's metadata hold."""
-        checked = {
-            check.law: {"count": check.count, "unjudged": check.unjudged, "worst": float(f"{check.worst:.3g}")}
-            for check in self.checks
-        }
+        checked: dict[str, dict[str, float]] = {}
+        for check in self.checks:  # a law may be checked in more than one way
+            one = checked.setdefault(check.law, {"count": 0, "unjudged": 0, "worst": 0.0})
+            one["count"] += check.count
+            one["unjudged"] += check.unjudged
+            one["worst"] = max(one["worst"], float(f"{check.worst:.3g}"))
         found = [f.table() for f in self.findings if f.run == run]
         return {"checked": checked, "findings": found[:_MOST], "found": len(found), "notes": list(self.notes)}
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from trundle.audit import tolerances
 from trundle.audit.anatomy import Anatomy
+from trundle.audit.between.quadrature import Intervals
 from trundle.audit.columns import added, by_columns, flagged, greatest, side_by_side, split, view_of
 from trundle.audit.evidence import Evidence, Flags, Samples
 from trundle.audit.joints import joint_torques
@@ -23,7 +24,6 @@ from trundle.audit.mechanics import (
     powers,
     turning_terms,
 )
-from trundle.audit.quadrature import Intervals
 from trundle.audit.report import Check, Values, judged
 from trundle.audit.scales import Scales
 from trundle.checks import FloatArray

@@ -11,13 +11,15 @@ from trundle.audit.joints import joint_torques_of
 from trundle.audit.mechanics import Wrenches, cross, dot, ledger, length, moving, powers, turning_terms
 from trundle.audit.report import Check, Values, judged
 from trundle.audit.scales import Scales
+from trundle.audit.touches import impulses_across
 from trundle.checks import FloatArray
+from trundle.models.tree.system import ContactSystem
 
 _FAST = 0.1
 """Twice the angle, rad, that a body may turn within a time step for its arms to count as those in its middle."""
 
 
-def event_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[Check]:
+def event_checks(system: ContactSystem, anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[Check]:
     """Return the checks of events and time steps."""
     jumps = evidence.jumps
     if not len(jumps):
@@ -32,6 +34,7 @@ def event_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[C
             _energy(pushes, scales, part),
             _restitution(pushes, scales, part),
             _bystanders(pushes, scales, part, evidence.slips_ignored),
+            impulses_across(system, pushes, _allowed(pushes, scales)),
         ]
     return found
 

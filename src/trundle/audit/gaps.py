@@ -59,6 +59,13 @@ class Pair:
     ahead: bool
 
     @cached_property
+    def exact(self) -> bool:
+        """Whether its gap is known in closed form, not only a bound of it."""
+        A, B = self.A, self.B
+        balls = A.ball is not None and (B.ball is not None or B.bundle.distance is not None)
+        return bool(B.flat and A.bounded) or balls
+
+    @cached_property
     def reach(self) -> float:
         """By how much (m) turning A by 1 rad may bring its shape closer: a ball about A's origin does not move."""
         return self.A.uneven + float(np.linalg.norm(self.center))
@@ -89,15 +96,23 @@ def _pairs(system: ContactSystem, anatomy: Anatomy) -> list[Pair]:
 
 def poses_of(pair: Pair, paths: Paths, A: Pose, B: Pose, rows: Numbers | slice = slice(None)) -> Poses:
     """Return the poses of A's shape in B's frame, with the normals that the record has at samples `rows`."""
-    apart = A.p - B.p
-    if np.any(pair.center):
-        apart = apart + A.R @ pair.center
 
     def hints() -> FloatArray:
         normals = paths.samples.normal[rows][:, list(pair.contacts)]
         return turned_back(paths.pose(pair.body_B, rows).R[:, None], normals)
 
-    return Poses(pair.A.d, A.R, None if paths.level(pair.body_B) else B.R, apart, hints)
+    return Poses(pair.A.d, A.R, None if paths.level(pair.body_B) else B.R, _apart(pair, A, B), hints)
+
+
+def poses_between(pair: Pair, A: Pose, B: Pose, normals: FloatArray) -> Poses:
+    """Return the poses of A's shape in B's frame at any poses (n,), with normals (n, k, 3), world, to try."""
+    return Poses(pair.A.d, A.R, B.R, _apart(pair, A, B), lambda: turned_back(B.R[:, None], normals))
+
+
+def _apart(pair: Pair, A: Pose, B: Pose) -> FloatArray:
+    """Return the places (n, 3), m, of A's shape from the origin of B, world axes."""
+    apart = A.p - B.p
+    return apart + A.R @ pair.center if np.any(pair.center) else apart
 
 
 def gap_checks(system: ContactSystem, anatomy: Anatomy, evidence: Evidence) -> list[Check]:
@@ -136,6 +151,7 @@ def gap_checks(system: ContactSystem, anatomy: Anatomy, evidence: Evidence) -> l
     values = Values.of_table(inside, bent, times, runs, seen & rigid)
     checks.append(judged("gap between samples", "m", names, text, values))
     checks.append(_across(anatomy, pairs, samples, found, sound))
+    checks.append(_recorded(anatomy, pairs, samples, found, sound))
     return checks
 
 
@@ -155,6 +171,25 @@ def _across(anatomy: Anatomy, pairs: tuple[Pair, ...], samples: Samples, found: 
     return judged(
         "force across a gap", "N", names, text, Values.of_table(off, allowed, samples.time, samples.run, known)
     )
+
+
+def _recorded(anatomy: Anatomy, pairs: tuple[Pair, ...], samples: Samples, found: FloatArray, sound: Flags) -> Check:
+    """What claims to touch has the gap that it records: two points that are so far apart are never nearer than shapes.
+
+    Where the gap of the shapes is known, not only a bound of it, and no other contact may be nearer, it is the same.
+    """
+    contacts = [(k, i) for k, pair in enumerate(pairs) for i in pair.contacts]
+    columns, numbers = (np.array(part, dtype=np.intp) for part in zip(*contacts, strict=True))
+    exact = np.array([pair.exact and len(pair.contacts) == 1 for pair in pairs])[columns]
+    off = found[:, columns] - samples.gap[:, numbers]
+    off = np.where(exact, off, np.maximum(off, 0.0))
+    sizes = np.array([pair.size for pair in pairs])[columns]
+    claims = samples.claims
+    known = claims.touches[:, numbers] & ~claims.own[:, numbers] & sound[:, columns]
+    names = tuple((anatomy.contacts[i].name,) for i in numbers)
+    text = "{bodies}: the gap that is recorded is {amount} {unit} off from that of the shapes at {time} s"
+    allowed = np.broadcast_to(tolerances.GAP * sizes, off.shape)
+    return judged("recorded gap", "m", names, text, Values.of_table(off, allowed, samples.time, samples.run, known))
 
 
 def _look_between(pair: Pair, paths: Paths, found: FloatArray, told: tuple[FloatArray, FloatArray, Flags]) -> None:

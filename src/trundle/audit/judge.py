@@ -27,7 +27,7 @@ def audited(system: ContactSystem, evidence: Evidence) -> Report:
             *balance_checks(anatomy, evidence, scales),
             *(pose_checks(anatomy, evidence, scales) if len(evidence.jumps) else ()),
             *force_checks(anatomy, evidence, scales),
-            *event_checks(anatomy, evidence, scales),
+            *event_checks(system, anatomy, evidence, scales),
             *gap_checks(system, anatomy, evidence),
             *extent_checks(anatomy, evidence),
         ]

@@ -135,8 +135,9 @@ def _balance(anatomy: Anatomy, jumps: Jumps, scales: Scales, part: float) -> Che
     along, along_size = joint_torques_of(anatomy, jumps.inputs, jumps.joints, (jumps.rates + jumps.rates_after) / 2)
     hinges = slice(6 * anatomy.trees, None)
     pushed[:, hinges] += h * along
-    for frames, kept in ((jumps.before, first), (jumps.after, last)):  # joints and their axes move within a time step
-        pushed[:, hinges] += h / 2 * turning_terms(anatomy, frames, kept)
+    if anatomy.hinges and np.any(h):  # joints and their axes move within a time step
+        moved = turning_terms(anatomy, jumps.before, first) + turning_terms(anatomy, jumps.after, last)
+        pushed[:, hinges] += h / 2 * moved
     sizes[:, hinges] += h * along_size
     _add_stops(anatomy, jumps, pushed[:, hinges], sizes[:, hinges])
     off = last.values - first.values - pushed

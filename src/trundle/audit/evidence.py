@@ -93,6 +93,8 @@ class Samples:
     inputs : (n, n_u)
     joints, rates : (n, joints)
         Positions and rates of the joints with one coordinate.
+    recorded_gap : (n, contacts) m, or None
+        What the record tells the user: of shapes that do not touch the gap of the whole ones; nan where it has none.
     """
 
     time: FloatArray
@@ -108,6 +110,7 @@ class Samples:
     inputs: FloatArray
     joints: FloatArray
     rates: FloatArray
+    recorded_gap: FloatArray | None = None
 
     @cached_property
     def on_A(self) -> FloatArray:  # noqa: N802

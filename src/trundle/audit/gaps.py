@@ -18,6 +18,8 @@ from trundle.checks import FloatArray
 from trundle.models.tree.system import ContactSystem
 from trundle.threads import cached_property
 
+_ROUND_OFF = 1e-9
+"""Part of a gap that its search may miss."""
 _MOST = 200
 """Poses looked at between two samples."""
 _SETTLED = 0.01
@@ -74,6 +76,18 @@ class Pair:
 def pairs_of(system: ContactSystem, anatomy: Anatomy) -> tuple[Pair, ...]:
     """Return the pairs of shapes of a system, made once."""
     return system.kept(("audit pairs",), lambda: tuple(_pairs(system, anatomy)))
+
+
+def pair_numbers(system: ContactSystem, anatomy: Anatomy) -> Numbers:
+    """Return the number of the pair of shapes (contacts,) of each contact; -1 of the ends of ranges of joints."""
+
+    def build() -> Numbers:
+        found = np.full(len(anatomy.contacts), -1, dtype=np.intp)
+        for k, pair in enumerate(pairs_of(system, anatomy)):
+            found[list(pair.contacts)] = k
+        return found
+
+    return system.kept(("audit pair numbers",), build)
 
 
 def _pairs(system: ContactSystem, anatomy: Anatomy) -> list[Pair]:
@@ -174,21 +188,28 @@ def _across(anatomy: Anatomy, pairs: tuple[Pair, ...], samples: Samples, found: 
 
 
 def _recorded(anatomy: Anatomy, pairs: tuple[Pair, ...], samples: Samples, found: FloatArray, sound: Flags) -> Check:
-    """What claims to touch has the gap that it records: two points that are so far apart are never nearer than shapes.
+    """The gap of two points, and that which is recorded of shapes apart, is never less than that of the shapes.
 
-    Where the gap of the shapes is known, not only a bound of it, and no other contact may be nearer, it is the same.
+    It is the same where the gap of the shapes is known, not only a bound of it, and no other contact may be nearer.
     """
     contacts = [(k, i) for k, pair in enumerate(pairs) for i in pair.contacts]
     columns, numbers = (np.array(part, dtype=np.intp) for part in zip(*contacts, strict=True))
-    exact = np.array([pair.exact and len(pair.contacts) == 1 for pair in pairs])[columns]
-    off = found[:, columns] - samples.gap[:, numbers]
+    touches = samples.claims.touches[:, numbers]
+    told, known = samples.gap[:, numbers], touches & ~samples.claims.own[:, numbers]
+    if samples.recorded_gap is not None:
+        recorded = samples.recorded_gap[:, numbers]
+        told = np.where(np.isnan(recorded), told, recorded)
+        known |= ~np.isnan(recorded)
+    apart = np.stack([~flagged(samples.claims.touches[:, list(pair.contacts)]) for pair in pairs], axis=1)
+    alone = np.array([len(pair.contacts) == 1 for pair in pairs])
+    exact = (np.array([pair.exact for pair in pairs]) & (alone | apart))[:, columns]
+    off = found[:, columns] - told
     off = np.where(exact, off, np.maximum(off, 0.0))
     sizes = np.array([pair.size for pair in pairs])[columns]
-    claims = samples.claims
-    known = claims.touches[:, numbers] & ~claims.own[:, numbers] & sound[:, columns]
     names = tuple((anatomy.contacts[i].name,) for i in numbers)
     text = "{bodies}: the gap that is recorded is {amount} {unit} off from that of the shapes at {time} s"
-    allowed = np.broadcast_to(tolerances.GAP * sizes, off.shape)
+    allowed = tolerances.GAP * sizes + _ROUND_OFF * np.abs(told)
+    known &= sound[:, columns]
     return judged("recorded gap", "m", names, text, Values.of_table(off, allowed, samples.time, samples.run, known))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from trundle.audit import tolerances
 from trundle.audit.anatomy import Anatomy
 from trundle.audit.columns import greatest, view_of
-from trundle.audit.evidence import Evidence, Frames
+from trundle.audit.evidence import Columns, Evidence, Frames, Numbers
 from trundle.audit.mechanics import length, rotations_by
 from trundle.audit.report import Check, Values, judged
 from trundle.audit.scales import Scales
@@ -27,11 +27,10 @@ def pose_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[Ch
 
 
 def _at_instants(
-    anatomy: Anatomy, evidence: Evidence, told: slice | np.ndarray, names: tuple[tuple[str], ...], sizes: FloatArray
+    anatomy: Anatomy, evidence: Evidence, told: Columns, names: tuple[tuple[str], ...], sizes: FloatArray
 ) -> list[Check]:
     """All that a run says of one instant, samples, and both sides of jumps, are the same poses; but for a kick's."""
     samples, jumps = evidence.samples, evidence.jumps
-    parts = samples.frames.of(told), jumps.before.of(told), jumps.after.of(told)
     time = np.concatenate([samples.time, jumps.begin, jumps.end])
     run = np.concatenate([samples.run, jumps.run, jumps.run])
     order = np.lexsort((time, run))
@@ -40,13 +39,12 @@ def _at_instants(
     for kick in np.flatnonzero(jumps.kick):
         here &= ~((np.abs(time[one] - jumps.begin[kick]) <= _SAME) & (run[one] == jumps.run[kick]))
     one, other = one[here], other[here]
-    position = np.concatenate([part.position for part in parts])
-    rotation = np.concatenate([part.rotation for part in parts])
-    off = length(position[other] - position[one])
-    turn = _turn(rotation[other], rotation[one])
+    x, R = _poses_at(evidence, told, np.concatenate([one, other]))
+    (x_one, x_other), (R_one, R_other) = np.split(x, 2), np.split(R, 2)
+    off, turn = length(x_other - x_one), _turn(R_other, R_one)
     # An event puts bodies onto its constraints, and lays them onto their faces.
     put = tolerances.GAP + anatomy.tilt[anatomy.told]
-    far = _ROUND_OFF * greatest(np.abs(position[other]))
+    far = _ROUND_OFF * greatest(np.abs(x_other))
     times, runs = time[other], run[other]
     text = "{bodies} jumps by {amount} {unit} at {time} s"
     found = [judged("motion", "m", names, text, Values.of_table(off, put * sizes + far, times, runs))]
@@ -57,12 +55,25 @@ def _at_instants(
     ]
 
 
-def _through_steps(
-    evidence: Evidence, told: slice | np.ndarray, names: tuple[tuple[str], ...], sizes: FloatArray
-) -> list[Check]:
+def _poses_at(evidence: Evidence, told: Columns, rows: Numbers) -> tuple[FloatArray, FloatArray]:
+    """Return positions (k, bodies, 3), m, and rotations: at rows of the samples, then of what was before and after."""
+    samples, jumps = evidence.samples, evidence.jumps
+    ends = np.cumsum([0, len(samples), len(jumps), len(jumps)])
+    position = np.empty((len(rows), len(samples.frames.position[0, told]), 3))
+    rotation = np.empty((*position.shape, 3))
+    for frames, begin, end in zip((samples.frames, jumps.before, jumps.after), ends[:-1], ends[1:], strict=True):
+        there = np.flatnonzero((rows >= begin) & (rows < end))
+        at = rows[there] - begin
+        position[there], rotation[there] = frames.position[at][:, told], frames.rotation[at][:, told]
+    return position, rotation
+
+
+def _through_steps(evidence: Evidence, told: Columns, names: tuple[tuple[str], ...], sizes: FloatArray) -> list[Check]:
     """A time step moves a body by the mean of its velocities; what turns meanwhile makes (h w)2 of a difference."""
     jumps = evidence.jumps
     rows = np.flatnonzero(jumps.steps & ~jumps.kick)
+    if not len(rows):
+        return []
     before, after = (Frames(*(part[rows] for part in frames.of(told).parts)) for frames in (jumps.before, jumps.after))
     h = (jumps.end - jumps.begin)[rows, None, None]
     w = (before.angular_velocity + after.angular_velocity) / 2

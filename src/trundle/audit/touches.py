@@ -10,7 +10,7 @@ from trundle.audit import tolerances
 from trundle.audit.between import Pose
 from trundle.audit.columns import by_columns, empty
 from trundle.audit.evidence import Flags, Numbers
-from trundle.audit.gaps import Pair, pairs_of, poses_between
+from trundle.audit.gaps import Pair, pair_numbers, pairs_of, poses_between
 from trundle.audit.mechanics import length
 from trundle.audit.report import Check
 from trundle.audit.shapes import gaps
@@ -31,10 +31,10 @@ def impulses_across(system: ContactSystem, pushes: Pushes, allowed: FloatArray) 
     pushing = (pushes.size > allowed) & ~pushes.stop
     off, known = np.zeros(count), ~pushing & ~pushes.stop
     turn = np.maximum(*(length(frames.angular_velocity).max(axis=1) for frames in (jumps.before, jumps.after)))
-    for pair in pairs_of(system, pushes.anatomy):
-        rows = np.flatnonzero(pushing & np.isin(jumps.contact, pair.contacts))
-        if not len(rows):
-            continue
+    of_pair = pair_numbers(system, pushes.anatomy)[jumps.contact]
+    pairs = pairs_of(system, pushes.anatomy)
+    for number in np.unique(of_pair[pushing]).tolist():
+        pair, rows = pairs[number], np.flatnonzero(pushing & (of_pair == number))
         found, sound = _both_gaps(pair, pushes, rows)
         h = (jumps.end - jumps.begin)[jumps.jump[rows]]
         middle = found[0] + h / 2 * np.minimum(pushes.opening[0][rows], 0.0)

@@ -20,6 +20,8 @@ from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.simulate.mode import Method
 
 if TYPE_CHECKING:
+    import xarray
+
     from trundle.simulate.record.log import Jump, Log, Segment
 
 _COARSE = 1e-7
@@ -35,6 +37,28 @@ def evidence_of(system: ContactSystem, segments: Sequence[Segment], log: Log) ->
     return _declared(
         system, segments[0].phase.method, samples_of(system, segments), _jumps(system, segments, log.jumps)
     )
+
+
+def with_recorded_gaps(
+    evidence: Evidence, system: ContactSystem, segments: Sequence[Segment], dataset: xarray.Dataset
+) -> Evidence:
+    """Return the same with the gaps that a record tells of it; of several contacts in slots it cannot be said whose."""
+    names = [contact.name for contact in anatomy_of(system).contacts]
+    gap = dataset["gap"].values
+    if gap.ndim == 1 and len(names) == 1:
+        recorded = gap[:, None]
+        columns = [0]
+    elif gap.ndim == 2 and system.records_joints:
+        recorded = gap
+        columns = [names.index(name) for name in dataset["contact"].values.tolist()]
+    else:
+        return evidence
+    shown = np.concatenate([segment.witness.shown for segment in segments])
+    found = np.full((len(shown), len(names)), np.nan, order="F")
+    rows = np.flatnonzero(shown)
+    for k, column in enumerate(columns):
+        found[rows, column] = recorded[:, k]
+    return replace(evidence, samples=replace(evidence.samples, recorded_gap=found))
 
 
 def batch_evidence(system: ContactSystem, whole: Segment) -> Evidence:

@@ -15,7 +15,7 @@ from trundle.models.tree.system import ContactSystem
 from trundle.records import PAIR, ModeSamples, Trajectory, make_dataset, tree_view
 from trundle.records.events import with_events
 from trundle.simulate.record.contacts import OF_CONTACT, Recorded, nearest_in_flight, orientation, without_a_point
-from trundle.simulate.record.evidence import batch_evidence, events_of, evidence_of
+from trundle.simulate.record.evidence import batch_evidence, events_of, evidence_of, with_recorded_gaps
 from trundle.simulate.record.log import Segment
 from trundle.simulate.record.pair import lifted, pair_arrays, say_which_contact
 from trundle.simulate.record.plane import body_arrays
@@ -50,7 +50,7 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
     segments = merged(log.segments)
     recorded = record_tree(system, segments) if system.records_joints else _record_pair(system, segments, log)
     status, feasible = judged(system, log, status, recorded.created)
-    evidence = evidence_of(system, segments, log)
+    evidence = with_recorded_gaps(evidence_of(system, segments, log), system, segments, recorded.dataset)
     report = audited(system, evidence)
     lowest, steps = _lowest(log), max(log.steps, 1)
     metadata: dict[str, Any] = {

@@ -190,19 +190,18 @@ def _across(anatomy: Anatomy, pairs: tuple[Pair, ...], samples: Samples, found: 
 def _recorded(anatomy: Anatomy, pairs: tuple[Pair, ...], samples: Samples, found: FloatArray, sound: Flags) -> Check:
     """The gap of two points, and that which is recorded of shapes apart, is never less than that of the shapes.
 
-    It is the same where the gap of the shapes is known, not only a bound of it, and no other contact may be nearer.
+    It is the same where the gap of the shapes is known, not only a bound of it, and they have no other contact.
     """
     contacts = [(k, i) for k, pair in enumerate(pairs) for i in pair.contacts]
     columns, numbers = (np.array(part, dtype=np.intp) for part in zip(*contacts, strict=True))
     touches = samples.claims.touches[:, numbers]
     told, known = samples.gap[:, numbers], touches & ~samples.claims.own[:, numbers]
-    if samples.recorded_gap is not None:
+    alone = np.array([len(pair.contacts) == 1 for pair in pairs])[columns]
+    if samples.recorded_gap is not None:  # of several pieces in flight it is not said whose gap that is
         recorded = samples.recorded_gap[:, numbers]
-        told = np.where(np.isnan(recorded), told, recorded)
-        known |= ~np.isnan(recorded)
-    apart = np.stack([~flagged(samples.claims.touches[:, list(pair.contacts)]) for pair in pairs], axis=1)
-    alone = np.array([len(pair.contacts) == 1 for pair in pairs])
-    exact = (np.array([pair.exact for pair in pairs]) & (alone | apart))[:, columns]
+        there = alone & ~np.isnan(recorded)
+        told, known = np.where(there, recorded, told), known | there
+    exact = np.array([pair.exact for pair in pairs])[columns] & alone
     off = found[:, columns] - told
     off = np.where(exact, off, np.maximum(off, 0.0))
     sizes = np.array([pair.size for pair in pairs])[columns]

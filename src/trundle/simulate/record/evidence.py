@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -103,7 +103,8 @@ def samples_of(system: ContactSystem, segments: Sequence[Segment]) -> Samples:
                 if (values := one.get(f"{name}.{what}")) is not None:
                     found[at : at + n, i] = values
             at += n
-        return np.where(np.isfinite(found), found, 0.0)
+        found[~np.isfinite(found)] = 0.0
+        return found
 
     d, claims = system.d, _claims(segments, count)
     stretch, first = [], 0
@@ -128,16 +129,24 @@ def samples_of(system: ContactSystem, segments: Sequence[Segment]) -> Samples:
 
 
 def _claims(segments: Sequence[Segment], count: Sequence[int]) -> Claims:
-    rows: dict[str, list[list[bool]]] = defaultdict(list)
-    for segment in segments:
-        laws = [LAWS[name] for name in segment.phase.mode.laws]
-        rows["touches"].append([law.touching for law in laws])
-        rows["slides"].append([law.slipping and law.touching for law in laws])
-        rows["holds_spin"].append([law.holds_spin for law in laws])
-        rows["holds_rolling"].append([law.holds_rolling for law in laws])
-        rows["compliant"].append([law.distant for law in laws])
-        rows["own"].append([is_own(law.name) for law in laws])
-    return Claims(**{name: np.repeat(np.array(values, dtype=bool), count, axis=0) for name, values in rows.items()})
+    names = [field.name for field in fields(Claims)]
+    claimed = {law: _claimed(law) for law in {law for one in segments for law in one.phase.mode.laws}}
+    rows = [[[claimed[law][name] for law in one.phase.mode.laws] for name in names] for one in segments]
+    table = np.repeat(np.array(rows, dtype=bool).transpose(1, 2, 0), count, axis=2)
+    return Claims(*(part.T for part in table))
+
+
+def _claimed(name: str) -> dict[str, bool]:
+    """Return what the law of a name claims."""
+    law = LAWS[name]
+    return {
+        "touches": law.touching,
+        "slides": law.slipping and law.touching,
+        "holds_spin": law.holds_spin,
+        "holds_rolling": law.holds_rolling,
+        "compliant": law.distant,
+        "own": is_own(law.name),
+    }
 
 
 def _frames(names: Sequence[str], outs: Sequence[Mapping[str, FloatArray]], d: int) -> Frames:

@@ -78,6 +78,32 @@ def drives() -> Run:
     return tree, tree.place(body=(0, 0.1, 0), pole=0.3), 1.0, tr.LinearFeedback(0.05, inputs)
 
 
+def stops() -> Run:
+    """A trunk in the plane with a chain of two wheels, the outer one at the end of its range, lands in time steps."""
+    robot = tr.Robot(gravity=9.81, **FLYING)
+    trunk = robot.free(2.57, 0.00963, shape=tr.Box([0.0489, 0.0562]), name="trunk")
+    near = robot.revolute(trunk, (0.0866, -0.05), 0.709, 0.000685, shape=tr.Circle(0.0546), name="near")
+    outer = {"center_of_mass": (0.0, -0.0316), "shape": tr.Circle(0.0246), "shape_at": (0.0, -0.0632)}
+    far = robot.revolute(near, (-0.0866, -0.05), 0.683, 0.000561, name="far", **outer)
+    robot.resist(far, low=-0.452, high=0.483)
+    robot.revolute(trunk, (0, -0.05), 0.584, 0.000202, actuated=False, shape=tr.Circle(0.0339), name="rear")
+    robot.terrain(tr.Line(), friction=1.94, restitution=0.102)
+    tree = robot.finish()
+    start = tree.place(trunk=(0, 0.366, -0.467), contacts=[], rates={"trunk": (0, -0.591, 0.375)})
+    u = np.zeros(tree.model().u.shape[0])
+    for name, torque in (("near", -0.342), ("far", 0.217)):
+        u[tree.model().input_layout[f"{name}.torque"]] = torque
+    return tree, start, 0.5, tr.FunctionPolicy(0.5, lambda t, x: u)
+
+
+def rattles() -> Run:
+    """A box that drifts falls on a floor with little friction and rattles, in time steps at the end of it."""
+    box = tr.RigidBody(tr.Box([0.1, 0.06, 0.04]), 1.0, "solid")
+    pair = tr.RollingPair(box, tr.Hand(tr.Plane()), friction=0.05, **FLYING)
+    q = [np.cos(0.15), np.sin(0.15), 0, 0]
+    return pair, pair.place(object_position=[0, 0, 0.2], object_quaternion=q, object_velocity=[1, 0.5, 0]), 0.5, None
+
+
 RUNS: dict[str, Callable[[], Run]] = {
     "rolls": rolls,
     "slides": slides,
@@ -85,3 +111,5 @@ RUNS: dict[str, Callable[[], Run]] = {
     "collides": collides,
     "drives": drives,
 }
+STEPPED: dict[str, Callable[[], Run]] = {"stops": stops, "rattles": rattles}
+"""Runs with many events and time steps, whose stretches are too short for most forces in them to be judged."""

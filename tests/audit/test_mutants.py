@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from tests.audit.mutants import MUTATIONS
-from tests.audit.runs import RUNS, evidence
+from tests.audit.runs import RUNS, STEPPED, evidence
 from trundle.audit import anatomy_of, audited
 
 COUNT, CAUGHT = 200, 0.95
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", [*RUNS, *STEPPED])
 def test_a_run_that_keeps_the_laws_is_passed(name: str) -> None:
-    system, told = evidence(RUNS[name]())
+    system, told = evidence((RUNS | STEPPED)[name]())
     report = audited(system, told)
     assert [finding.text for finding in report.findings] == []
     assert sum(check.count for check in report.checks) > 1000

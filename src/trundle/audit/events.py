@@ -34,7 +34,7 @@ def event_checks(system: ContactSystem, anatomy: Anatomy, evidence: Evidence, sc
             _energy(pushes, scales, part),
             _restitution(pushes, scales, part),
             _bystanders(pushes, scales, part, evidence.slips_ignored),
-            impulses_across(system, pushes, _allowed(pushes, scales)),
+            impulses_across(system, pushes, scales),
         ]
     return found
 

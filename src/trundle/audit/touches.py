@@ -13,6 +13,7 @@ from trundle.audit.evidence import Flags, Numbers
 from trundle.audit.gaps import Pair, pair_numbers, pairs_of, poses_between
 from trundle.audit.mechanics import length
 from trundle.audit.report import Check
+from trundle.audit.scales import Scales
 from trundle.audit.shapes import gaps
 from trundle.checks import FloatArray
 from trundle.models.tree.system import ContactSystem
@@ -21,13 +22,15 @@ if TYPE_CHECKING:
     from trundle.audit.events import Pushes
 
 
-def impulses_across(system: ContactSystem, pushes: Pushes, allowed: FloatArray) -> Check:
+def impulses_across(system: ContactSystem, pushes: Pushes, scales: Scales) -> Check:
     """Return the check that no impulse acts across a gap: one that is open before, in the middle and after.
 
     A time step decides in its middle what touches, where bodies are half a step further on with their velocities; what
-    turns within it may come closer by (h w)2 of its size. `allowed` (k,), N s: an impulse that is none.
+    turns within it may come closer by (h w)2 of its size.
     """
     jumps, count = pushes.jumps, len(pushes.size)
+    # Where shapes are apart it makes no difference how little pushes: only round-off of what others do is nothing.
+    allowed = tolerances.CONE * pushes.largest(pushes.size) + tolerances.ROUND_OFF * scales.momentum
     pushing = (pushes.size > allowed) & ~pushes.stop
     off, known = np.zeros(count), ~pushing & ~pushes.stop
     turn = np.maximum(*(length(frames.angular_velocity).max(axis=1) for frames in (jumps.before, jumps.after)))

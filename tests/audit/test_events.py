@@ -1,0 +1,137 @@
+"""Faults planted at events and in time steps: each is found, and by the law that it breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.audit.runs import RUNS, STEPPED, evidence
+from trundle.audit import Anatomy, Evidence, Frames, Report, anatomy_of, audited
+
+MOVE, TURN = 2e-6, 1e-5
+"""m, rad."""
+LIFT = 1e-4
+"""m: a gap across which nothing can push."""
+
+Plant = Callable[[Evidence, Anatomy], Evidence]
+
+
+def worst(report: Report, law: str) -> float:
+    return max((check.worst for check in report.checks if check.law == law), default=0.0)
+
+
+def moving(anatomy: Anatomy) -> int:
+    return int(np.flatnonzero(anatomy.moves & (anatomy.mass > 0.0))[0])
+
+
+def with_after(told: Evidence, **parts: np.ndarray) -> Evidence:
+    after = told.jumps.after
+    names = ("position", "rotation", "velocity", "angular_velocity")
+    frames = Frames(**{name: parts.get(name, getattr(after, name)) for name in names})
+    return replace(told, jumps=replace(told.jumps, after=frames))
+
+
+def moved_at(row: int) -> Plant:
+    """Move a body at the jump `row`."""
+
+    def plant(told: Evidence, anatomy: Anatomy) -> Evidence:
+        position = told.jumps.after.position.copy()
+        position[row, moving(anatomy), 0] += MOVE
+        return with_after(told, position=position)
+
+    return plant
+
+
+def turned_at(row: int) -> Plant:
+    """Turn a body about the y axis at the jump `row`."""
+
+    def plant(told: Evidence, anatomy: Anatomy) -> Evidence:
+        rotation = told.jumps.after.rotation.copy()
+        c, s = np.cos(TURN), np.sin(TURN)
+        rotation[row, moving(anatomy)] = np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]]) @ rotation[row, moving(anatomy)]
+        return with_after(told, rotation=rotation)
+
+    return plant
+
+
+def first_push(told: Evidence, steps: bool) -> int:
+    """Return the first jump at which something pushes: a time step, or none."""
+    pushed = np.isin(np.arange(len(told.jumps)), told.jumps.jump)
+    return int(np.flatnonzero((told.jumps.steps == steps) & pushed)[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "steps"),
+    [("bounces", False), ("collides", False), ("drives", False), ("slides", True), ("stops", False), ("stops", True)],
+)
+def test_a_body_that_is_moved_or_turned_by_an_event_is_found(name: str, steps: bool) -> None:
+    system, told = evidence((RUNS | STEPPED)[name]())
+    row = first_push(told, steps)
+    clean = audited(system, told)
+    for law, plant in (("motion", moved_at(row)), ("turning", turned_at(row))):
+        report = audited(system, plant(told, anatomy_of(system)))
+        assert worst(clean, law) < 1.0 < worst(report, law)
+        (found,) = {finding.bodies for finding in report.findings if finding.law == law}
+        assert found == (anatomy_of(system).names[moving(anatomy_of(system))],)
+
+
+def test_a_path_that_starts_elsewhere_after_an_event_is_found() -> None:
+    system, told = evidence(RUNS["bounces"]())
+    later = told.samples.stretch > 0
+    position = told.samples.frames.position.copy()
+    position[later, moving(anatomy_of(system)), 0] += MOVE  # all that comes after is as smooth as it was
+    frames = replace(told.samples.frames, position=position)
+    report = audited(system, replace(told, samples=replace(told.samples, frames=frames)))
+    first = next(finding for finding in report.findings if finding.law == "motion")
+    assert first.time == pytest.approx(float(told.jumps.begin[0]))
+    assert first.amount == pytest.approx(MOVE, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", ["bounces", "collides"])
+def test_a_contact_that_claims_to_touch_in_flight_is_found(name: str) -> None:
+    system, told = evidence((RUNS | STEPPED)[name]())
+    flight = np.argwhere(~told.samples.claims.touches)
+    row, contact = flight[len(flight) // 2]
+    touches = told.samples.claims.touches.copy()
+    touches[row, contact] = True
+    claims = replace(told.samples.claims, touches=touches)
+    report = audited(system, replace(told, samples=replace(told.samples, claims=claims)))
+    assert worst(audited(system, told), "recorded gap") < 1e-3
+    (found,) = [finding for finding in report.findings if finding.law == "recorded gap"]
+    assert found.bodies == (anatomy_of(system).contacts[contact].name,)
+    assert found.time == told.samples.time[row]
+
+
+@pytest.mark.parametrize("off", [MOVE, -MOVE])
+def test_a_gap_that_is_recorded_wrong_is_found(off: float) -> None:
+    system, told = evidence(RUNS["rolls"]())
+    gap = told.samples.gap.copy()
+    gap[len(gap) // 2, 0] += off
+    report = audited(system, replace(told, samples=replace(told.samples, gap=gap)))
+    (found,) = [finding for finding in report.findings if finding.law == "recorded gap"]
+    assert abs(found.amount) == pytest.approx(MOVE, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "steps"), [("bounces", False), ("collides", False), ("stops", False), ("rattles", True)]
+)
+def test_an_impulse_across_an_open_gap_is_found(name: str, steps: bool) -> None:
+    system, told = evidence((RUNS | STEPPED)[name]())
+    anatomy, jumps = anatomy_of(system), told.jumps
+    stops = np.array([contact.pair.stop is not None for contact in anatomy.contacts])
+    pushed = ~stops[jumps.contact] & (jumps.steps[jumps.jump] == steps) & (np.linalg.norm(jumps.impulse, axis=1) > 1e-6)
+    push = int(np.flatnonzero(pushed)[0])
+    body, jump = anatomy.contacts[jumps.contact[push]].A, jumps.jump[push]
+    lifted = []
+    for frames in (jumps.before, jumps.after):
+        position = frames.position.copy()
+        position[jump, body] += LIFT * jumps.normal[push]
+        lifted.append(replace(frames, position=position))
+    report = audited(system, replace(told, jumps=replace(jumps, before=lifted[0], after=lifted[1])))
+    assert worst(audited(system, told), "impulse across a gap") == 0.0
+    assert anatomy.contacts[jumps.contact[push]].name in {
+        finding.bodies[0] for finding in report.findings if finding.law == "impulse across a gap"
+    }

@@ -104,6 +104,16 @@ def rattles() -> Run:
     return pair, pair.place(object_position=[0, 0, 0.2], object_quaternion=q, object_velocity=[1, 0.5, 0]), 0.5, None
 
 
+def carried() -> Run:
+    """An ellipse slides and rolls on a line that turns and moves away, against a moment of rolling resistance."""
+    body = tr.RigidBody(tr.Ellipse([2.27, 2.12]), 82800.0, 288000.0)
+    hand = tr.Hand(tr.Line(), twist=[0.501, -0.463, 0.0])
+    laws = {"friction": 0.21, "restitution": 0.361, "rolling_friction": 0.153}
+    pair = tr.RollingPair(body, hand, gravity=[0.0, -9.81], **laws, **FLYING)
+    start = pair.place(object_position=(3.43, 2.90229), object_angle=0.772, object_velocity=(0.242, 0.354))
+    return pair, start, 4.4, None
+
+
 RUNS: dict[str, Callable[[], Run]] = {
     "rolls": rolls,
     "slides": slides,
@@ -111,5 +121,5 @@ RUNS: dict[str, Callable[[], Run]] = {
     "collides": collides,
     "drives": drives,
 }
-STEPPED: dict[str, Callable[[], Run]] = {"stops": stops, "rattles": rattles}
-"""Runs with many events and time steps, whose stretches are too short for most forces in them to be judged."""
+STEPPED: dict[str, Callable[[], Run]] = {"stops": stops, "rattles": rattles, "carried": carried}
+"""Runs with many events and time steps, or moments that are not recorded: many of their forces cannot be judged."""

@@ -151,7 +151,7 @@ class Anatomy:
     torqued: tuple[tuple[int, slice], ...]
     contacts: tuple[Touching, ...]
 
-    @property
+    @cached_property
     def trees(self) -> int:
         """How many free trees there are."""
         return int(self.tree.max(initial=-1)) + 1
@@ -190,6 +190,14 @@ class Anatomy:
         """Bodies whose poses have to follow from their velocities: those that move, or move as they are told."""
         own = self.moves & (self.carrier == np.arange(len(self.names)))
         return np.flatnonzero(own | self.given)
+
+    @cached_property
+    def columns(self) -> tuple[tuple[tuple[str, ...], ...], Flags]:
+        """Of the columns of a ledger: whose momentum it is, and whether one of turning."""
+        names = [(self.names[int(np.argmax(self.tree == tree))],) for tree in range(self.trees) for _ in range(6)]
+        names += [(hinge.name,) for hinge in self.hinges]
+        angular = np.append(np.tile(np.repeat([False, True], 3), self.trees), ~self.sliding).astype(bool)
+        return tuple(names), angular
 
     @cached_property
     def solid(self) -> Columns:

@@ -6,9 +6,9 @@ import numpy as np
 
 from trundle.audit import tolerances
 from trundle.audit.anatomy import Anatomy
-from trundle.audit.evidence import Evidence, Flags, Jumps, Numbers
+from trundle.audit.evidence import Evidence, Flags, Frames, Jumps, Numbers
 from trundle.audit.joints import joint_torques_of
-from trundle.audit.mechanics import Wrenches, cross, dot, ledger, length, moving, powers, turning_terms
+from trundle.audit.mechanics import Wrenches, cross, dot, ledger, length, moving, parted, powers, turning_terms
 from trundle.audit.report import Check, Values, judged
 from trundle.audit.scales import Scales
 from trundle.audit.touches import impulses_across
@@ -116,8 +116,9 @@ def stop_rates(anatomy: Anatomy, jumps: Jumps, row: int) -> tuple[float, float]:
 def _balance(anatomy: Anatomy, jumps: Jumps, scales: Scales, part: float) -> Check:
     """Momenta change by the impulses alone, and within a time step by gravity, motors and springs."""
     m = len(jumps)
-    before, after = moving(anatomy, jumps.before), moving(anatomy, jumps.after)
-    center = after.center  # where the contacts are known; over a step their arms hardly turn
+    both = Frames(*(np.concatenate(part) for part in zip(jumps.before.parts, jumps.after.parts, strict=True)))
+    bodies = moving(anatomy, both)
+    center = bodies.center[m:]  # where the contacts are known; over a step their arms hardly turn
     wrenches = Wrenches.none(m, len(anatomy.names))
     contacts = [anatomy.contacts[i] for i in jumps.contact]
     real = np.array([one.pair.stop is None for one in contacts], dtype=bool)
@@ -130,7 +131,7 @@ def _balance(anatomy: Anatomy, jumps: Jumps, scales: Scales, part: float) -> Che
     weight = h[:, :, None] * (anatomy.mass[:, None] * anatomy.gravity)[None]
     wrenches.force[:] += weight
     wrenches.force_size[:] += length(weight)
-    first, last = ledger(anatomy, jumps.before, before), ledger(anatomy, jumps.after, after)
+    first, last = parted(ledger(anatomy, both, bodies), slice(m), slice(m, None))
     pushed, sizes = powers(anatomy, last, wrenches)
     along, along_size = joint_torques_of(anatomy, jumps.inputs, jumps.joints, (jumps.rates + jumps.rates_after) / 2)
     hinges = slice(6 * anatomy.trees, None)

@@ -172,11 +172,20 @@ def ledger(anatomy: Anatomy, frames: Frames, bodies: Moving) -> Ledger:
         places = np.concatenate([of_trees.T, places.T], axis=1).T
     arms = centers - columns_of(places, groups.group)
     momenta = _sums(anatomy, arms, bodies.momentum, bodies.spin, length(bodies.momentum), length(bodies.spin))
-    names = [(anatomy.names[int(np.argmax(anatomy.tree == tree))],) for tree in range(trees) for _ in range(6)]
-    names += [(hinge.name,) for hinge in anatomy.hinges]
-    angular = np.append(np.tile(np.repeat([False, True], 3), trees), ~anatomy.sliding).astype(bool)
+    names, angular = anatomy.columns
     values, sizes = _columns(anatomy, axes, momenta)
-    return Ledger(tuple(names), angular, values, sizes, arms, axes, momenta)
+    return Ledger(names, angular, values, sizes, arms, axes, momenta)
+
+
+def parted(kept: Ledger, *rows: slice) -> tuple[Ledger, ...]:
+    """Return a ledger of some of its rows each."""
+    found = []
+    for part in rows:
+        sums = kept.momenta
+        momenta = Sums(sums.linear[part], sums.angular[part], sums.linear_size[part], sums.angular_size[part])
+        tables = kept.values[part], kept.sizes[part], kept.arms[part], kept.axes[part]
+        found.append(Ledger(kept.names, kept.angular, *tables, momenta))
+    return tuple(found)
 
 
 def _sums(

@@ -233,7 +233,7 @@ def _look_between(pair: Pair, paths: Paths, found: FloatArray, told: tuple[Float
     # What does not turn, and a ball, needs no rotations in between.
     A = Side(pair.body_A, pair.reach, pair.A.ball is None or bool(np.any(pair.center)))
     B = Side(pair.body_B, 0.0, True)
-    bend = (paths.bend(A) + paths.bend(B))[near]
+    bend = paths.bend(A, near) + paths.bend(B, near)
     good = bend < 0.5 * pair.size
     known[near] = good
     near, bend = near[good], bend[good]

@@ -86,19 +86,18 @@ class Paths:
         p, R = self._frames.position[:, body], self._frames.rotation[:, body]
         return Pose(p[rows], R[rows]) if isinstance(rows, slice) else Pose(rows_of(p, rows), rows_of(R, rows))
 
-    @cached_property
-    def _bends(self) -> tuple[FloatArray, FloatArray]:
-        """How far paths (k, bodies), m, and turns (k, bodies), rad, are from straight ones."""
-        frames, i, k, h = self._frames, self._before, self._after, self.h[:, None]
-        x, v, w = frames.position, frames.velocity, frames.angular_velocity
-        chord = (x[k] - x[i]) / h[..., None]
-        path = h / 4 * (length(v[i] - chord) + length(v[k] - chord))
-        return path, h / 4 * length(w[k] - w[i]) + (h * length(w[i])) ** 4 / 100
-
-    def bend(self, side: Side) -> FloatArray:
-        """Return how far (k,), m, paths between two samples are from straight lines, as far as the samples show it."""
-        path, turn = self._bends
-        return path[:, side.body] + side.reach * turn[:, side.body]
+    def bend(self, side: Side, rows: Numbers) -> FloatArray:
+        """Return how far (m,), m, some paths between samples are from straight lines, as far as the samples show it."""
+        frames, i, k, h = self._frames, self.left[rows], self.right[rows], self.h[rows]
+        if self.still(side.body):
+            return np.zeros(len(rows))
+        x, v, w = (part[:, side.body] for part in frames.motion)
+        chord = (rows_of(x, k) - rows_of(x, i)) / h[:, None]
+        found = h / 4 * (length(rows_of(v, i) - chord) + length(rows_of(v, k) - chord))
+        if side.reach:
+            w0, w1 = rows_of(w, i), rows_of(w, k)
+            found += side.reach * (h / 4 * length(w1 - w0) + (h * length(w0)) ** 4 / 100)
+        return found
 
     def between(self, side: Side, rows: Numbers, share: FloatArray) -> Pose:
         """Return where a body is at shares (m,) of some paths."""

@@ -94,8 +94,8 @@ def _motion(anatomy: Anatomy, samples: Samples, intervals: Intervals, scales: Sc
 def resolved(anatomy: Anatomy, samples: Samples, intervals: Intervals) -> Flags:
     """Return in which intervals (k,) the samples show what happens.
 
-    What turns by more than `_FAST` from one to the next they do not, nor what compliant contacts do: a touch may be over
-    too soon.
+    What turns by more than `_FAST` from one to the next they do not, nor what compliant contacts do: a touch may be
+    over too soon.
     """
     i, k = intervals.left, intervals.right
     spin = length(samples.frames.angular_velocity[:, _uneven(anatomy)]).max(axis=1, initial=0.0)

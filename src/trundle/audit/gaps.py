@@ -21,8 +21,8 @@ _MOST = 200
 _BENT = 0.02
 """Part of what a path between two samples is bent by that its interpolation may be off."""
 _JUMPED = 16.0 / 27.0
-"""The same where its velocity may jump in between: the cubic of a velocity v at one end alone, with the chord at rest, is
-v h max s (1 - s)^2 = 4/27 v h off the chord, of a bend of v h / 4."""
+"""The same where its velocity may jump in between: the cubic of a velocity v at one end alone, with the chord at rest,
+is v h max s (1 - s)^2 = 4/27 v h off the chord, of a bend of v h / 4."""
 
 
 @dataclass(frozen=True, eq=False)

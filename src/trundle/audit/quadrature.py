@@ -68,8 +68,8 @@ class Intervals:
 
         ``singular`` (n,): samples at which the rates may be no smooth functions of time, where a stretch ends there.
         ``bend`` (n, m): about how large second derivatives are, for stretches too short to show it; ``sizes`` (n, m):
-        of what rates are made of. ``hidden`` (k,): intervals within which a rate may go from one value to the other at any
-        instant.
+        of what rates are made of. ``hidden`` (k,): intervals within which a rate may go from one value to the other at
+        any instant.
         """
         found, error = np.zeros((len(self), rates.shape[1])), np.zeros((len(self), rates.shape[1]))
         differences = np.zeros((len(self), rates.shape[1]))

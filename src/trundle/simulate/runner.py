@@ -377,7 +377,7 @@ class Runner:
             self.log.segments.append(Segment(phase, times, states, np.repeat(p[None], len(times), axis=0), since=since))
 
     def _told(self, phase: CompiledMode, done: Integration, p: FloatArray) -> bool:
-        """Whether the force that ends a mode, or what its cone has left, is zero there; else no sample tells the instant.
+        """Whether the force that ends a mode, or what its cone has left, is zero there; else no sample tells of it.
 
         One that passes zero through a pole (Painleve), or beside a slip that turns round in its last 1e-11 s, has no
         instant among the floating-point numbers at which it is zero.

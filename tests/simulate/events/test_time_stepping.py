@@ -62,7 +62,9 @@ def test_what_comes_in_fast_lands_at_its_instant_and_not_below_the_ground(speed:
         rates={"ball": [0.0, 0.0, 0.0, 0.0, 0.0, -speed]},
     )
     runner = Runner(tree.system, Method(), None, np.array([0.0, 1.0]), None)
-    stepping = TimeStepping(runner.board, HybridState(0.0, start.x, Mode(("separated",), start.atlas), np.zeros((1, 3))), [0])
+    stepping = TimeStepping(
+        runner.board, HybridState(0.0, start.x, Mode(("separated",), start.atlas), np.zeros((1, 3))), [0]
+    )
     landed = None
     while landed is None:
         before = stepping.now

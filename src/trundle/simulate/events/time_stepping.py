@@ -22,8 +22,8 @@ from trundle.simulate.events.transitions import EventHandler, HybridState
 from trundle.simulate.mode import Mode
 
 FIRST_STEP, FINE_STEP, LONGEST_STEP = 1e-6, 1e-4, 1e-2
-"""s. Each step is a fourth longer than the one before; beyond `FINE_STEP` as long as nothing changes. Of what is small all
-are shorter, see `pace`."""
+"""s. Each step is a fourth longer than the one before; beyond `FINE_STEP` as long as nothing changes. Of what is small
+all are shorter, see `pace`."""
 _SLOW_FALL = 0.1
 """s, of the fall (L / g)^1/2 over a size, from which on steps need not be shorter: that of 0.1 m."""
 _EVEN = 1e-6
@@ -33,8 +33,8 @@ CLEAR_SLIP = 1e-5
 """Slip (m/s) from which its direction turns slowly enough for an explicit integrator."""
 _NOTHING, _OPENS, _SLIPS = 1e-12, 1e-10, 1e-9
 _SINKS = 1e-7
-"""Depth, in sizes, that a contact may sink in within a step: positions move with the mean velocity, the half of which is
-that before its landing."""
+"""Depth, in sizes, that a contact may sink in within a step: positions move with the mean velocity, the half of which
+is that before its landing."""
 _INSIDE = 1e-9
 """How far outside its feature (sizes) a point may be."""
 _SLOW = 1.0

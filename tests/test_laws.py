@@ -350,7 +350,7 @@ def thrown_at_its_stop() -> tuple[Scene, Motion]:
     joint = Joint("b0", None, -pull, low=0.0, slides=True, axis=np.array([0.0, 1.0]))
     scene = Scene(2, np.zeros(2), [Link("b0", 1.0, np.eye(1))], [], joints=[joint])
     still = np.tile(np.eye(2), (n, 1, 1, 1))
-    run = Motion(time, position, still, velocity, np.zeros((n, 1, 1)), q=z[:, None], breaks=impacts)
+    run = Motion(time, position, still, velocity, np.zeros((n, 1, 1)), q=z[:, None], breaks=impacts.tolist())
     return scene, run
 
 

@@ -41,7 +41,7 @@ MAX_STEPS = 1_000_000
 
 ACCURATE = 1e-7
 _AT_SEAM, _NO_LOAD, _SOON = 1e-7, 1e-9, 1e-9
-_NO_PULL = 1e-8  # of the weight: force at the end of a contact that is none
+_NO_PULL = 1e-7  # of the weight: force that is none, at the end of a contact or of its rolling
 _LOADS, _BRIEF = (".normal_force", ".friction"), 1e-4
 """Longest time (s) for which a contact that begins without a load is not watched for coming apart."""
 
@@ -377,12 +377,12 @@ class Runner:
             self.log.segments.append(Segment(phase, times, states, np.repeat(p[None], len(times), axis=0), since=since))
 
     def _told(self, phase: CompiledMode, done: Integration, p: FloatArray) -> bool:
-        """Whether the force that ends a mode is zero there, as its law says; else the instant is not told by forces.
+        """Whether the force that ends a mode, or what its cone has left, is zero there; else no sample tells of it.
 
         One that passes zero through a pole (Painleve), or beside a slip that turns round in its last 1e-11 s, has no
         instant among the floating-point numbers at which it is zero.
         """
-        if done.event is None or not phase.margins[done.event].endswith(".normal_force"):
+        if done.event is None or not phase.margins[done.event].endswith(_LOADS):
             return True
         left = phase.margin_values(done.t_end, done.x_end, p)[phase.margins[done.event]]
         return left > -_NO_PULL * self.board.weight

@@ -93,8 +93,7 @@ def jumps(state: State) -> Iterator[Finding]:
     """Yield jumps of positions and orientations: further than the velocities of both samples allow.
 
     Where a blow falls in between, from the instant of the first sample on, neither velocity tells the one after it:
-    what was gained may be lost again until the second. There it is known up to what the bodies' accelerations elsewhere
-    do.
+    what was gained may be lost again until the second. There it is known up to what accelerations elsewhere do.
     """
     mo, scene = state.motion, state.scene
     dt = np.diff(mo.time)

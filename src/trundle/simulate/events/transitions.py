@@ -287,7 +287,7 @@ def _stick(board: EventHandler, now: HybridState, event: Event, phase: CompiledM
 
 
 def _stick_together(board: EventHandler, now: HybridState, contact: int) -> HybridState | None:
-    """Return the state in which all contacts roll whose slips end with that of `contact`; None: they cannot."""
+    """Return the state in which all contacts roll whose slips end with that of `contact`; None: no such one."""
     mode, stopping = now.mode, [contact]
     for i, law in enumerate(now.mode.laws):
         ends = law == SLIDING.name and f"{board.name(i)}.slip_speed" not in now.unarmed and i != contact

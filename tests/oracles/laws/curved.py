@@ -55,7 +55,7 @@ def _of_facets(facets: Facets, turn: Array, at: Array, ground: Ground, near: flo
     """Return low points of flat pieces over ground: where a grid is lower than around, by grids that close in."""
     axis = None if facets.axis is None else turn @ facets.axis
     pieces = at + facets.corners @ turn.T
-    _, corners, d = pieces.shape
+    corners, d = pieces.shape[1:]
 
     def look(weights: Array, piece: Array) -> tuple[Array, Array]:
         """Points (k, n, d) of the grown pieces that face the ground, and their heights (k, n)."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -276,7 +278,7 @@ def falls(body: tr.RigidBody, base: Any, height: float, duration: float) -> tr.T
 
 @covers(("separated",), "blunt", 2)
 def _(law: str) -> tuple[tr.Trajectory, str]:
-    crest = tr.SampledCurve([[x, 0.03 * np.cos(6 * x)] for x in np.linspace(-0.5, 0.5, 41)])
+    crest = tr.ExpressionCurve(lambda u: (u, 0.03 * ca.cos(6 * u)), range=(-0.5, 0.5))
     body = tr.RigidBody(tr.Rounded(tr.Box([0.05, 0.02]), 0.01), 1.0, "solid")
     return falls(body, tr.Ground(crest), 0.1, 0.2), "not-a-point-contact"
 
@@ -317,7 +319,8 @@ def test_an_excused_entry_still_resolves(law: str, margin: str, d: int) -> None:
         assert (law, margin, 3) in CASES
         return
     reason, resolve = TRANSITIONS[LAWS[law].ending(margin)]  # type: ignore[index]
-    status = resolve(None, None, None, None)  # type: ignore[arg-type]
+    round_ones = SimpleNamespace(system=SimpleNamespace(beside={}))
+    status = resolve(round_ones, None, Event(0, margin), None)  # type: ignore[arg-type]
     assert isinstance(status, Status)
     assert reason
 

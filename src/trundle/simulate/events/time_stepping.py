@@ -32,6 +32,8 @@ _GROWTH, _SAME, _SHORTER = 1.25, 5, (1.0, 0.1, 0.01, 0.001)
 CLEAR_SLIP = 1e-5
 """Slip (m/s) from which its direction turns slowly enough for an explicit integrator."""
 _NOTHING, _OPENS, _SLIPS = 1e-12, 1e-10, 1e-9
+_FAR = 1.0
+"""m, in place of a gap without end."""
 _SINKS = 1e-7
 """Depth, in sizes, that a contact may sink in within a step: positions move with the mean velocity, the half of which
 is that before its landing."""
@@ -137,8 +139,8 @@ class TimeStepping:
         p = self.phase.parameters(self.board.inputs(before.t))
 
         def gap(t: float, k: int) -> float:
-            """Return a gap at a time in the step."""
-            return float(self._terms(t, self.state_at(before, t), p).gap[k])
+            """Return a gap at a time in the step; of what cannot touch there it is endless."""
+            return min(float(self._terms(t, self.state_at(before, t), p).gap[k]), _FAR)
 
         first, last = (self._terms(at.t, at.x, p).gap for at in (before, self.now))
         # What begins below zero, by round-off, and opens has just landed.
@@ -248,20 +250,25 @@ class TimeStepping:
             b, rate = np.append(terms.spin_b[held], terms.pins_b), np.append(terms.spin_rate[held], terms.pins_rate)
             nudot = nudot - lever @ (C @ (nudot - change / h) + (ahead * b + rate) / h)
             inverse = inverse - lever @ C @ inverse
-        if not self.active.any():
-            self._forces = np.zeros((len(self.contacts), d))
-            nothing = ContactImpulses(np.zeros((0, d)), np.zeros((0, d)), 0.0)
-            return h * nudot, h * nudot, nothing, np.zeros(0)
-        rows = np.repeat(self.active, d)
+        # Where others touch in place of a feature its point may be anywhere: it takes no part and stays open.
+        near = self.active & np.isfinite(gap) & np.isfinite(terms.gap)
+        there = near[self.active]
+        impulses, velocities = np.zeros((len(there), d)), np.zeros((len(there), d))
+        velocities[:, 0] = np.inf
+        guess = None if self._forces is None else h * self._forces[near]
+        self._forces = np.zeros((len(self.contacts), d))
+        if not near.any():
+            return h * nudot, h * nudot, ContactImpulses(impulses, velocities, 0.0), velocities[:, 0]
+        rows = np.repeat(near, d)
         J = terms.J[rows]
         free = terms.velocity[rows] + J @ (h * nudot - change) + ahead * terms.b[rows]
-        free[::d] += np.maximum(gap[self.active], 0.0) / h
+        free[::d] += np.maximum(gap[near], 0.0) / h
         push = inverse @ J.T
-        guess = None if self._forces is None else h * self._forces[self.active]
-        found = contact_impulses(J @ push, free.reshape(-1, d), self.friction[self.active], guess=guess)
-        self._forces = np.zeros((len(self.contacts), d))
-        self._forces[self.active] = found.impulses / h
-        return h * nudot + push @ found.impulses.ravel(), h * nudot, found, found.velocities[:, 0]
+        found = contact_impulses(J @ push, free.reshape(-1, d), self.friction[near], guess=guess)
+        self._forces[near] = found.impulses / h
+        impulses[there], velocities[there] = found.impulses, found.velocities
+        made = ContactImpulses(impulses, velocities, found.residual)
+        return h * nudot + push @ found.impulses.ravel(), h * nudot, made, velocities[:, 0]
 
     def _read(self, found: ContactImpulses, opens: FloatArray) -> tuple[Mode, float]:
         """Return what the contacts did in a step as a mode, and the slowest slip, m/s."""
@@ -332,9 +339,9 @@ def _functions(phase: CompiledMode, contacts: Sequence[int]) -> dict[str, ca.Fun
         if i in phase.system.beside:  # a feature that others touch in place of is as good as far away
             joined = model.constraints[i]
             outside = joined.contact.limits(joined.A, joined.B, joined.s)["feature"] < -_INSIDE
-            gap = ca.if_else(outside, phase.system.contact_pairs[i].shape_A.reference_length, gap)
+            gap = ca.if_else(outside, np.inf, gap)
             # Along an edge its point runs to the end at once where the ground is nearly straight: gaps alone tell.
-            b = b if k.curvature is None else ca.if_else(ca.logic_or(outside, k.curvature < LOCKED), 0.0, b)
+            b = b if k.curvature is None else ca.if_else(k.curvature < LOCKED, 0.0, b)
         parts = [axes @ J[:d, :], axes @ b[:d], axes @ velocity[:d], gap, J[d:, :], b[d:], velocity[d:]]
         for gathered, part in zip(rows, parts, strict=True):
             gathered.append(part)

@@ -28,7 +28,6 @@ from trundle.models.placement import (
     refuse_overlap,
 )
 from trundle.models.rigid_body import Ground, Hand, RigidBody
-from trundle.models.tree.closing import nearest
 from trundle.models.tree.conversion import rolling_values
 from trundle.models.tree.force import Force, Potential, external_forces
 from trundle.models.tree.system import (
@@ -41,7 +40,7 @@ from trundle.models.tree.system import (
     Start,
     further_law,
 )
-from trundle.models.tree.touching import lowest, open_gap
+from trundle.models.tree.touching import lowest
 from trundle.models.tree.tree import Tree, TreeModel
 from trundle.parameters import Fraction, NonNegative, Positive, Range, check_parameters, parameter, parameter_of
 from trundle.threads import cached_property
@@ -321,11 +320,8 @@ class RollingPair:
         placement = place_in_the_air(self, initial) if known is flight else place(self, **initial)
         start = self.start(placement)
         if placement.flies:
-            system, touching = self.system, 0
-            if system.patches:
-                touching = min(range(len(system.contact_pairs)), key=lambda i: open_gap(system, start.x, i))
-            found = nearest(system, start.atlas, start.x, touching)
-            refuse_overlap(self, placement.points.center_of_mass, 0.0 if found is None else found.gap)
+            gap = self.system.separation(0).apart(*self.system.relative_pose(start.x, 0, start.atlas)).gap
+            refuse_overlap(self, placement.points.center_of_mass, gap)
         else:
             touching = lowest(self.system, start.x) if self.contact == "features" else [0]
             refuse_locked(self.system, start, touching[0])

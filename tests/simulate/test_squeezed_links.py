@@ -62,6 +62,7 @@ SCENES = {
     "slips that end together": (312, 23),
     "what touches since the last sample": (312, 51),
     "time steps of what is small": (312, 54),
+    "a slip goes on against the push of its landing": (314, 29),
 }
 """What was wrong, with seed and number of a scene."""
 

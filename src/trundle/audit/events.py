@@ -52,14 +52,16 @@ class Pushes:
         Normal velocities before and after.
     island : (k,)
         Number of the island.
-    stop : (k,)
-        Whether it is an end of the range of a joint.
+    stop, hinged : (k,)
+        Whether it is an end of the range of a joint, and of a hinge: the impulse is a moment's, N m s.
     """
 
     def __init__(self, anatomy: Anatomy, jumps: Jumps, accuracy: float = 0.0) -> None:
         self.anatomy, self.jumps, self.accuracy = anatomy, jumps, accuracy
         contacts = [anatomy.contacts[i] for i in jumps.contact]
         self.stop: Flags = np.array([one.pair.stop is not None for one in contacts], dtype=bool)
+        turning = {anatomy.names[hinge.body] for hinge in anatomy.hinges if not hinge.slides}
+        self.hinged: Flags = self.stop & np.array([one.pair.body_A in turning for one in contacts], dtype=bool)
         A, B = (np.array([getattr(one, side) for one in contacts], dtype=np.intp) for side in "AB")
         self.sides = A, B
         self.axis = np.where(self.stop[:, None], np.array([0.0, 0.0, 1.0]), jumps.normal)
@@ -221,7 +223,8 @@ def _untold(anatomy: Anatomy, jumps: Jumps, spins: dict[tuple[int, int], FloatAr
 def _allowed(pushes: Pushes, scales: Scales) -> FloatArray:
     """Return which impulse (k,), N s, is none."""
     projected = max(tolerances.PROJECTED, tolerances.DECLARED * pushes.accuracy) * scales.momentum
-    return tolerances.CONE * pushes.largest(pushes.size) + projected + scales.rest * scales.mass
+    lever = np.where(pushes.hinged, scales.size, 1.0)  # the stop of a hinge pushes with a moment
+    return tolerances.CONE * pushes.largest(pushes.size) + lever * (projected + scales.rest * scales.mass)
 
 
 def _adhesion(pushes: Pushes) -> FloatArray:

@@ -14,6 +14,8 @@ from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.models.tree.touching import free_directions, touch_function
 from trundle.simulate.events.impact import Candidate, Impact, islands_of, resolve_impact
 
+_SLIPS = 1e-8
+"""Slip (m/s) that has a direction: slips end at 1e-9 m/s."""
 _STRIKES = 1e-9
 """Speed (m/s) from which a closed contact approaches: less is round-off."""
 _REST_FROUDE = 1.5e-5
@@ -120,11 +122,17 @@ def cone_margin(impulses: Mapping[int, FloatArray], system: ContactSystem, atlas
 
 
 def slip_directions(impact: Impact, system: ContactSystem, atlas: Atlas, x: FloatArray) -> FloatArray:
-    """Return the unit vectors (contacts, d) against the tangential impulses of the contacts that slide on."""
+    """Return the unit vectors (contacts, d) along the slips of the contacts that slide on from a state `x`.
+
+    Where a slip is none yet, against the tangential impulse.
+    """
     onsets = np.zeros((len(system.contact_pairs), system.d))
     for i, law in impact.laws.items():
         if law == SLIDING.name:
-            push, normal = impact.impulses[i], slip_and_spin(system, atlas, x, i)[0]
+            push, (normal, slip, _) = impact.impulses[i], slip_and_spin(system, atlas, x, i)
+            if (speed := float(np.linalg.norm(slip))) > _SLIPS:
+                onsets[i] = slip / speed
+                continue
             tangential = push - normal * float(normal @ push)
             onsets[i] = -tangential / max(float(np.linalg.norm(tangential)), 1e-300)
     return onsets

@@ -35,11 +35,11 @@ def least(run: tr.Trajectory, shape: tr.Shape, floor: tr.Shape) -> float:
 @pytest.mark.slow
 def test_a_rounded_box_moves_on_a_ball_as_on_the_level_set_of_one():
     R = 0.5
-    start = {"body": (0.02, -0.01, R + 0.1, *turned(0.98, 0.1, 0.15, 0.05))}
+    place = (0.02, -0.01, R + 0.1, *turned(0.98, 0.1, 0.15, 0.05))
     ends = []
     for floor in (tr.Sphere(R), tr.ExpressionLevelSurface(lambda x, y, z: x**2 + y**2 + z**2 - R**2, R)):
         tree = on(floor, ROUNDED, friction=0.4)
-        run = tr.simulate(tree, tree.place(**start, contacts=[]), 0.25)
+        run = tr.simulate(tree, tree.place(body=place, contacts=[]), 0.25)
         assert len(run.transitions) > 0
         ends.append((run["body_position"][-1], run["body_quaternion"][-1], [one["to"] for one in run.transitions]))
     np.testing.assert_allclose(ends[0][0], ends[1][0], atol=1e-7)

@@ -112,10 +112,12 @@ def _suits_features(a: Representations, b: Representations) -> bool:
     """Whether features of a can touch b: it has a level set.
 
     Round faces need a quadratic ground that is convex in all directions: elsewhere rims touch by the support function.
+    With them the side of a cylinder needs its distance: what the level set calls nearest, as rims do, is not.
     """
     bends = None if b.level is None else b.level.bends
     if any(feature.radius for feature in a.features):
-        return bends is not None and bool(np.all(bends > 0))
+        known = b.distance is not None or not a.features[0].rounding
+        return known and bends is not None and bool(np.all(bends > 0))
     return b.level is not None
 
 

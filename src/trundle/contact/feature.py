@@ -153,7 +153,7 @@ class FeatureContact(Contact):
         start = c + along @ self._best(level, x, c, along)
         f, fx, _ = values.call([start])
         m = f / (dot(fx, fx) + _TINY)
-        foot = start - m * fx
+        foot, step = start - m * fx, ca.SX(d, 1)
         for _ in range(_FOOT_STEPS):
             f, fx, H = values.call([foot])
             norm = ca.sqrt(dot(fx, fx) + _TINY)

@@ -76,7 +76,7 @@ def _of_facets(facets: Facets, turn: Array, at: Array, ground: Ground, near: flo
     if not len(of):
         return []
     points, values = _closed_in(look, pieces[of], grid[k], 2.0 / STEPS[corners])
-    return list(zip(points, values.tolist(), strict=True))
+    return [(x, float(height)) for x, height in zip(points, values, strict=True)]
 
 
 def _closed_in(look, pieces: Array, weights: Array, width: float) -> tuple[Array, Array]:  # type: ignore[no-untyped-def]
@@ -116,14 +116,14 @@ def _of_rim(
     low[np.argmin(heights)] = True
     angles = around[low]
     rows = np.arange(len(angles))
-    points, values = np.zeros(0), np.zeros(0)
+    points, values = np.zeros((0, len(at))), np.zeros(0)
     for _ in range(RIM_ROUNDS):
         trials = angles[:, None] + 1.2 * width * np.linspace(-1.0, 1.0, 13)
         x, heights = look(trials)
         best = np.argmin(heights, axis=1)
         angles, points, values = trials[rows, best], x[rows, best], heights[rows, best]
         width /= 4.0
-    return list(zip(points, values.tolist(), strict=True))
+    return [(x, float(height)) for x, height in zip(points, values, strict=True)]
 
 
 @cache

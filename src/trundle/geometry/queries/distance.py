@@ -200,6 +200,7 @@ def _kkt(at: Values, start: FloatArray, x: FloatArray) -> FloatArray:
 def _solved(matrix: FloatArray, right: FloatArray) -> FloatArray:
     """Return the solutions (m, k) of systems (m, k, k), least ones where they are singular."""
     try:
-        return np.linalg.solve(matrix, right[..., None])[..., 0]
+        found = np.linalg.solve(matrix, right[..., None])[..., 0]
     except np.linalg.LinAlgError:
-        return np.einsum("mij,mj->mi", np.linalg.pinv(matrix), right)
+        found = np.einsum("mij,mj->mi", np.linalg.pinv(matrix), right)
+    return np.asarray(found, dtype=np.float64)

@@ -114,6 +114,14 @@ def carried() -> Run:
     return pair, start, 4.4, None
 
 
+def shaken() -> Run:
+    """A box falls on a hand that shakes and turns, and slips from its four corners at once, in time steps."""
+    box = tr.RigidBody(tr.Box([0.1, 0.06, 0.04]), 1.0, "solid")
+    hand = tr.Hand(tr.Plane(), motion=tr.SinusoidMotion([30.0, 10.0, 0, 0, 0, 15.0], [1.0] * 6))
+    pair = tr.RollingPair(box, hand, friction=0.2, **FLYING)
+    return pair, pair.place(object_position=(0, 0, 0.0401)), 0.3, None
+
+
 RUNS: dict[str, Callable[[], Run]] = {
     "rolls": rolls,
     "slides": slides,
@@ -121,5 +129,5 @@ RUNS: dict[str, Callable[[], Run]] = {
     "collides": collides,
     "drives": drives,
 }
-STEPPED: dict[str, Callable[[], Run]] = {"stops": stops, "rattles": rattles, "carried": carried}
+STEPPED: dict[str, Callable[[], Run]] = {"stops": stops, "rattles": rattles, "shaken": shaken, "carried": carried}
 """Runs with many events and time steps, or moments that are not recorded: many of their forces cannot be judged."""

@@ -50,6 +50,8 @@ class Pushes:
         Parts of the impulse, along the normal and across it.
     opening : tuple of (k,) m/s
         Normal velocities before and after.
+    driven : (k,) m/s
+        By how much gravity and prescribed motions alone change the relative velocity within a time step, at most.
     island : (k,)
         Number of the island.
     stop, hinged : (k,)
@@ -66,6 +68,7 @@ class Pushes:
         self.sides = A, B
         self.axis = np.where(self.stop[:, None], np.array([0.0, 0.0, 1.0]), jumps.normal)
         self.before, self.after = _relative(jumps, A, B)
+        self.driven = _driven(anatomy, jumps, A, B)
         for row in np.flatnonzero(self.stop):
             rates = stop_rates(anatomy, jumps, int(row))
             self.before[row], self.after[row] = (rate * self.axis[row] for rate in rates)
@@ -103,6 +106,20 @@ def _relative(jumps: Jumps, A: Numbers, B: Numbers) -> tuple[FloatArray, FloatAr
         for velocity, frames in zip(found, (jumps.before, jumps.after), strict=True):
             velocity += sign * (frames.velocity[rows, body] + cross(frames.angular_velocity[rows, body], arm))
     return found[0], found[1]
+
+
+def _driven(anatomy: Anatomy, jumps: Jumps, A: Numbers, B: Numbers) -> FloatArray:
+    """Return by how much (k,), m/s, relative velocities change by what is no impulse: by gravity and given motions."""
+    rows = jumps.jump
+    found = float(np.linalg.norm(anatomy.gravity)) * (jumps.end - jumps.begin)[rows]
+    for body in (A, B):
+        arm = jumps.point - jumps.after.position[rows, body]
+        before, after = (
+            frames.velocity[rows, body] + cross(frames.angular_velocity[rows, body], arm)
+            for frames in (jumps.before, jumps.after)
+        )
+        found = found + np.where(anatomy.moves[body], 0.0, length(after - before))
+    return found
 
 
 def stop_rates(anatomy: Anatomy, jumps: Jumps, row: int) -> tuple[float, float]:
@@ -251,16 +268,20 @@ def _cones(pushes: Pushes, scales: Scales, ignored: bool) -> Check:
 
 
 def _energy(pushes: Pushes, scales: Scales, part: float) -> Check:
-    """Contacts give no energy: the work sum L.(v- + v+)/2 on the relative motions is not positive, in each island."""
+    """Contacts give no energy: the work sum L.(v- + v+)/2 on the relative motions is not positive, in each island.
+
+    Within a time step it is Coulomb's law at the end, L.v+ <= 0; what changes v beside the impulses adds half of that.
+    """
     jumps, island = pushes.jumps, pushes.island
     work = dot(jumps.impulse, pushes.before + pushes.after) / 2
     size = pushes.size * (length(pushes.before) + length(pushes.after)) / 2
     count = int(island.max()) + 1
     total, most = np.bincount(island, work, count), np.bincount(island, size, count)
+    driven = np.bincount(island, pushes.size * pushes.driven / 2, count)
     first = np.unique(island, return_index=True)[1]
     jump, contact = jumps.jump[first], jumps.contact[first]
     relative = np.where(jumps.steps, tolerances.STEP, tolerances.ENERGY * part)[jump]
-    allowed = np.asarray(relative * most + tolerances.NOTHING * scales.energy, dtype=np.float64)
+    allowed = np.asarray(relative * most + driven + tolerances.NOTHING * scales.energy, dtype=np.float64)
     text = "{bodies}: the event at {time} s gives {amount} {unit} from nothing"
     off, known = np.maximum(total, 0.0), ~jumps.kick[jump]
     values = Values(off, allowed, contact, jumps.begin[jump], jumps.run[jump], known)

@@ -149,6 +149,17 @@ def test_a_slide_from_rest_has_the_direction_of_its_onset():
             assert np.abs(direction).max() < 1e-5
 
 
+def test_friction_lies_in_the_plane_of_contact_however_that_has_turned_since_the_onset():
+    model, states = setting("sliding")
+    k = model.terms([SLIDING]).kin[0]
+    law, law_again = (Sliding(stick_speed=0.3, onset=onset) for onset in (k.n, k.T[:, 0] + 2.0 * k.n))
+    for one in (law, law_again):
+        friction = k.n - one.direction(k, Friction(0.5))
+        for normal, size in values(model, states, ca.dot(friction, k.n), ca.norm_2(friction)):
+            assert abs(normal.item()) < 1e-12
+            assert size.item() == pytest.approx(0.5, abs=1e-12)
+
+
 def test_apart_a_body_falls_and_its_coordinates_wait():
     model, states = setting("sliding")
     d = model.dynamics([SEPARATED])

@@ -34,6 +34,39 @@ def test_two_balls_that_fly_at_each_other_collide_at_the_instant_of_the_closed_f
     assert velocities == pytest.approx([0.0, v], abs=1e-12 * v)
 
 
+def test_the_gap_of_balls_that_roll_apart_is_that_of_the_balls():
+    """Newton's iteration also ends at normals that point the other way, where the gap has the other sign."""
+    R = 0.005
+    robot = tr.Robot(gravity=(0, 0, -9.81), on_slip="slide", on_separation="fly")
+    for name in "ab":
+        robot.free(1.0, shape=tr.Sphere(R), name=name)
+    robot.terrain(tr.Plane(), friction=0.3)
+    robot.contact("a", "b", friction=0.0, restitution=1.0)
+    tree = robot.finish()
+    poses = {"a": (-0.2, 0, R, 1, 0, 0, 0), "b": (0, 0, R, 1, 0, 0, 0)}
+    start = tree.place(**poses, rates={"a": (0, 1 / R, 0, 1.0, 0, 0)}, contacts=["a", "b"])
+    run = tr.simulate(tree, start, 30.0)
+    assert run.status is tr.Status.SUCCESS
+    pair = [str(name) for name in run.dataset["contact"].values].index("a-b")
+    apart = np.linalg.norm(run["body_position"][:, 0] - run["body_position"][:, 1], axis=1) - 2 * R
+    assert run["gap"][:, pair] == pytest.approx(apart, abs=1e-9)
+
+
+def test_faces_that_lie_down_on_each_other_are_no_point_contact():
+    """Two boxes, one flat on the floor, the other parallel above it."""
+    robot = tr.Robot(gravity=(0, 0, -9.81), on_slip="slide", on_separation="fly")
+    robot.free(2.0, (0.01, 0.01, 0.01), shape=tr.Box([0.1, 0.1, 0.05]), name="low")
+    robot.free(1.0, (0.01, 0.01, 0.01), shape=tr.Box([0.05, 0.06, 0.04]), name="high")
+    robot.terrain(tr.Plane(), friction=0.5)
+    robot.contact("low", "high", friction=0.3, restitution=0.4)
+    tree = robot.finish()
+    poses = {"low": (0, 0, 0.05, 1, 0, 0, 0), "high": (0.03, 0.02, 0.2, 1, 0, 0, 0)}
+    run = tr.simulate(tree, tree.place(**poses, contacts=["low"]), 0.3)
+    assert run.status is tr.Status.NOT_A_POINT_CONTACT
+    fall = 0.2 - 0.1 - 0.04
+    assert run.time[-1] == pytest.approx(np.sqrt(2 * fall / 9.81), rel=1e-6)
+
+
 def test_a_glancing_touch_is_seen_and_a_near_miss_is_none():
     R, d = 0.05, 0.4
     for offset, meets in ((2 * R * (1 - 1e-7), True), (2 * R * (1 + 1e-7), False)):

@@ -14,7 +14,7 @@ from trundle.models.tree.approach import Approach, with_charts
 from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.records import SceneBody
 from trundle.simulate.compiled_mode import CompiledMode
-from trundle.simulate.events.advancement import Look
+from trundle.simulate.events.advancement import TOUCHED, Look
 from trundle.simulate.events.contact_detection import PairDetector
 from trundle.simulate.events.separated import SeparatedPairs, separated_pair
 from trundle.simulate.events.touchdown import agrees, approach_of
@@ -113,10 +113,12 @@ def _in_flight(
     for i, x in enumerate(states):
         afresh = i % _SEARCH_EVERY == 0 or i == last
         followed = None if near is None else watch.followed(x, near)
-        if followed is not None and not afresh:
+        here = pairs.look(0, times[i], x)
+        # Normals that point the other way, and points of the far sides, are opposite as well.
+        astray = followed is not None and followed.gap < here.apart_at_least - TOUCHED
+        if followed is not None and not afresh and not astray:
             approaches[i] = near = followed
             continue
-        here = pairs.look(0, times[i], x)
         if not afresh and look is not None and near is None:
             alone[i] = look = here.followed(look)
             continue

@@ -10,7 +10,10 @@ from trundle.audit.columns import shared_view, view_of
 from trundle.audit.evidence import Columns, Flags, Numbers, lifted, lifted_rotation, lifted_turning
 from trundle.checks import FloatArray
 from trundle.contact.law import Friction
+from trundle.geometry.shape import Shape
 from trundle.geometry.shapes.bodies import Cylinder, Disc
+from trundle.geometry.shapes.corners import FACE_TILT
+from trundle.geometry.shapes.rounding import Rounded
 from trundle.models.tree.joints import BodySpec, Following, Prescribed, Prismatic, Revolute
 from trundle.models.tree.model import TreeModel
 from trundle.models.tree.system import ContactPair, ContactSystem
@@ -260,15 +263,23 @@ class Anatomy:
         found, bases = np.zeros(len(self.names)), np.array(self.bases)
         for contact in self.contacts:
             for body, shape in ((contact.A, contact.pair.shape_A), (contact.B, contact.pair.shape_B)):
-                if isinstance(shape, Disc | Cylinder):
-                    own = bases == bases[body]
-                    found[own] = np.maximum(found[own], shape.flat)
+                own = bases == bases[body]
+                found[own] = np.maximum(found[own], _flat_tilt(shape))
         return found
 
     @cached_property
     def stops(self) -> Flags:
         """Which contacts (contacts,) are ends of the range of a joint."""
         return np.array([contact.pair.stop is not None for contact in self.contacts], dtype=bool)
+
+
+def _flat_tilt(shape: Shape) -> float:
+    """Return the tilt, rad, below which a shape lies on its face; 0 of one without a round face."""
+    if isinstance(shape, Disc | Cylinder):
+        return shape.flat
+    if isinstance(shape, Rounded):
+        return _flat_tilt(shape.shape)
+    return FACE_TILT if any(piece.face for piece in shape.representations.pieces) else 0.0
 
 
 def anatomy_of(system: ContactSystem) -> Anatomy:

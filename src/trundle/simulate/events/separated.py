@@ -191,7 +191,7 @@ class SeparatedPairs:
                     return self._sunk(a, b, look)
                 continue
             found = first_in(a, b, look, known)
-            if found is not None:
+            if found is not None and not _stays(*found):
                 return found
         return None
 
@@ -202,6 +202,11 @@ class SeparatedPairs:
             if middle.gap > TOUCHED:
                 return first_in(middle, b, look, False) or (middle, b)
         return replace(a, opened=False), b
+
+
+def _stays(before: Look, after: Look) -> bool:
+    """Return whether a pair touches from the start, without a force, and does not approach: it goes on as it is."""
+    return before.gap <= TOUCHED and after.gap > -SUNK and min(before.speed, after.speed) > -_STILL
 
 
 def _place(row: FloatArray, d: int, k: int) -> Place:

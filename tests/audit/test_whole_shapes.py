@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
 import trundle as tr
 from trundle.audit.shapes import Poses, gaps, solid_of
+from trundle.geometry.queries.separation import separation
 from trundle.geometry.shape import Shape
 
 AXES = np.array([7.0, 4.8, 4.5])
@@ -74,3 +76,32 @@ def test_the_gap_of_bodies_that_are_apart_is_not_overestimated() -> None:
     reach = np.linalg.norm([1.0, 0.6, 0.4])
     assert np.all(gap <= 9.0 - AXES.min())
     assert np.all(gap >= 9.0 - AXES.max() - reach)
+
+
+EDGED = (
+    tr.Capsule(0.04, 0.1),
+    tr.Cylinder(0.05, 0.12),
+    tr.Box([0.05, 0.04, 0.06]),
+    tr.Disc(0.05, 0.0),
+    tr.Ellipsoid([0.04, 0.05, 0.06]),
+    tr.Rounded(tr.Cylinder(0.05, 0.1), 0.01),
+)
+
+
+@pytest.mark.parametrize("A", EDGED, ids=lambda shape: type(shape).__name__)
+@pytest.mark.parametrize("B", EDGED, ids=lambda shape: type(shape).__name__)
+def test_bodies_that_just_touch_do_not_overlap(A: tr.Shape, B: tr.Shape) -> None:
+    """Poses at which the engine's own measure, which shares no code with the audit, has them touch."""
+    rng, measure = np.random.default_rng(17), separation(A, B)
+    Rs, ps, gaps_there = [], [], []
+    for R in Rotation.random(6, rng=rng).as_matrix():
+        along = rng.normal(size=3)
+        along /= np.linalg.norm(along)
+        far = brentq(lambda s, R=R, along=along: measure.apart(R, s * along).gap, 1e-3, 0.4, xtol=1e-13)
+        Rs.append(R)
+        ps.append(far * along)
+        gaps_there.append(measure.apart(R, far * along).gap)
+    none, R, p = np.zeros((6, 0, 3)), np.array(Rs), np.array(ps)
+    poses = Poses(3, R, np.broadcast_to(np.eye(3), R.shape), p, lambda: none)
+    there = gaps(solid_of(A), solid_of(B), poses, 5e-5 * 0.05).gap
+    np.testing.assert_allclose(there, gaps_there, atol=5e-6 * 0.05 / 10)

@@ -42,12 +42,14 @@ def _at_instants(
     x, R = _poses_at(evidence, told, np.concatenate([one, other]))
     (x_one, x_other), (R_one, R_other) = np.split(x, 2), np.split(R, 2)
     off, turn = length(x_other - x_one), _turn(R_other, R_one)
-    # An event puts bodies onto its constraints, and lays them onto their faces.
-    put = tolerances.GAP + anatomy.tilt[anatomy.told]
+    # An event puts bodies onto its constraints, and lays them onto their faces: about a point of the rim, from which
+    # the body's origin is at most twice its size away.
+    tilt = anatomy.tilt[anatomy.told]
+    put, moved = tolerances.GAP + tilt, (tolerances.GAP + 2.0 * tilt) * sizes
     far = _ROUND_OFF * greatest(np.abs(x_other))
     times, runs = time[other], run[other]
     text = "{bodies} jumps by {amount} {unit} at {time} s"
-    found = [judged("motion", "m", names, text, Values.of_table(off, put * sizes + far, times, runs))]
+    found = [judged("motion", "m", names, text, Values.of_table(off, moved + far, times, runs))]
     text = "{bodies} is turned by {amount} {unit} in no time at {time} s"
     return [
         *found,

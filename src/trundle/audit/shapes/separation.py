@@ -22,6 +22,8 @@ _ZOOMS, _SLIDES = 14, 8
 _STILL = 1e-9
 _TOUCHING = 0.002
 """Part of a gap that need not be known better which an overlap may be to be none: round-off of what touches."""
+_SHARES = (1.0 - 1e-3, 1.0 - 1e-5)
+"""Parts of their size to which bodies with edges shrink, to be apart: the nearer to one, the nearer their direction."""
 _NEAREST = 8
 
 
@@ -117,18 +119,21 @@ def _convex(A: Solid, B: Solid, R: FloatArray, p: FloatArray, hints: FloatArray,
     if len(rows):
         best[rows], normal[rows] = _best_bound(A, B, R[rows], p[rows], normal[rows], best[rows])
         rows = rows[~(best[rows] >= -_TOUCHING * enough)]
-    if len(rows) and A.roundest + B.roundest > 0.0:
-        n = _direction_between(A, B, R[rows], p[rows], normal[rows], _TOUCHING * enough)
-        best[rows] = np.fmax(best[rows], bound(A, B, R[rows], p[rows], n))
+    for share in (1.0,) if A.roundest + B.roundest > 0.0 else _SHARES:
+        rows = rows[~(best[rows] >= -_TOUCHING * enough)]
+        if len(rows):
+            n = _direction_between(A, B, R[rows], p[rows], normal[rows], _TOUCHING * enough, share)
+            best[rows] = np.fmax(best[rows], bound(A, B, R[rows], p[rows], n))
     return Gaps(best, np.ones(len(p), dtype=bool))
 
 
 def _direction_between(
-    A: Solid, B: Solid, R: FloatArray, p: FloatArray, normal: FloatArray, accuracy: float
+    A: Solid, B: Solid, R: FloatArray, p: FloatArray, normal: FloatArray, accuracy: float, share: float
 ) -> FloatArray:
     """Return directions (m, d) of bodies that overlap a little: they are apart where both are shrunk by what they may.
 
-    A body shrinks along its normals, so that the direction between the shrunk ones is that between the bodies.
+    A body shrinks along its normals, so that the direction between the shrunk ones is that between the bodies. Of two
+    with edges, which cannot, each shrinks to a `share` of its size.
     """
     shrunk = A.roundest + B.roundest
     flat = A.d == 2
@@ -136,7 +141,7 @@ def _direction_between(
     def supporting(n: FloatArray) -> FloatArray:
         n = n[:, :2] if flat else n
         in_A = np.einsum("nji,nj->ni", R, -n)
-        w = p + np.einsum("nij,nj->ni", R, A.point(in_A)) - B.point(n) + shrunk * n
+        w = p + share * (np.einsum("nij,nj->ni", R, A.point(in_A)) - B.point(n)) + shrunk * n
         return np.pad(w, ((0, 0), (0, 1))) if flat else w
 
     start = np.pad(normal, ((0, 0), (0, 1))) if flat else normal

@@ -77,8 +77,11 @@ class Solid:
     @cached_property
     def roundest(self) -> float:
         """By how much (m) the body can shrink along its normals and stay convex: not more than its sharpest bend."""
-        if self.axes is None or not self.convex:
+        if not self.convex:
             return 0.0
+        if self.axes is None:  # a hull of balls, such as a capsule, shrinks as these do
+            balls = [solid_of(piece.shape).ball for piece in self.bundle.pieces]
+            return _SHRINKING * min((0.0 if ball is None else ball for ball in balls), default=0.0)
         bend = float(self.axes.min()) ** 2 / float(self.axes.max()) if self.axes.max() > 0.0 else 0.0
         return _SHRINKING * (bend + self.rounding)
 

@@ -106,16 +106,30 @@ def quadric(a: float, b: float) -> Ground:
 
 
 def height_map(x: Array, y: Array, z: Array) -> Ground:
-    """Quintic tensor spline through heights (nx, ny) over a grid; beside the grid there is no ground."""
+    """Quintic tensor spline through heights (nx, ny) over a grid; beside the grid there is no ground.
+
+    There the distance is that of the grid's border, to its side or above it.
+    """
     from scipy.interpolate import RectBivariateSpline
 
     spline = RectBivariateSpline(x, y, z, kx=5, ky=5)
+    low, high = np.array([x[0], y[0]]), np.array([x[-1], y[-1]])
 
-    def slope(u: Array) -> Array:
-        return np.stack([spline.ev(u[:, 0], u[:, 1], dx=1), spline.ev(u[:, 0], u[:, 1], dy=1)], axis=1)
+    def beside(p: Array) -> tuple[Array, Array, Array]:
+        """Return the heights over the nearest points of the grid, the ways (n, 2) there, and how far (n,) that is."""
+        at = np.clip(p[:, :2], low, high)
+        way = p[:, :2] - at
+        return p[:, 2] - spline.ev(at[:, 0], at[:, 1]), way, np.linalg.norm(way, axis=1)
 
-    def height(u: Array) -> Array:
-        outside = (u[:, 0] < x[0]) | (u[:, 0] > x[-1]) | (u[:, 1] < y[0]) | (u[:, 1] > y[-1])
-        return np.where(outside, -1e3 * (x[-1] - x[0]), spline.ev(u[:, 0], u[:, 1]))
+    def value(p: Array) -> Array:
+        over, _, far = beside(p)
+        return np.where(far > 0.0, np.hypot(np.maximum(over, 0.0), far), over)
 
-    return graph(height, slope)
+    def gradient(p: Array) -> Array:
+        over, way, far = beside(p)
+        slope = np.stack([spline.ev(p[:, 0], p[:, 1], dx=1), spline.ev(p[:, 0], p[:, 1], dy=1)], axis=1)
+        inside = np.hstack([-slope, np.ones((len(p), 1))])
+        away = unit(np.hstack([way, np.maximum(over, 0.0)[:, None]]))
+        return np.where((far > 0.0)[:, None], away, inside)
+
+    return Ground(level=(value, gradient))

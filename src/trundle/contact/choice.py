@@ -204,7 +204,7 @@ def contact_coordinates(
 def _curved(B: Shape, x_B: FloatArray, n_B: FloatArray) -> None:
     """Refuse a contact on a line or a face of B, where its support function knows only one of the points."""
     support = B.representations.support
-    if support is None:
+    if support is None or B.representations.roundness is None:
         return
     n = ca.SX.sym("n", B.d)
     point = ca.Function("point", [n], [support.point_and_radii(n)[0]])

@@ -107,6 +107,21 @@ def divided(found: tuple[Feature, ...], length: float) -> tuple[Feature, ...]:
     return tuple(parts)
 
 
+def balls_around(found: Sequence[Feature]) -> tuple[FloatArray, FloatArray]:
+    """Return the middles (n, d), m, of features and the radii (n,), m, of balls about them that hold their points."""
+    middles = np.array([one.at for one in found])
+    radii = np.zeros(len(found))
+    for i, one in enumerate(found):
+        corners = [k for k in one.beside if not found[k].axes]
+        if one.radius:
+            radii[i] = one.radius
+        elif one.dimension == 1:
+            radii[i] = max(h for _, h in one.inside)
+        elif one.axes:
+            radii[i] = max(float(np.linalg.norm(middles[k] - middles[i])) for k in corners)
+    return middles, radii + np.array([one.rounding for one in found])
+
+
 def stretched(found: tuple[Feature, ...], factors: Sequence[float]) -> tuple[Feature, ...]:
     """Return the features of a body whose faces are across the axes, times factors along the axes."""
 

@@ -82,7 +82,16 @@ class CompiledMode:
     def dynamics(self) -> Dynamics:
         """The equations of motion of the mode."""
         gain = BAUMGARTE if self.method.stabilization == "baumgarte" else 0.0
-        return self.model.dynamics(self._laws, align=gain, baumgarte=gain)
+        return self.model.dynamics(self._laws, align=gain, baumgarte=gain, far=self.far)
+
+    @cached_property
+    def far(self) -> frozenset[int]:
+        """The contacts of corners, edges and faces of bodies that touch nowhere: looks at whole shapes see these."""
+        found: set[int] = set()
+        for numbers in self.system.pairs:
+            if numbers[0] in self.system.beside and not self._touches(numbers):
+                found.update(numbers)
+        return frozenset(found)
 
     @cached_property
     def forces(self) -> tuple[ca.SX, ...]:
@@ -263,11 +272,11 @@ class CompiledMode:
     def _shared_margins(self) -> dict[str, ca.SX]:
         """Normal forces and cone margins of two contacts that share their force."""
         shared: dict[str, ca.SX] = {}
-        for constraint, k, before, force in zip(
-            self.model.constraints, self.dynamics.kin, self.dynamics.forces, self.forces, strict=True
+        for i, (constraint, before, force) in enumerate(
+            zip(self.model.constraints, self.dynamics.forces, self.forces, strict=True)
         ):
             if force is not before:
-                f_n, f_t = normal_and_tangential(k, force)
+                f_n, f_t = normal_and_tangential(self.dynamics.kin[i], force)
                 shared[f"{constraint.name}.normal_force"] = f_n
                 shared[f"{constraint.name}.friction"] = constraint.friction.mu * f_n - f_t
         return shared
@@ -307,11 +316,15 @@ class CompiledMode:
         return ca.Function(name, arguments, dense, {"cse": True}) if small else function
 
     def _unseen(self) -> list[int]:
-        """Return pieces that do not touch while another one of their shape does: records show that one."""
+        """Return pieces that do not touch while another one of their shape does: records show that one.
+
+        Of those that are far records show where the whole shapes are nearest, in the place of the first.
+        """
         on = [LAWS[law].touching for law in self.mode.laws]
         groups = [numbers for numbers in self.system.patches if any(on[i] for i in numbers)]
         pairs = self.system.contact_pairs
-        return [i for numbers in groups for i in numbers[1:] if not on[i] and pairs[i].piece is not None]
+        beside = [i for numbers in groups for i in numbers[1:] if not on[i] and pairs[i].piece is not None]
+        return [*beside, *(i for i in self.far if i != self.system.pair_of(i)[0])]
 
     def parameters(
         self, inputs: FloatArray, onsets: FloatArray | None = None, signs: Sequence[float] | FloatArray | None = None

@@ -38,8 +38,11 @@ def output_expressions(
         out[f"{name}.position"], out[f"{name}.velocity"] = W @ one.p, W @ one.v
         out[f"{name}.angular_velocity"] = one.w if model.d == 2 else W @ one.w
         out[f"{name}.rotation"] = ca.vec(W @ one.R)
-    of_contacts = zip(model.constraints, terms.kin, forces, moments, strict=True)
-    for joined, k, force, moment in (parts for i, parts in enumerate(of_contacts) if i not in unseen):
+    of_contacts = zip(model.constraints, forces, moments, strict=True)
+    for i, (joined, force, moment) in enumerate(of_contacts):
+        if i in unseen:
+            continue
+        k = terms.kin[i]
         tA, tB = joined.contact.touch(joined.A, joined.B, joined.s)
         A, B, c = seen.get(id(joined.A), joined.A), seen.get(id(joined.B), joined.B), joined.name
         vrel = (A.v + lever(tA.r) @ A.w) - (B.v + lever(tB.r) @ B.w)

@@ -43,13 +43,13 @@ def kept_parts(model: TreeModel, dynamics: Dynamics, mode: Mode, anchor: ca.SX) 
     yield Kept(terms.position, Quantity.GAP)
     yield Kept(terms.velocity, Quantity.VELOCITY)
     laws = laws_of(model.constraints, mode)
-    for i, (constraint, law, k) in enumerate(zip(model.constraints, laws, terms.kin, strict=True)):
+    for i, (constraint, law) in enumerate(zip(model.constraints, laws, strict=True)):
         s = constraint.s
         if not law.touching:
             yield Kept(s - anchor[model.layout[f"{constraint.name}.coordinates"]], Quantity.COORDINATES, i)
             continue
         # Alignment alone moves the coordinates along the tangents: it cannot tell a surface from those parallel to it.
-        yield Kept(k.shift, Quantity.COORDINATES, i)
+        yield Kept(terms.kin[i].shift, Quantity.COORDINATES, i)
         yield Kept(constraint.contact.restore(s) - s, Quantity.COORDINATES, i)
     for key, where in model.layout.items():
         if is_quaternion(model, key):

@@ -361,7 +361,9 @@ class TreeModel(Multibody):
         rate: dict[str, ca.SX] = {}
         for spec in self.specs:
             c, motion = self.columns.get(spec.name, 0), self.motions[spec.name]
-            contact = next((k for k, j in zip(kin, self.constraints, strict=True) if j.A is motion), None)
+            touching = (i for i, joined in enumerate(self.constraints) if joined.A is motion)
+            first = next(touching, None) if spec.joint.by_contact else None
+            contact = None if first is None else kin[first]
             nudot_own = nudot[c : c + spec.joint.size]
             rates = spec.joint.rates(self._sites[spec.name], self._own[spec.name], nudot_own, contact)
             rate |= {f"{spec.name}.{key}": value for key, value in rates.items()}

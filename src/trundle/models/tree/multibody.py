@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import overload
 
 import casadi as ca
 
 from trundle.checks import FloatArray
 from trundle.contact.contact import Contact, Kinematics, kinematics
-from trundle.contact.laws import Friction, Law, laws_of
+from trundle.contact.laws import SEPARATED, Friction, Law, laws_of
 from trundle.contact.motion import Motion
 from trundle.errors import InputError
 from trundle.models.tree.composite import Branch, composite_inertia
@@ -60,6 +62,32 @@ class ContactConstraint(HoldsExpressions):
     carrier: str = ""
 
 
+class KinematicsOf(Sequence[Kinematics]):
+    """The kinematics of contacts, each made when it is asked for: of one that is apart often nobody does.
+
+    Parameters
+    ----------
+    made : sequence of callable
+        Each returns the kinematics of one contact.
+    """
+
+    def __init__(self, made: Sequence[Callable[[], Kinematics]]) -> None:
+        self._made = tuple(made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    @overload
+    def __getitem__(self, contact: int) -> Kinematics: ...
+    @overload
+    def __getitem__(self, contact: slice) -> KinematicsOf: ...
+    def __getitem__(self, contact: int | slice) -> Kinematics | KinematicsOf:
+        return KinematicsOf(self._made[contact]) if isinstance(contact, slice) else self._made[contact]()
+
+    def __reduce__(self) -> tuple[type[tuple[Kinematics, ...]], tuple[tuple[Kinematics, ...]]]:
+        return tuple, (tuple(self),)
+
+
 @dataclass(frozen=True)
 class Terms(HoldsExpressions):
     """M nudot + h = S u + G'lam and J nudot + b = 0, with what they were made of.
@@ -70,8 +98,8 @@ class Terms(HoldsExpressions):
     J, G, b : (m, nv), (m, nv) or None (G = J), (m,)
     velocity, position : (m,)
         The rows one and two derivatives lower, see `trundle.contact.laws.Rows`.
-    kin : tuple of Kinematics
-        One a contact.
+    kin : sequence of Kinematics
+        One a contact, made when it is asked for.
     split : tuple of slice
         The rows of each contact.
     stored : scalar J, or None
@@ -86,7 +114,7 @@ class Terms(HoldsExpressions):
     G: ca.SX | None
     velocity: ca.SX
     position: ca.SX
-    kin: tuple[Kinematics, ...]
+    kin: Sequence[Kinematics]
     split: tuple[slice, ...]
     stored: ca.SX | None = None
 
@@ -250,9 +278,13 @@ class Multibody(HoldsExpressions, ABC):
         mode = laws_of(self.constraints, mode)
         M, h = self.inertia_terms()
         parts: list[tuple[ca.SX, ca.SX, ca.SX, ca.SX, ca.SX]] = []
-        kins, split, at, pushed, stored = [], [], 0, False, None
+        kin = KinematicsOf([partial(self._kinematics, i, law, align) for i, law in enumerate(mode)])
+        split, at, pushed, stored = [], 0, False, None
         for i, (constraint, law) in enumerate(zip(self.constraints, mode, strict=True)):
-            k = self._kinematics(i, law, align)
+            if law is SEPARATED:
+                split.append(slice(at, at))
+                continue
+            k = kin[i]
             rows = law.rows(k, constraint.friction)
             JA, JB = ca.vertcat(constraint.A.Jw, constraint.A.Jv), ca.vertcat(constraint.B.Jw, constraint.B.Jv)
             J = G = rows.LA @ JA - rows.LB @ JB
@@ -263,7 +295,6 @@ class Multibody(HoldsExpressions, ABC):
             if rows.stored is not None:
                 stored = rows.stored if stored is None else stored + rows.stored
             parts.append((J, G, rows.b, rows.velocity, rows.position))
-            kins.append(k)
             split.append(slice(at, at + J.shape[0]))
             at += J.shape[0]
         for J, b, velocity, position in (loop.rows for loop in self.loops):
@@ -273,7 +304,7 @@ class Multibody(HoldsExpressions, ABC):
             for i, n in enumerate((self.nv, self.nv, 1, 1, 1))
         )
         push = G if pushed else None
-        return Terms(M, h, self.S, J, b, push, velocity, position, tuple(kins), tuple(split), stored)
+        return Terms(M, h, self.S, J, b, push, velocity, position, kin, tuple(split), stored)
 
     def _kinematics(self, contact: int, law: Law, align: float = 0.0) -> Kinematics:
         """Return the kinematics of a contact as its law asks for them, made once: modes share most of them."""
@@ -288,7 +319,9 @@ class Multibody(HoldsExpressions, ABC):
     def _made(self) -> dict[tuple[int, bool, bool, float], Kinematics]:
         return {}
 
-    def dynamics(self, mode: Mode, *, align: float = 0.0, baumgarte: float = 0.0) -> Dynamics:
+    def dynamics(
+        self, mode: Mode, *, align: float = 0.0, baumgarte: float = 0.0, far: Collection[int] = ()
+    ) -> Dynamics:
         """Return the constrained dynamics in a mode.
 
         Parameters
@@ -299,6 +332,8 @@ class Multibody(HoldsExpressions, ABC):
             Feedback on the misalignment of contact coordinates.
         baumgarte : float, 1/s
             Adds 2 beta J nu + beta^2 gap to the rows (theory, "Drift").
+        far : collection of int
+            Contacts that are apart and whose gap is not needed.
         """
         mode = laws_of(self.constraints, mode)
         terms = self.terms(mode, align)
@@ -315,7 +350,14 @@ class Multibody(HoldsExpressions, ABC):
             leaves_first=bool(self.branches),
         )
         forces, moments, margins = [], [], {}
-        for constraint, law, k, rows in zip(self.constraints, mode, terms.kin, terms.split, strict=True):
+        for i, (constraint, law, rows) in enumerate(zip(self.constraints, mode, terms.split, strict=True)):
+            if law is SEPARATED:
+                forces.append(ca.SX(self.d, 1))
+                moments.append(ca.SX(1, 1))
+                if i not in far:
+                    margins[f"{constraint.name}.gap"] = terms.kin[i].distance
+                continue
+            k = terms.kin[i]
             force, moment = law.wrench(k, lam[rows], constraint.friction)
             forces.append(force)
             moments.append(moment)
@@ -328,7 +370,7 @@ class Multibody(HoldsExpressions, ABC):
         return Dynamics(
             x=self.x,
             u=self.u,
-            xdot=self.state_rate(nudot, terms.kin, rates_of(terms.kin, mode)),
+            xdot=self.state_rate(nudot, terms.kin, self.coordinate_rates(terms.kin, mode)),
             nudot=nudot,
             lam=lam,
             forces=tuple(forces),
@@ -338,6 +380,11 @@ class Multibody(HoldsExpressions, ABC):
             terms=terms,
             energy=self.energy() if terms.stored is None else self.energy() + terms.stored,
         )
+
+    def coordinate_rates(self, kin: Sequence[Kinematics], mode: Sequence[Law]) -> ca.SX:
+        """Return the rates of all contact coordinates; a contact that is apart keeps its own until it is found again."""
+        sizes = [constraint.contact.size for constraint in self.constraints]
+        return ca.vertcat(*(kin[i].rates if law.touching else ca.SX(sizes[i], 1) for i, law in enumerate(mode)))
 
     def projected(self, mode: Mode) -> ca.SX:
         """Return x put back onto the constraints of `mode`, by one Newton step (theory, "Drift").
@@ -350,8 +397,8 @@ class Multibody(HoldsExpressions, ABC):
         smallest = corrections(terms.M, terms.J, self._proximal(mode), leaves_first=bool(self.branches))
         touching = [law.touching for law in mode]
         aligned = [
-            constraint.contact.restore(constraint.s + k.shift) if on else constraint.s
-            for constraint, k, on in zip(self.constraints, terms.kin, touching, strict=True)
+            constraint.contact.restore(constraint.s + terms.kin[i].shift) if on else constraint.s
+            for i, (constraint, on) in enumerate(zip(self.constraints, touching, strict=True))
         ]
         positioned = self.moved(smallest(terms.position))
         if any(s.shape[0] for s in aligned):
@@ -388,8 +435,3 @@ def _resolved_inertia(body: Body) -> ca.SX:
     if body.motion.w.shape[0] == 1:
         return ca.SX(body.inertia)
     return body.motion.R @ ca.SX(body.inertia) @ body.motion.R.T
-
-
-def rates_of(kin: Sequence[Kinematics], mode: Sequence[Law]) -> ca.SX:
-    """Return the rates of all contact coordinates; a contact that is apart keeps its own until it is found again."""
-    return ca.vertcat(*(k.rates if law.touching else ca.SX(*k.rates.shape) for k, law in zip(kin, mode, strict=True)))

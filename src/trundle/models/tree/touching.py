@@ -9,7 +9,9 @@ import numpy as np
 from scipy.linalg import null_space
 
 from trundle.checks import FloatArray
+from trundle.contact.choice import features_on
 from trundle.contact.laws import PURE_ROLLING, ROLLING, SEPARATED
+from trundle.geometry.features import balls_around
 from trundle.models.tree.system import Atlas, ContactSystem
 
 _POINT = 2e-9
@@ -108,6 +110,23 @@ def feature_margin(system: ContactSystem, x: FloatArray, contact: int) -> float:
         return ca.Function("margin", [model.x], [limits["feature"]])
 
     return float(system.kept(("feature", contact), build)(x))
+
+
+def near_features(system: ContactSystem, x: FloatArray, numbers: Sequence[int], reach: float) -> list[int]:
+    """Return those of the features of one shape, by their contacts, that may be nearer than `reach`, m, to the other.
+
+    By balls around them: of most features of a body that touches that is all that needs to be known.
+    """
+    pair = system.contact_pairs[numbers[0]]
+
+    def build() -> tuple[FloatArray, FloatArray]:
+        return balls_around(features_on(pair.shape_A, pair.shape_B))
+
+    middles, radii = system.kept(("balls around features", numbers[0]), build)
+    pieces = [system.contact_pairs[i].piece or 0 for i in numbers]
+    R, p = system.relative_pose(x, numbers[0])
+    distances, _ = pair.shape_B.distance(middles[pieces] @ R.T + p)
+    return [numbers[k] for k in np.flatnonzero(distances - radii[pieces] < reach)]
 
 
 def face_below(system: ContactSystem, x: FloatArray, rim: int) -> list[int]:

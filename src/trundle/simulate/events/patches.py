@@ -7,7 +7,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, SEPARATED
 from trundle.models.tree.system import Atlas, ContactSystem
-from trundle.models.tree.touching import face_below, gap_of, lies_flat, may_touch, touch_function
+from trundle.models.tree.touching import face_below, gap_of, lies_flat, may_touch, near_features, touch_function
 from trundle.simulate.compiled_mode import CompiledMode
 from trundle.simulate.events.separated import SeparatedPairs, separated_pair
 from trundle.simulate.mode import Mode
@@ -65,7 +65,7 @@ def _features_near(system: ContactSystem, mode: Mode, t: float, x: FloatArray) -
     for j, numbers in enumerate(meetings):
         look, closest = looks.look(j, t, x), _TOUCH * looks.pairs[j].size
         if look.apart_at_least < closest and look.gap < closest:
-            near.update(numbers)
+            near.update(near_features(system, x, numbers, closest))
     return near
 
 

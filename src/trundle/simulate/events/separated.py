@@ -68,7 +68,7 @@ class SeparatedPairs:
         return all(self._has_margin(pair.number) for pair in self.pairs)
 
     def _has_margin(self, number: int) -> bool:
-        return self.system.contact_pairs[number].form in ("support", "features")
+        return self.system.contact_pairs[number].form == "support"
 
     def look(self, number: int, t: float, x: FloatArray) -> Look:
         """Return the look at a pair, by its place among the pairs, at the state `x` (n_x,)."""

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, PURE_ROLLING, ROLLING, SEPARATED, SLIDING, Sticking
-from trundle.models.tree.multibody import rates_of
 from trundle.models.tree.system import LOCKED, ContactSystem
 from trundle.models.tree.touching import velocities_changed
 from trundle.simulate.compiled_mode import CompiledMode, projected
@@ -347,7 +346,7 @@ def _functions(phase: CompiledMode, contacts: Sequence[int]) -> dict[str, ca.Fun
             gathered.append(part)
     last = terms.split[-1].stop if terms.split else 0
     pins = terms.J[last:, :], terms.b[last:], terms.velocity[last:]
-    drift = model.state_rate(ca.SX(model.nv, 1), terms.kin, rates_of(terms.kin, laws))
+    drift = model.state_rate(ca.SX(model.nv, 1), terms.kin, model.coordinate_rates(terms.kin, laws))
     axes = [(model.to_world @ ca.horzcat(terms.kin[i].n, terms.kin[i].T)).T for i in contacts]
     outputs = [terms.M, terms.S @ model.u - terms.h, *(ca.vertcat(*part) for part in rows), *pins, model.nu]
     return {

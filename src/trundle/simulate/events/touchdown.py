@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.contact.proximity import Nearness
 from trundle.errors import InputError
 from trundle.models.tree.approach import Approach, approach_at
 from trundle.models.tree.system import ContactSystem
-from trundle.models.tree.touching import lowest, open_gap
+from trundle.models.tree.touching import lowest, near_features, open_gap
 from trundle.simulate.events.advancement import TOUCHED, Look, Pair, StateAt
 from trundle.simulate.events.recontact import crossing
 from trundle.simulate.events.separated import SeparatedPairs
@@ -41,7 +43,8 @@ def touch_down(system: ContactSystem, mode: Mode, before: Look, after: Look, sta
         return instant, Event(lowest(system, x, numbers)[0], "gap")
     if form == "features":
         free = [i for i in numbers if not LAWS[mode.laws[i]].touching]
-        least = min(open_gap(system, x, i) for i in free)
+        near = near_features(system, x, free, _SAME * pair.size + max(there.gap, 0.0))
+        least = min((open_gap(system, x, i) for i in near), default=np.inf)
         follows = abs(least - there.gap) < _SAME * pair.size
         return instant, Event(pair.number, "gap" if follows else "blunt")
     found = approach_of(system, mode, there, x)

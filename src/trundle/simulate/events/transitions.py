@@ -11,7 +11,14 @@ from trundle.checks import FloatArray
 from trundle.contact.law import Ending
 from trundle.contact.laws import LAWS, ROLLING, SEPARATED, SLIDING, is_own
 from trundle.models.tree.system import Atlas, ContactSystem
-from trundle.models.tree.touching import face_below, free_directions, open_gap, touch_function, velocities_changed
+from trundle.models.tree.touching import (
+    face_below,
+    free_directions,
+    near_features,
+    open_gap,
+    touch_function,
+    velocities_changed,
+)
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.chart_transition import has_neighbour, neighbouring_chart, neighbouring_feature
 from trundle.simulate.events.patches import approaches, landing_with
@@ -31,6 +38,8 @@ _HARDLY = 1e-8
 """Slip (m/s) of a contact that comes to rest with another one: slips end at 1e-9 m/s, and levers join them."""
 _SOON, _CLOSES = 1e-4, 1e-9
 """A contact that comes apart has a gap that grows as t^3; one that jams loses more than this (m) within _SOON (s)."""
+_TOUCHES = 1e-3
+"""Distance, in sizes, within which parts of a shape are that may be those that have just touched."""
 _NEWTON = 4
 """Steps that turn a tilt of 0.1 rad to round-off."""
 _BORN_ZERO = {SEPARATED.name: "gap", SLIDING.name: "slip_speed"}
@@ -325,7 +334,9 @@ def _land(board: EventHandler, now: HybridState, event: Event, phase: CompiledMo
     """
     if event.contact in board.system.beside:
         free = phase.free_features(event.contact)
-        event = replace(event, contact=min(free, key=lambda i: open_gap(board.system, now.x, i, phase.least_inside(i))))
+        reach = _TOUCHES * board.system.contact_pairs[event.contact].shape_A.reference_length
+        near = near_features(board.system, now.x, free, reach) or free
+        event = replace(event, contact=min(near, key=lambda i: open_gap(board.system, now.x, i, phase.least_inside(i))))
     return _landed(board, now, event)
 
 

@@ -389,8 +389,9 @@ def _begun(runner: Runner, phase: CompiledMode, x: FloatArray, p: FloatArray) ->
 
 def _slips(phase: CompiledMode, x: FloatArray, p: FloatArray) -> FloatArray:
     """Return the largest slip (N,), m/s, of the contacts that touch."""
-    kin = zip(phase.dynamics.kin, phase.mode.laws, strict=True)
-    slips = [ca.norm_2(k.slip) for k, law in kin if LAWS[law].touching and not LAWS[law].distant]
+    laws = [LAWS[law] for law in phase.mode.laws]
+    slipping = [i for i, law in enumerate(laws) if law.touching and not law.distant]
+    slips = [ca.norm_2(phase.dynamics.kin[i].slip) for i in slipping]
     if not slips:
         return np.zeros(len(x))
     found = phase.function("slips", ca.vertcat(*slips))(np.zeros((1, len(x))), x.T, p.T)

@@ -22,6 +22,9 @@ from .state import MOMENTUM, TOUCH, Meeting, State
 RAYS = 16
 """Of a friction cone; they lie outside it, so that none of its forces is left out."""
 
+SWAYS = 0.02
+"""Second difference of a point (in lengths) and a normal between samples from which it is another point's."""
+
 
 @dataclass(frozen=True, eq=False)
 class Floor:
@@ -188,6 +191,7 @@ def _balance(state: State, k: int, members: list[int], touching: list[Meeting]) 
         left = float(np.linalg.norm(matrix @ factors - change))
         # Arms and normals move between the samples, in first order from one ray to another.
         allowed += 0.3 * float(factors.sum()) * _bend(state, k, touching, centers) ** 2
+        allowed += float(factors.sum()) * _sway(state, k, touching)
     if left <= allowed:
         return None
     who = ", ".join(scene.links[i].name for i in range(len(scene.links)) if scene.component[i] in members)
@@ -223,6 +227,28 @@ def _bend(state: State, k: int, touching: list[Meeting], centers: dict[int, Arra
                 if label >= 0:
                     center = centers[label]
                     most = max(most, float(np.linalg.norm(moved - (center[1] - center[0]))) / state.length)
+    return most
+
+
+def _sway(state: State, k: int, touching: list[Meeting]) -> float:
+    """Return by how much a point (in lengths) and a normal that turn back go beyond where an interval's ends show them.
+
+    Of a parabola through three samples that is an eighth of its second difference; the smaller one of those that end
+    and that begin with the interval, and none where a corner or a face takes the place of another.
+    """
+    most = 0.0
+    for meeting in touching:
+        found = []
+        for rows in ((k - 1, k, k + 1), (k, k + 1, k + 2)):
+            if rows[0] < 0 or rows[2] >= len(state.motion.time):
+                continue
+            points = [contact_points(state, meeting, row, between=True) for row in rows]
+            if all(points):
+                x, n = (np.array([one[0][i] for one in points]) for i in (0, 1))
+                bends = (np.linalg.norm(np.diff(a, n=2, axis=0)) for a in (x / state.length, n))
+                found.append(max(bends))
+        if found and min(found) < SWAYS:
+            most = max(most, min(found) / 8)
     return most
 
 

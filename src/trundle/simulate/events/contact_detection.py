@@ -155,7 +155,7 @@ class PairDetector:
     def full(self) -> bool:
         """Whether the system follows all contacts it can, though a body could touch once more."""
         if self.bumpy:
-            return True
+            return bool(self.touching)
         whole = bool(self.touching) and self.system.contact_pairs[self.touching[0]].piece is None
         return whole and not self.apart and len(self.touching) > 1 and self.system.d == 3
 

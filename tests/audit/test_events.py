@@ -9,7 +9,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from tests.audit.runs import RUNS, STEPPED, evidence
+import trundle as tr
+from tests.audit.runs import RUNS, STEPPED, bounces, evidence
 from trundle.audit import Anatomy, Evidence, Frames, Report, anatomy_of, audited
 from trundle.models.tree.system import ContactSystem
 
@@ -143,3 +144,15 @@ def test_an_impulse_across_an_open_gap_is_found(name: str, steps: bool) -> None:
     assert anatomy.contacts[jumps.contact[push]].name in {
         finding.bodies[0] for finding in report.findings if finding.law == "impulse across a gap"
     }
+
+
+@pytest.mark.parametrize("declared", [0.0, 0.5, 0.69, 0.71, 1.0])
+def test_a_bounce_with_another_restitution_than_is_declared_is_found(declared: float) -> None:
+    pair = bounces()[0]
+    assert isinstance(pair, tr.RollingPair)
+    assert pair.restitution == 0.7
+    told = known("bounces")[1]
+    assert worst(audited(pair.system, told), "restitution") < 1.0
+    report = audited(replace(pair, restitution=declared).system, told)
+    assert worst(report, "restitution") > 1.0
+    assert {finding.law for finding in report.findings} == {"restitution"}

@@ -319,12 +319,13 @@ def _restitution(pushes: Pushes, scales: Scales, part: float) -> Check:
 
     Where that would create energy all coefficients of an event are smaller, as little as keeps the energy. Where a
     contact pushed that did not approach, a blow was passed on: several of them follow each other in one instant, and
-    what is left is that nothing approaches.
+    what is left is that nothing approaches. Poisson's hypothesis says nothing of speeds but that.
     """
     jumps, (before, after) = pushes.jumps, pushes.opening
     laws = [pushes.anatomy.contacts[i].pair.restitution for i in jumps.contact]
     approach = np.maximum(-before, 0.0)
-    e = np.array([law.after(v) if law.hypothesis == "newton" else 0.0 for law, v in zip(laws, approach, strict=True)])
+    newton = np.array([law.hypothesis == "newton" for law in laws], dtype=bool)
+    e = np.where(newton, [law.after(v) for law, v in zip(laws, approach, strict=True)], 0.0)
     pushed = pushes.normal > _allowed(pushes, scales)
     wanted = np.where(approach > 10.0 * scales.rest, e * approach, 0.0)
     # The common factor by which an event made its coefficients smaller.
@@ -339,11 +340,14 @@ def _restitution(pushes: Pushes, scales: Scales, part: float) -> Check:
     passed_on = np.zeros(int(pushes.island.max(initial=-1)) + 1, dtype=bool)
     some = pushes.size > tolerances.CONE * pushes.largest(pushes.size)
     passed_on[pushes.island[some & (approach <= 10.0 * scales.rest)]] = True
-    wanted = np.where(passed_on[pushes.island], 0.0, wanted)
-    off = np.where(pushed, np.maximum(factor * wanted - after, 0.0), 0.0)
+    alone = ~passed_on[pushes.island]
     speed = pushes.largest(np.maximum(length(pushes.before), length(pushes.after)))
+    # What hops too low to be followed is stopped, which moves what bounces beside it.
+    most = e * approach + 10.0 * scales.rest + _laid_flat(pushes.anatomy, jumps)[jumps.jump] * speed
+    slow = np.maximum(factor * np.where(alone, wanted, 0.0) - after, 0.0)
+    off = np.where(pushed, slow + np.where(alone & newton, np.maximum(after - most, 0.0), 0.0), 0.0)
     allowed = tolerances.APPROACH * part * speed + tolerances.NOTHING * scales.speed
-    text = "{bodies}: after the event at {time} s the normal velocity is {amount} {unit} too small"
+    text = "{bodies}: after the event at {time} s the normal velocity is {amount} {unit} off from its restitution"
     return pushes.check("restitution", "m/s", text, off, allowed, ~pushes.stop & ~jumps.steps[jumps.jump])
 
 

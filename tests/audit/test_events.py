@@ -156,3 +156,29 @@ def test_a_bounce_with_another_restitution_than_is_declared_is_found(declared: f
     report = audited(replace(pair, restitution=declared).system, told)
     assert worst(report, "restitution") > 1.0
     assert {finding.law for finding in report.findings} == {"restitution"}
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_what_is_allowed_of_a_light_body_is_the_same_beside_a_heavy_one_far_away(beside: bool) -> None:
+    robot = tr.Robot(gravity=(0, 0, -9.81), on_slip="slide", on_separation="fly")
+    robot.terrain(tr.Plane(), friction=0.3, restitution=0.5)
+    robot.free(0.001, shape=tr.Sphere(0.01), name="light")
+    poses, rates = {"light": (0, 0, 0.011)}, {"light": (0, 0, 0, 0.4, 0, -1.0)}
+    if beside:
+        robot.free(2000.0, shape=tr.Sphere(1.0), name="heavy")
+        poses, rates = poses | {"heavy": (100.0, 0, 50.0)}, rates | {"heavy": (0, 0, 0, 5.0, 0, 0)}
+    tree = robot.finish()
+    system, told = evidence((tree, tree.place(contacts=(), **poses, rates=rates), 0.05, None))
+    assert not audited(system, told).findings
+    impulse = told.jumps.impulse.copy()
+    impulse[0] *= 1.01
+    laws = {
+        finding.law for finding in audited(system, replace(told, jumps=replace(told.jumps, impulse=impulse))).findings
+    }
+    assert laws == {"impulses"}
+    # Six times the friction: what is beyond the cone is the same, too.
+    impulse[0, 0] *= 6.0
+    laws = {
+        finding.law for finding in audited(system, replace(told, jumps=replace(told.jumps, impulse=impulse))).findings
+    }
+    assert "cone of impulses" in laws

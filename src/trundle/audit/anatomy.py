@@ -203,6 +203,12 @@ class Anatomy:
         return tuple(names), angular
 
     @cached_property
+    def column_bodies(self) -> Numbers:
+        """Of each column of a ledger one of the bodies whose momentum it is."""
+        of_trees = np.repeat([int(np.argmax(self.tree == tree)) for tree in range(self.trees)], 6)
+        return np.append(of_trees, [hinge.body for hinge in self.hinges]).astype(np.intp)
+
+    @cached_property
     def solid(self) -> Columns:
         """Bodies with mass that what happens moves."""
         return view_of(np.flatnonzero(self.moves & (self.mass > 0.0)))

@@ -258,8 +258,9 @@ def _momentum(between: Between) -> list[Check]:
     off = between.change(kept.values) - total
     largest = between.larger(sizes)
     size = between.larger(kept.sizes) + h * largest
-    floor = np.where(intervals.first, tolerances.PROJECTED, tolerances.NOTHING)[:, None] * scales.momentum
-    floor = floor * np.where(kept.angular, scales.size, 1.0)
+    local = scales.at(anatomy.column_bodies)
+    floor = np.where(intervals.first, tolerances.PROJECTED, tolerances.NOTHING)[:, None] * local.momentum
+    floor = floor * np.where(kept.angular, local.size, 1.0)
     allowed = tolerances.MOMENTUM * between.part * size + error + floor
     if (slack := _slack(anatomy, samples)) is not None:
         allowed = allowed + h * between.larger(slack)

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
+import casadi as ca
 import numpy as np
 import pytest
 
 import trundle as tr
 from tests.audit.runs import RUNS, STEPPED, bounces, evidence
 from trundle.audit import Anatomy, Evidence, Frames, Report, anatomy_of, audited
+from trundle.models import Prismatic
 from trundle.models.tree.system import ContactSystem
 
 MOVE, TURN = 2e-6, 1e-5
@@ -182,3 +184,20 @@ def test_what_is_allowed_of_a_light_body_is_the_same_beside_a_heavy_one_far_away
         finding.law for finding in audited(system, replace(told, jumps=replace(told.jumps, impulse=impulse))).findings
     }
     assert "cone of impulses" in laws
+
+
+def test_a_body_that_moves_as_it_is_told_is_judged_by_its_velocity() -> None:
+    robot = tr.Robot(gravity=(0, 0, 0), on_slip="slide", on_separation="fly")
+    slide = Prismatic((1.0, 0, 0))
+    robot.prescribed(None, slide, lambda t: 0.05 * ca.sin(2.0 * t), shape=tr.Sphere(0.05), name="told")
+    robot.free(1.0, shape=tr.Sphere(0.05), name="ball")
+    robot.contact("ball", "told", friction=0.0)
+    tree = robot.finish()
+    system, known = evidence((tree, tree.place(ball=(1.0, 0, 0)), 0.2, None))
+    assert not audited(system, known).findings
+    position = known.samples.frames.position.copy()
+    position[len(position) // 2, anatomy_of(system).names.index("told"), 0] += MOVE
+    samples = replace(known.samples, frames=replace(known.samples.frames, position=position))
+    (found,) = audited(system, replace(known, samples=samples)).findings
+    assert (found.law, found.bodies) == ("motion", ("told",))
+    assert found.amount == pytest.approx(MOVE, rel=1e-3)

@@ -316,7 +316,7 @@ def _anatomy(system: ContactSystem) -> Anatomy:
         com=np.array([lifted(np.array(s.com or (0.0,) * model.d, dtype=np.float64)) for s in specs]),
         tree=_trees(specs, parents),
         moves=np.array([_moves(specs, i) for i in range(len(specs))], dtype=bool),
-        given=np.array([isinstance(s.joint, Prescribed) for s in specs], dtype=bool),
+        given=np.array([isinstance(s.joint, Prescribed | Following) for s in specs], dtype=bool),
         gravity=lifted(np.array(model.given[0], dtype=np.float64)),
         hinges=tuple(_hinges(model, number, parents)),
         joints=tuple(joints),

@@ -134,6 +134,8 @@ class Anatomy:
     torqued : tuple of (body, columns of u)
         Free bodies with a torque as input.
     contacts : tuple of Touching
+    quickest : float, rad/s
+        Angular frequency of what swings or is told to: samples rarer than twice a period do not show it.
     """
 
     names: tuple[str, ...]
@@ -153,6 +155,11 @@ class Anatomy:
     pushed: bool
     torqued: tuple[tuple[int, slice], ...]
     contacts: tuple[Touching, ...]
+    quickest: float
+
+    def shown(self, h: FloatArray) -> Flags:
+        """Return which intervals (k,), s, between samples are short enough to show what swings."""
+        return self.quickest * h <= np.pi
 
     @cached_property
     def trees(self) -> int:
@@ -326,6 +333,7 @@ def _anatomy(system: ContactSystem) -> Anatomy:
         pushed=bool(model.given[4]),
         torqued=torqued,
         contacts=tuple(_contacts(system, model, number, carrier)),
+        quickest=system.quickest,
     )
 
 

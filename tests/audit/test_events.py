@@ -6,11 +6,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
+import casadi as ca
 import numpy as np
 import pytest
 
-from tests.audit.runs import RUNS, STEPPED, evidence
+import trundle as tr
+from tests.audit.runs import RUNS, STEPPED, bounces, evidence
 from trundle.audit import Anatomy, Evidence, Frames, Report, anatomy_of, audited
+from trundle.models import Prismatic
 from trundle.models.tree.system import ContactSystem
 
 MOVE, TURN = 2e-6, 1e-5
@@ -143,3 +146,58 @@ def test_an_impulse_across_an_open_gap_is_found(name: str, steps: bool) -> None:
     assert anatomy.contacts[jumps.contact[push]].name in {
         finding.bodies[0] for finding in report.findings if finding.law == "impulse across a gap"
     }
+
+
+@pytest.mark.parametrize("declared", [0.0, 0.5, 0.69, 0.71, 1.0])
+def test_a_bounce_with_another_restitution_than_is_declared_is_found(declared: float) -> None:
+    pair = bounces()[0]
+    assert isinstance(pair, tr.RollingPair)
+    assert pair.restitution == 0.7
+    told = known("bounces")[1]
+    assert worst(audited(pair.system, told), "restitution") < 1.0
+    report = audited(replace(pair, restitution=declared).system, told)
+    assert worst(report, "restitution") > 1.0
+    assert {finding.law for finding in report.findings} == {"restitution"}
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_what_is_allowed_of_a_light_body_is_the_same_beside_a_heavy_one_far_away(beside: bool) -> None:
+    robot = tr.Robot(gravity=(0, 0, -9.81), on_slip="slide", on_separation="fly")
+    robot.terrain(tr.Plane(), friction=0.3, restitution=0.5)
+    robot.free(0.001, shape=tr.Sphere(0.01), name="light")
+    poses, rates = {"light": (0, 0, 0.011)}, {"light": (0, 0, 0, 0.4, 0, -1.0)}
+    if beside:
+        robot.free(2000.0, shape=tr.Sphere(1.0), name="heavy")
+        poses, rates = poses | {"heavy": (100.0, 0, 50.0)}, rates | {"heavy": (0, 0, 0, 5.0, 0, 0)}
+    tree = robot.finish()
+    system, told = evidence((tree, tree.place(contacts=(), **poses, rates=rates), 0.05, None))
+    assert not audited(system, told).findings
+    impulse = told.jumps.impulse.copy()
+    impulse[0] *= 1.01
+    laws = {
+        finding.law for finding in audited(system, replace(told, jumps=replace(told.jumps, impulse=impulse))).findings
+    }
+    assert laws == {"impulses"}
+    # Six times the friction: what is beyond the cone is the same, too.
+    impulse[0, 0] *= 6.0
+    laws = {
+        finding.law for finding in audited(system, replace(told, jumps=replace(told.jumps, impulse=impulse))).findings
+    }
+    assert "cone of impulses" in laws
+
+
+def test_a_body_that_moves_as_it_is_told_is_judged_by_its_velocity() -> None:
+    robot = tr.Robot(gravity=(0, 0, 0), on_slip="slide", on_separation="fly")
+    slide = Prismatic((1.0, 0, 0))
+    robot.prescribed(None, slide, lambda t: 0.05 * ca.sin(2.0 * t), shape=tr.Sphere(0.05), name="told")
+    robot.free(1.0, shape=tr.Sphere(0.05), name="ball")
+    robot.contact("ball", "told", friction=0.0)
+    tree = robot.finish()
+    system, known = evidence((tree, tree.place(ball=(1.0, 0, 0)), 0.2, None))
+    assert not audited(system, known).findings
+    position = known.samples.frames.position.copy()
+    position[len(position) // 2, anatomy_of(system).names.index("told"), 0] += MOVE
+    samples = replace(known.samples, frames=replace(known.samples.frames, position=position))
+    (found,) = audited(system, replace(known, samples=samples)).findings
+    assert (found.law, found.bodies) == ("motion", ("told",))
+    assert found.amount == pytest.approx(MOVE, rel=1e-3)

@@ -262,3 +262,16 @@ def test_every_ground_is_drawn_where_it_is() -> None:
     for body, side in zip(sorted(grounds, key=lambda one: one.name), (1, -1), strict=True):
         normal = np.array([0, side * np.sin(0.5), np.cos(0.5)])
         np.testing.assert_allclose(body.vertices @ normal, 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize(("key", "value"), [("hypothesis", "poisson"), ("bounce_speed", 0.2)])
+def test_a_further_ground_takes_no_rule_of_its_own_without_a_word(key: str, value: Any) -> None:
+    robot = tr.Robot(gravity=(0, 0, -9.81))
+    robot.free(1.0, shape=tr.Sphere(0.1), name="ball")
+    robot.terrain(tr.Plane(), 0.3, 0.2, **{key: value})
+    robot.terrain(tr.Plane(), 0.3, 0.8, **{key: value}, at=(0, 0, -1.0))
+    assert [getattr(pair.restitution, key) for pair in robot.finish().system.contact_pairs] == [value] * 2
+    plain = tr.Robot(gravity=(0, 0, -9.81))
+    plain.terrain(tr.Plane())
+    with pytest.raises(InputError, match=key):
+        plain.terrain(tr.Plane(), **{key: value})

@@ -1,9 +1,11 @@
 """A touch cannot be missed, whatever the duration and the output step; the order of names does not matter."""
 
+import casadi as ca
 import numpy as np
 import pytest
 
 import trundle as tr
+from trundle.models import Prismatic, Start
 
 
 def two_balls(R: float, v: float, d: float, T: float, planar: bool = False, **given):
@@ -162,3 +164,60 @@ def test_of_two_bodies_that_land_one_after_the_other_neither_sinks_in(later):
         assert times[name] == pytest.approx(np.sqrt(2 * height / 9.81), rel=1e-12)
     assert run["gap"].min() > -1e-12
     assert run.status is tr.Status.SUCCESS
+
+
+FLYING = {"on_slip": "slide", "on_separation": "fly"}
+AMPLITUDE, RADIUS, OFF = 0.01, 0.05, 0.006
+"""m: of what shakes, of two balls, and how far the other ball is off where the first one is farthest away."""
+
+
+def _on_a_spring(frequency: float) -> tuple[tr.RollingTree, Start]:
+    robot = tr.Robot(gravity=(0, 0, 0), **FLYING)
+    shape = tr.Sphere(RADIUS)
+    arm = robot.prismatic(None, (0, 0, 0), 1.0, axis=(1, 0, 0), shape=shape, name="arm", actuated=False)
+    robot.resist(arm, stiffness=(2 * np.pi * frequency) ** 2, rest=AMPLITUDE)
+    return _beside(robot, "arm")
+
+
+def _told(frequency: float) -> tuple[tr.RollingTree, Start]:
+    robot = tr.Robot(gravity=(0, 0, 0), **FLYING)
+    slide, w = Prismatic((1.0, 0, 0)), 2 * np.pi * frequency
+    robot.prescribed(None, slide, lambda t: AMPLITUDE * (1 - ca.cos(w * t)), shape=tr.Sphere(RADIUS), name="arm")
+    return _beside(robot, "arm")
+
+
+def _beside(robot: tr.Robot, other: str) -> tuple[tr.RollingTree, Start]:
+    robot.free(1.0, shape=tr.Sphere(RADIUS), name="ball")
+    robot.contact("ball", other, friction=0.0, restitution=0.5)
+    tree = robot.finish()
+    return tree, tree.place(ball=(2 * RADIUS + OFF, 0, 0))
+
+
+def _on_a_hand(frequency: float) -> tuple[tr.RollingPair, Start]:
+    amplitude = (0, 0, 0, AMPLITUDE * (2 * np.pi * frequency) ** 2, 0, 0)
+    shaking = tr.SinusoidMotion(amplitude, [frequency] * 6, [0.5 * np.pi] * 6)
+    ball, hand = tr.RigidBody(tr.Sphere(RADIUS), 1.0), tr.Hand(tr.Sphere(RADIUS), motion=shaking)
+    pair = tr.RollingPair(ball, hand, gravity=(0, 0, 0), friction=0.0, restitution=0.5, **FLYING)
+    return pair, pair.place(object_position=(2 * RADIUS + OFF, 0, 0))
+
+
+@pytest.mark.parametrize("make", [_on_a_spring, _told, _on_a_hand])
+@pytest.mark.parametrize(("frequency", "output_step"), [(40.0, 0.005), (200.0, 0.005), (200.0, 0.0013)])
+def test_what_shakes_as_often_as_shapes_are_looked_at_touches(make, frequency, output_step) -> None:
+    """It goes to 2 A from where it starts, A (1 - cos w t), and touches where that is the distance at first."""
+    model, start = make(frequency)
+    run = tr.simulate(model, start, 0.05, output_step=output_step)
+    assert run.status is tr.Status.SUCCESS, run.transitions
+    assert run["event_time"][0] == pytest.approx(np.arccos(1 - OFF / AMPLITUDE) / (2 * np.pi * frequency), abs=1e-9)
+
+
+@pytest.mark.parametrize("frequency", [97.0, 400.0])
+def test_what_swings_faster_than_samples_show_is_not_called_inconsistent(frequency) -> None:
+    robot = tr.Robot(gravity=9.81)
+    arm = robot.prismatic(None, (0, 0), 1.0, 0.01, axis=(1, 0), name="arm", actuated=False)
+    robot.resist(arm, stiffness=(2 * np.pi * frequency) ** 2)
+    tree = robot.finish()
+    run = tr.simulate(tree, tree.place(arm=0.001), 0.5, output_step=0.01)
+    assert run["joint_position"][:, 0] == pytest.approx(0.001 * np.cos(2 * np.pi * frequency * run.time), abs=1e-10)
+    assert run.status is tr.Status.SUCCESS
+    assert run.metadata["audit"]["checked"]["motion"]["unjudged"] > 0

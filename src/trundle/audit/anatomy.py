@@ -134,6 +134,8 @@ class Anatomy:
     torqued : tuple of (body, columns of u)
         Free bodies with a torque as input.
     contacts : tuple of Touching
+    quickest : float, rad/s
+        Angular frequency of what swings or is told to: samples rarer than twice a period do not show it.
     """
 
     names: tuple[str, ...]
@@ -153,6 +155,11 @@ class Anatomy:
     pushed: bool
     torqued: tuple[tuple[int, slice], ...]
     contacts: tuple[Touching, ...]
+    quickest: float
+
+    def shown(self, h: FloatArray) -> Flags:
+        """Return which intervals (k,), s, between samples are short enough to show what swings."""
+        return self.quickest * h <= np.pi
 
     @cached_property
     def trees(self) -> int:
@@ -201,6 +208,12 @@ class Anatomy:
         names += [(hinge.name,) for hinge in self.hinges]
         angular = np.append(np.tile(np.repeat([False, True], 3), self.trees), ~self.sliding).astype(bool)
         return tuple(names), angular
+
+    @cached_property
+    def column_bodies(self) -> Numbers:
+        """Of each column of a ledger one of the bodies whose momentum it is."""
+        of_trees = np.repeat([int(np.argmax(self.tree == tree)) for tree in range(self.trees)], 6)
+        return np.append(of_trees, [hinge.body for hinge in self.hinges]).astype(np.intp)
 
     @cached_property
     def solid(self) -> Columns:
@@ -310,7 +323,7 @@ def _anatomy(system: ContactSystem) -> Anatomy:
         com=np.array([lifted(np.array(s.com or (0.0,) * model.d, dtype=np.float64)) for s in specs]),
         tree=_trees(specs, parents),
         moves=np.array([_moves(specs, i) for i in range(len(specs))], dtype=bool),
-        given=np.array([isinstance(s.joint, Prescribed) for s in specs], dtype=bool),
+        given=np.array([isinstance(s.joint, Prescribed | Following) for s in specs], dtype=bool),
         gravity=lifted(np.array(model.given[0], dtype=np.float64)),
         hinges=tuple(_hinges(model, number, parents)),
         joints=tuple(joints),
@@ -320,6 +333,7 @@ def _anatomy(system: ContactSystem) -> Anatomy:
         pushed=bool(model.given[4]),
         torqued=torqued,
         contacts=tuple(_contacts(system, model, number, carrier)),
+        quickest=system.quickest,
     )
 
 

@@ -54,6 +54,8 @@ class Pushes:
         By how much gravity and prescribed motions alone change the relative velocity within a time step, at most.
     island : (k,)
         Number of the island.
+    body : (k,)
+        One of its bodies that moves.
     stop, hinged : (k,)
         Whether it is an end of the range of a joint, and of a hinge: the impulse is a moment's, N m s.
     """
@@ -66,6 +68,7 @@ class Pushes:
         self.hinged: Flags = self.stop & np.array([one.pair.body_A in turning for one in contacts], dtype=bool)
         A, B = (np.array([getattr(one, side) for one in contacts], dtype=np.intp) for side in "AB")
         self.sides = A, B
+        self.body: Numbers = np.where(anatomy.moves[A], A, B)
         self.axis = np.where(self.stop[:, None], np.array([0.0, 0.0, 1.0]), jumps.normal)
         self.before, self.after = _relative(jumps, A, B)
         self.driven = _driven(anatomy, jumps, A, B)
@@ -82,10 +85,10 @@ class Pushes:
         self.mu = np.array([law.mu for law in self.frictions])
 
     def largest(self, values: FloatArray) -> FloatArray:
-        """Return the largest of the values (k,) in the jump of each."""
-        found = np.zeros(len(self.jumps))
-        np.maximum.at(found, self.jumps.jump, values)
-        return found[self.jumps.jump]
+        """Return the largest of the values (k,) in the island of each."""
+        found = np.zeros(int(self.island.max(initial=-1)) + 1)
+        np.maximum.at(found, self.island, values)
+        return found[self.island]
 
     def check(self, law: str, unit: str, text: str, off: FloatArray, allowed: FloatArray, known: Flags) -> Check:
         """Return the check of a value (k,) of each impulse."""
@@ -168,8 +171,9 @@ def _balance(anatomy: Anatomy, jumps: Jumps, scales: Scales, part: float) -> Che
     size = np.maximum(first.sizes, last.sizes) + sizes
     still = (tolerances.JUMP * part + _laid_flat(anatomy, jumps)[:, None]) * size
     allowed = np.where(jumps.steps[:, None], _step_error(anatomy, jumps, size, sizes), still)
-    lost = np.where(jumps.steps, tolerances.ROUND_OFF, tolerances.PROJECTED * part)[:, None] * scales.momentum
-    floor = lost * np.where(first.angular, scales.size, 1.0)
+    lost = np.where(jumps.steps, tolerances.ROUND_OFF, tolerances.PROJECTED * part)[:, None]
+    local = scales.at(anatomy.column_bodies)
+    floor = lost * local.momentum * np.where(first.angular, local.size, 1.0)
     known = ~jumps.kick[:, None] & ~_untold(anatomy, jumps, spins)
     text = "{bodies}: the event at {time} s changes the momentum by {amount} {unit} that no impulse explains"
     values = Values.of_table(off, allowed + floor, jumps.begin, jumps.run, known)
@@ -239,9 +243,10 @@ def _untold(anatomy: Anatomy, jumps: Jumps, spins: dict[tuple[int, int], FloatAr
 
 def _allowed(pushes: Pushes, scales: Scales) -> FloatArray:
     """Return which impulse (k,), N s, is none."""
-    projected = max(tolerances.PROJECTED, tolerances.DECLARED * pushes.accuracy) * scales.momentum
-    lever = np.where(pushes.hinged, scales.size, 1.0)  # the stop of a hinge pushes with a moment
-    return tolerances.CONE * pushes.largest(pushes.size) + lever * (projected + scales.rest * scales.mass)
+    local = scales.at(pushes.body)
+    projected = max(tolerances.PROJECTED, tolerances.DECLARED * pushes.accuracy) * local.momentum
+    lever = np.where(pushes.hinged, local.size, 1.0)  # the stop of a hinge pushes with a moment
+    return tolerances.CONE * pushes.largest(pushes.size) + lever * (projected + local.rest * local.mass)
 
 
 def _adhesion(pushes: Pushes) -> FloatArray:
@@ -319,14 +324,15 @@ def _restitution(pushes: Pushes, scales: Scales, part: float) -> Check:
 
     Where that would create energy all coefficients of an event are smaller, as little as keeps the energy. Where a
     contact pushed that did not approach, a blow was passed on: several of them follow each other in one instant, and
-    what is left is that nothing approaches.
+    what is left is that nothing approaches. Poisson's hypothesis says nothing of speeds but that.
     """
     jumps, (before, after) = pushes.jumps, pushes.opening
-    laws = [pushes.anatomy.contacts[i].pair.restitution for i in jumps.contact]
+    laws, local = [pushes.anatomy.contacts[i].pair.restitution for i in jumps.contact], scales.at(pushes.body)
     approach = np.maximum(-before, 0.0)
-    e = np.array([law.after(v) if law.hypothesis == "newton" else 0.0 for law, v in zip(laws, approach, strict=True)])
+    newton = np.array([law.hypothesis == "newton" for law in laws], dtype=bool)
+    e = np.where(newton, [law.after(v) for law, v in zip(laws, approach, strict=True)], 0.0)
     pushed = pushes.normal > _allowed(pushes, scales)
-    wanted = np.where(approach > 10.0 * scales.rest, e * approach, 0.0)
+    wanted = np.where(approach > 10.0 * local.rest, e * approach, 0.0)
     # The common factor by which an event made its coefficients smaller.
     kept = np.ones(len(jumps))
     bounces = pushed & (wanted > 0.0) & ~pushes.stop
@@ -338,12 +344,15 @@ def _restitution(pushes: Pushes, scales: Scales, part: float) -> Check:
     factor = np.where(lossless, kept, 1.0)[jumps.jump]
     passed_on = np.zeros(int(pushes.island.max(initial=-1)) + 1, dtype=bool)
     some = pushes.size > tolerances.CONE * pushes.largest(pushes.size)
-    passed_on[pushes.island[some & (approach <= 10.0 * scales.rest)]] = True
-    wanted = np.where(passed_on[pushes.island], 0.0, wanted)
-    off = np.where(pushed, np.maximum(factor * wanted - after, 0.0), 0.0)
+    passed_on[pushes.island[some & (approach <= 10.0 * local.rest)]] = True
+    alone = ~passed_on[pushes.island]
     speed = pushes.largest(np.maximum(length(pushes.before), length(pushes.after)))
-    allowed = tolerances.APPROACH * part * speed + tolerances.NOTHING * scales.speed
-    text = "{bodies}: after the event at {time} s the normal velocity is {amount} {unit} too small"
+    # What hops too low to be followed is stopped, which moves what bounces beside it.
+    most = e * approach + 10.0 * local.rest + _laid_flat(pushes.anatomy, jumps)[jumps.jump] * speed
+    slow = np.maximum(factor * np.where(alone, wanted, 0.0) - after, 0.0)
+    off = np.where(pushed, slow + np.where(alone & newton, np.maximum(after - most, 0.0), 0.0), 0.0)
+    allowed = tolerances.APPROACH * part * speed + tolerances.NOTHING * local.speed
+    text = "{bodies}: after the event at {time} s the normal velocity is {amount} {unit} off from its restitution"
     return pushes.check("restitution", "m/s", text, off, allowed, ~pushes.stop & ~jumps.steps[jumps.jump])
 
 
@@ -356,8 +365,8 @@ def _bystanders(pushes: Pushes, scales: Scales, part: float, ignored: bool) -> C
     fastest, blow = np.zeros(count), np.zeros(count)
     np.maximum.at(fastest, pushes.island, length(pushes.before))
     np.maximum.at(blow, pushes.island, -pushes.opening[0])
-    least = tolerances.APPROACH * part * fastest + tolerances.NOTHING * scales.speed
-    still = (blow <= least)[pushes.island] & ~np.isinf(pushes.mu)
+    least = (tolerances.APPROACH * part * fastest)[pushes.island] + tolerances.NOTHING * scales.at(pushes.body).speed
+    still = (blow[pushes.island] <= least) & ~np.isinf(pushes.mu)
     off = np.where(still, pushes.size, 0.0)
     text = "{bodies}: an impulse of {amount} {unit} at {time} s, where nothing approaches"
     allowed = _allowed(pushes, scales)

@@ -10,7 +10,7 @@ from trundle.audit.columns import columns_of, view_of
 from trundle.audit.evidence import Evidence, Samples
 from trundle.audit.mechanics import cross, dot, length
 from trundle.audit.report import Check, Values, judged
-from trundle.audit.scales import Scales
+from trundle.audit.scales import Local, Scales
 from trundle.checks import FloatArray
 
 
@@ -26,7 +26,10 @@ def force_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[C
     load = dot(force, normal)
     along = force - load[..., None] * normal
     size = length(force)
-    least = tolerances.CONE * size + tolerances.PULL * (scales.weight or float(size.max(initial=0.0)))
+    A, B = ([getattr(anatomy.contacts[i], side) for i in real] for side in "AB")
+    local = scales.at(np.where(anatomy.moves[A], A, B))
+    weight = np.where(local.weight > 0.0, local.weight, float(size.max(initial=0.0)))
+    least = tolerances.CONE * size + tolerances.PULL * weight
     own = samples.claims.own[:, real] | ~samples.acted[:, None]
     times, runs = samples.time, samples.run
     adhesion = np.array([law.adhesion for law in laws])
@@ -39,20 +42,19 @@ def force_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[C
     values = Values.of_table(pull, least, times, runs, ~own & pulls)
     found = [judged("pulling forces", "N", names, text, values)]
 
-    A, B = ([getattr(anatomy.contacts[i], side) for i in real] for side in "AB")
     v = point_velocities(samples, A, B, samples.on_A[:, real])
     v = v - dot(v, normal)[..., None] * normal
     speed = length(v)
     # The slower a slip, the less it has a direction.
-    blur = np.minimum(tolerances.BLUR * scales.speed / np.maximum(speed, 1e-300), 1.0) * samples.claims.slides[:, real]
+    blur = np.minimum(tolerances.BLUR * local.speed / np.maximum(speed, 1e-300), 1.0) * samples.claims.slides[:, real]
     beyond = np.maximum(length(along) - (1.0 + blur) * np.minimum(mu, 1e300) * bearing, 0.0)
     beyond[:, np.isinf(mu)] = 0.0
     text = "{bodies}: the force is {amount} {unit} outside its friction cone at {time} s"
     cones = not evidence.slips_ignored
     values = Values.of_table(beyond, least, times, runs, ~own & cones)
     found.append(judged("friction cone", "N", names, text, values))
-    found.append(_moments(evidence, real, laws, names, bearing, least * scales.size))
-    found.append(_directions(evidence, scales, real, names, v, along, mu * bearing, least, blur))
+    found.append(_moments(evidence, real, laws, names, bearing, least * local.size))
+    found.append(_directions(evidence, local, real, names, v, along, mu * bearing, least, blur))
     return found
 
 
@@ -87,7 +89,7 @@ def point_velocities(samples: Samples, A: list[int], B: list[int], point: FloatA
 
 def _directions(
     evidence: Evidence,
-    scales: Scales,
+    local: Local,
     real: list[int],
     names: tuple[tuple[str, ...], ...],
     v: FloatArray,
@@ -100,7 +102,7 @@ def _directions(
     samples, speed = evidence.samples, length(v)
     limited = np.isfinite(most)
     most = np.where(limited, most, 0.0)
-    slips = (speed > tolerances.SLIP * scales.speed) & samples.claims.touches[:, real] & limited
+    slips = (speed > tolerances.SLIP * local.speed) & samples.claims.touches[:, real] & limited
     # Within time steps a force is the mean of a step: the impulses of steps are judged.
     slips &= (samples.stretch >= 0)[:, None]
     e = v / np.where(speed > 0.0, speed, 1.0)[..., None]

@@ -140,7 +140,8 @@ def gap_checks(system: ContactSystem, anatomy: Anatomy, evidence: Evidence) -> l
     found, sound = np.zeros((len(samples), len(pairs))), np.zeros((len(samples), len(pairs)), dtype=bool)
     paths = Paths(samples)
     shape = len(paths), len(pairs)
-    inside, bent, seen = np.zeros(shape), np.zeros(shape), np.ones(shape, dtype=bool)
+    inside, bent = np.zeros(shape), np.zeros(shape)
+    seen = np.repeat(anatomy.shown(paths.h)[:, None], len(pairs), axis=1)
     for k, pair in enumerate(pairs):
         poses = poses_of(pair, paths, paths.pose(pair.body_A), paths.pose(pair.body_B))
         here = gaps(pair.A, pair.B, poses, tolerances.OPEN * pair.size)
@@ -238,7 +239,7 @@ def _look_between(pair: Pair, paths: Paths, found: FloatArray, told: tuple[Float
     B = Side(pair.body_B, 0.0, True)
     bend = paths.bend(A, near) + paths.bend(B, near)
     good = bend < 0.5 * pair.size
-    known[near] = good
+    known[near] &= good
     near, bend = near[good], bend[good]
     if not len(near):
         return

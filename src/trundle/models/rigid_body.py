@@ -131,6 +131,11 @@ class HandMotion(ABC):
     def parameters(self, t: float) -> tuple[FloatArray, float]:
         """Return p (``size``,) and the end of its validity, s."""
 
+    @property
+    def quickest(self) -> float:
+        """The largest frequency, Hz, in it; 0 where it has none that is known."""
+        return 0.0
+
     def is_still(self, t: float) -> bool:
         """Return whether the twist's derivative is zero from the time `t` on; whoever is not sure says no."""
         return False
@@ -197,6 +202,11 @@ class SinusoidMotion(HandMotion):
         """Return amplitude sin(2 pi frequency t + phase)."""
         waves = zip(self.amplitude, self.frequency, self.phase or (), strict=True)
         return ca.vertcat(*(a * ca.sin(2 * np.pi * f * t + phi) if a else 0.0 for a, f, phi in waves))
+
+    @property
+    def quickest(self) -> float:
+        """The largest frequency, Hz, of those with an amplitude."""
+        return max((abs(f) for a, f in zip(self.amplitude, self.frequency, strict=True) if a), default=0.0)
 
     def is_still(self, t: float) -> bool:
         """Return whether every amplitude is zero."""

@@ -153,6 +153,10 @@ class Robot(RobotBodies):
             self._surface, friction = friction, friction.mu
         mu, label = non_negative("friction", friction), name or (TERRAIN if first else self._further())
         bounce = Restitution(restitution, hypothesis, bounce_speed)
+        for key in ("hypothesis", "bounce_speed") if not first else ():
+            given, of_first = getattr(bounce, key), getattr(self._restitution, key)
+            if given not in (getattr(PLASTIC, key), of_first):
+                raise InputError(key, given, f"left out: it is that of the first terrain, {of_first!r}")
         base = place_ground(self._tree, self._world, label, self._point("at", at), turn_of(self._tree.d, rpy), first)
         if first:
             self._terrain, self._base, self._friction, self._restitution = ground.shape, base, mu, bounce

@@ -155,13 +155,13 @@ def _size(rows: FloatArray) -> FloatArray:
 def resolved(anatomy: Anatomy, samples: Samples, intervals: Intervals) -> Flags:
     """Return in which intervals (k,) the samples show what happens.
 
-    What turns by more than `_FAST` from one to the next they do not, nor what compliant contacts do: a touch may be
-    over too soon.
+    What turns by more than `_FAST` from one to the next they do not, nor what swings more often than every other
+    sample, nor what compliant contacts do: a touch may be over too soon.
     """
     i, k = intervals.left, intervals.right
     w = samples.frames.angular_velocity[:, _uneven(anatomy)]
     spin = np.sqrt(dot(w, w).max(axis=1, initial=0.0))
-    found = np.maximum(spin[i], spin[k]) * intervals.h <= _FAST
+    found = (np.maximum(spin[i], spin[k]) * intervals.h <= _FAST) & anatomy.shown(intervals.h)
     for c, contact in enumerate(anatomy.contacts):
         if not np.any(samples.claims.compliant[:, c]):
             continue
@@ -258,8 +258,9 @@ def _momentum(between: Between) -> list[Check]:
     off = between.change(kept.values) - total
     largest = between.larger(sizes)
     size = between.larger(kept.sizes) + h * largest
-    floor = np.where(intervals.first, tolerances.PROJECTED, tolerances.NOTHING)[:, None] * scales.momentum
-    floor = floor * np.where(kept.angular, scales.size, 1.0)
+    local = scales.at(anatomy.column_bodies)
+    floor = np.where(intervals.first, tolerances.PROJECTED, tolerances.NOTHING)[:, None] * local.momentum
+    floor = floor * np.where(kept.angular, local.size, 1.0)
     allowed = tolerances.MOMENTUM * between.part * size + error + floor
     if (slack := _slack(anatomy, samples)) is not None:
         allowed = allowed + h * between.larger(slack)

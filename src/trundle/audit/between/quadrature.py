@@ -29,6 +29,11 @@ _STEEP, _SEEN, _JUMPED = 20.0, 1e-3, 33.0
 and the error of a jump over the difference beside it: half of 65."""
 _EVEN = 1e-6
 """Part by which spacings may differ to count as even."""
+_INSTANT = 1e-5
+"""Part of the spacing beside it up to which an interval is an instant: rates have round-off, which such a stencil makes
+larger by the inverse of it."""
+_GAUSS = (0.5 + np.sqrt(0.15) * np.array([-1.0, 0.0, 1.0]), np.array([5.0, 8.0, 5.0]) / 18.0)
+"""Places and weights (Gauss) between 0 and 1 that integrate polynomials through `_ORDER` samples exactly."""
 
 
 class Intervals:
@@ -51,10 +56,13 @@ class Intervals:
         self.before = slice(int(self.left[0]), int(self.right[-1])) if whole else self.left
         self.after = slice(int(self.right[0]), int(self.right[-1]) + 1) if whole else self.right
         self.h = time[self.right] - time[self.left]
-        # Runs of intervals that follow each other: the samples a stencil may use.
+        # Runs of intervals that follow each other: the samples a stencil may use. An instant of round-off is a run of
+        # its own: beside it a stencil would ask how rates change within it.
         if not len(self.left):
             return
         new = np.diff(self.left, prepend=-2) != 1
+        ratio = self.h[1:] / self.h[:-1]
+        new[1:] |= (ratio < _INSTANT) | (ratio > 1.0 / _INSTANT)
         group = np.cumsum(new) - 1
         first = self.left[new]
         last = np.append(self.left[np.flatnonzero(new)[1:] - 1], self.left[-1]) + 1
@@ -180,10 +188,9 @@ class Intervals:
         """Return the weights (k, order) of `samples`, the interval begins at number `at` of them, in parts of it."""
         order = samples.shape[1]
         rule, difference = (table[at] for table in _even_weights(order))
-        left = self.left[rows]
-        middle = (self._time[left] + self._time[left + 1]) / 2
-        places = (self._time[samples] - middle[:, None]) / self.h[rows, None]
-        steady = np.arange(order) - at[:, None] - 0.5
+        # From the interval's own beginning: of instants some round-off apart their middle is one of them.
+        places = (self._time[samples] - self._time[self.left[rows], None]) / self.h[rows, None]
+        steady = np.arange(order) - at[:, None]
         uneven = np.flatnonzero(greatest(np.abs(places - steady)) >= _EVEN)
         if len(uneven):
             rule[uneven], difference[uneven] = _moment_weights(places[uneven], at[uneven])
@@ -199,11 +206,11 @@ def _stencil(left: Numbers, begin: Numbers, count: Numbers | int, order: int) ->
 def _even_weights(order: int) -> tuple[FloatArray, FloatArray]:
     """Return the weights (order - 1, order) of even samples over the intervals between them, see `_moment_weights`."""
     at = np.arange(order - 1)
-    return _moment_weights(np.arange(order, dtype=np.float64) - at[:, None] - 0.5, at)
+    return _moment_weights(np.arange(order, dtype=np.float64) - at[:, None], at)
 
 
 def _moment_weights(places: FloatArray, at: Numbers) -> tuple[FloatArray, FloatArray]:
-    """Return weights (k, order) at places (k, order) that integrate from -1/2 to 1/2: all powers exactly.
+    """Return weights (k, order) at places (k, order) that integrate from 0 to 1: all powers exactly.
 
     And their differences from those that two fewer samples have; none where there are two.
     """
@@ -219,9 +226,17 @@ def _moment_weights(places: FloatArray, at: Numbers) -> tuple[FloatArray, FloatA
 
 
 def _exact_weights(places: FloatArray) -> FloatArray:
-    """Return weights (k, order) at places (k, order) that integrate powers exactly from -1/2 to 1/2."""
+    """Return weights (k, order) at places (k, order) that integrate powers exactly from 0 to 1.
+
+    Integrals of Lagrange's polynomials, products of (x - x_j) / (x_i - x_j): places may be as uneven as instants of
+    events are, where a linear system for the weights is singular.
+    """
     order = places.shape[1]
-    powers = np.arange(order)
-    moments = (0.5 ** (powers + 1) - (-0.5) ** (powers + 1)) / (powers + 1)
-    vandermonde = places[:, None, :] ** powers[None, :, None]
-    return np.linalg.solve(vandermonde, np.broadcast_to(moments[:, None], (len(places), order, 1)))[..., 0]
+    apart = places[:, :, None] - places[:, None, :]
+    apart[:, np.arange(order), np.arange(order)] = 1.0
+    weights = np.zeros(places.shape)
+    for x, weight in zip(_GAUSS[0], _GAUSS[1], strict=True):
+        parts = (x - places)[:, None, :] / apart
+        parts[:, np.arange(order), np.arange(order)] = 1.0
+        weights += weight * np.prod(parts, axis=2)
+    return weights

@@ -25,6 +25,8 @@ from trundle.numerics.space import (
 )
 
 _UNIT = 1e-15
+_SHOWN, _LOOKS, _EVENLY = 10.0, 2000, 0.618033988749895
+"""s, over which a motion that is told is looked at, so often, at parts of it that no period shares (golden section)."""
 Told = ca.SX | ca.DM | float | Sequence[ca.SX | float]
 """Coordinates of a joint that is told how to move: a number, an expression, or a list of them."""
 
@@ -194,6 +196,16 @@ class Following(Connection):
         q = ca.SX(found) if isinstance(found, ca.SX | ca.DM | float | int) else ca.SX(ca.vertcat(*found))
         v = ca.jacobian(q, t)
         return q, v, ca.jacobian(v, t)
+
+    def quickness(self) -> float:
+        """Return the largest q'' over the largest q', rad/s: of a sinusoid its angular frequency."""
+        t = ca.SX.sym("t")
+        _, v, a = self.coordinates(t)
+        at = _SHOWN * np.mod(_EVENLY * np.arange(1, _LOOKS), 1.0)
+        rates, bends = (np.abs(np.array(f)) for f in ca.Function("rates", [t], [v, a])(at[None]))
+        largest = np.nanmax(rates, axis=1, initial=0.0), np.nanmax(bends, axis=1, initial=0.0)
+        found = np.divide(largest[1], largest[0], out=np.zeros(len(rates)), where=largest[0] > 0.0)
+        return float(found.max(initial=0.0))
 
     def check(self) -> None:
         """Raise `InputError` unless the motion gives finite coordinates, as many as the joint has, at t = 0."""

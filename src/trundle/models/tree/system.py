@@ -21,6 +21,7 @@ from trundle.geometry.boundary import without_caches
 from trundle.geometry.queries.separation import Separation, separation
 from trundle.geometry.shape import Shape
 from trundle.models.rigid_body import HandMotion
+from trundle.models.tree.joints import BodySpec, Following, Prismatic
 from trundle.models.tree.tree import TreeModel
 from trundle.parameters import Checked, parameter
 from trundle.records.model_key import ModelKey, digest
@@ -281,6 +282,17 @@ class ContactSystem:
             found = f"a start of {np.size(start.x)} numbers and {len(start.atlas)} contacts"
             raise InputError(key, found, f"one of this model: {size} numbers and {contacts} contacts")
 
+    @cached_property
+    def quickest(self) -> float:
+        """About the largest angular frequency, rad/s, of what swings on a spring of a joint, or as it is told.
+
+        Of coordinates that are functions of time as their first ten seconds show it. What is looked at more rarely may
+        have been anywhere in between.
+        """
+        specs = self.model().specs
+        told = [2 * np.pi * motion.quickest for motion in self.motions.values()]
+        return max([0.0, *told, *(_swings(specs, i) for i in range(len(specs)))])
+
     @property
     def first_atlas(self) -> Atlas:
         """The first chart of every shape."""
@@ -403,3 +415,21 @@ class ContactSystem:
         model, contact_pair = self.model(atlas), self.contact_pairs[index]
         A, B = model.motions[contact_pair.body_A], model.motions[contact_pair.body_B]
         return ca.Function("poses", [model.x], [A.R, A.p, B.R, B.p])
+
+
+def _swings(specs: Sequence[BodySpec], i: int) -> float:
+    """Return about how fast, rad/s, a body swings on the spring of its joint, or with the motion that it is told."""
+    spec, d = specs[i], specs[i].joint.d
+    if isinstance(spec.joint, Following):
+        return spec.joint.quickness()
+    if not spec.stiffness:
+        return 0.0
+    carried = {i}
+    for k in range(i + 1, len(specs)):
+        carried |= {k} if specs[k].parent in carried else set()
+    inertia = sum(specs[k].mass for k in carried)
+    if not isinstance(spec.joint, Prismatic):
+        moments = (np.asarray(specs[k].inertia, dtype=np.float64) for k in carried)
+        about = spec.mass * float(np.sum(np.square(spec.com or (0.0,) * d)))
+        inertia = about + sum(float(np.min(np.linalg.eigvalsh(m) if m.ndim == 2 else m)) for m in moments)
+    return float(np.sqrt(spec.stiffness / inertia)) if inertia > 0.0 else 0.0

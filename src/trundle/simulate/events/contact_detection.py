@@ -36,6 +36,10 @@ WATCH_STEP = 5e-3
 GUARD_STEP = 25e-3
 """The same where a touch would not be resolved but ends the run, or margins see it, too."""
 
+LOOKED_AT = 0.25 * np.pi
+"""rad, an eighth of a period, in which velocities change by no more than twice of what both its ends show: the same of
+what swings on a spring, or as it is told."""
+
 WATCH_SPAN, FLIGHT_SPAN = 0.25, 10.0
 """Time (s) that is integrated in one go before its looks are taken together; where margins see touches, too."""
 
@@ -87,7 +91,10 @@ class ContactDetector:
         """Return the times (s) between two at which whole shapes are looked at, or None: neither samples nor ends."""
         if not (self.needed or self.full or self.flying):
             return None
-        return np.arange(begin, end, WATCH_STEP if self.needed else GUARD_STEP)[1:]
+        step = WATCH_STEP if self.needed else GUARD_STEP
+        if self.system.quickest > 0.0:
+            step = min(step, LOOKED_AT / self.system.quickest)
+        return np.arange(begin, end, step)[1:]
 
     def overlaps(self, states: FloatArray) -> int | None:
         """Return the first of the states (N, n_x) at which bodies overlap away from the contacts, or None."""

@@ -84,7 +84,7 @@ def read_motion(
         found = _mot(_text(read_bytes(Path(forces), BYTES, "FORCES", other), other), other, axes)
     except InputError as error:
         raise InputError("FORCES", error.value, error.allowed) from None
-    return merged(table, found, other)
+    return _merged(table, found, other)
 
 
 def _text(content: bytes, shown: str) -> list[str]:
@@ -241,7 +241,7 @@ def _sagittal(
     return Table(list(columns), np.column_stack(list(columns.values())), lines)
 
 
-def merged(table: Table, forces: Table, shown: str) -> Table:
+def _merged(table: Table, forces: Table, shown: str) -> Table:
     """Add the forces at the times of the markers, interpolated."""
     time, of = table.rows[:, table.names.index("TimeStamp")], forces.rows[:, 0]
     if len(of) < 2 or np.any(~(np.diff(of) > 0)) or of[0] > time[0] + 0.1 or of[-1] < time[-1] - 0.1:

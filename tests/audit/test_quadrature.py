@@ -1,0 +1,36 @@
+"""Integrals between samples, however uneven these are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from trundle.audit.between.quadrature import Intervals
+
+SPACING, SAMPLES = 0.01, 12
+BESIDE = (1e-17, 1e-13, 1e-9, 1e-6, 1e-3)
+"""s, between an instant and the next sample: events may be as close as floating-point numbers are."""
+
+
+@pytest.mark.parametrize("beside", BESIDE)
+@pytest.mark.parametrize("number", range(SAMPLES))
+def test_an_instant_beside_a_sample_does_not_spoil_the_intervals_around_it(beside: float, number: int) -> None:
+    even = SPACING * np.arange(SAMPLES)
+    time = np.unique(np.append(even, even[number] + beside))
+    intervals = Intervals(time, np.zeros(len(time), dtype=np.intp))
+    assert len(intervals) == len(time) - 1
+    rates = np.stack([np.ones_like(time), np.cos(3.0 * time)], axis=1)
+    exact = np.stack([np.diff(time), np.diff(np.sin(3.0 * time)) / 3.0], axis=1)
+    found, error = intervals.integrals(rates)
+    off = np.abs(found - exact)
+    assert np.all(off <= error + 1e-10 * SPACING)
+    # What does not change is known to round-off.
+    assert np.all(off[:, 0] <= 1e-10 * SPACING)
+    assert np.all(error[:, 0] <= 1e-8 * SPACING)
+
+
+def test_weights_integrate_what_samples_tell() -> None:
+    time = np.sort(np.random.default_rng(3).uniform(0.0, 1.0, 6))
+    for power in range(6):
+        found, _ = Intervals(time, np.zeros(6, dtype=np.intp)).integrals(time[:, None] ** power)
+        assert found[:, 0] == pytest.approx(np.diff(time ** (power + 1)) / (power + 1), rel=1e-9, abs=1e-12)

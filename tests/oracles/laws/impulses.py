@@ -15,7 +15,7 @@ from scipy.optimize import nnls
 from .curved import low_points
 from .gaps import Placed
 from .grounds import Ground
-from .scene import Finding, Motion, cross, moment
+from .scene import Finding, Motion, cross, moment, turn
 from .shapes import Array, Body, unit
 from .state import MOMENTUM, TOUCH, Meeting, State
 
@@ -139,7 +139,7 @@ def impulses(state: State) -> Iterator[Finding]:
 def _interval(state: State, k: int) -> Iterator[Finding]:
     """Yield what is wrong with the momentum of each island of one interval."""
     component = state.scene.component
-    close = [m for m in state.meetings if _touches(m, k) or _touches(m, k + 1)]
+    close = [m for m in state.meetings if _touches(m, k) or _touches(m, k + 1) or _bounces(state, m, k)]
     labels = [int(c) for c in np.unique(component) if c >= 0]
     group = {label: label for label in labels}
     for meeting in close:  # components that touch each other are one island
@@ -158,6 +158,39 @@ def _interval(state: State, k: int) -> Iterator[Finding]:
 
 def _touches(meeting: Meeting, k: int) -> bool:
     return bool(meeting.gaps.gap[k] < TOUCH * meeting.size)
+
+
+def _bounces(state: State, meeting: Meeting, k: int) -> bool:
+    """Return whether two shapes may touch between samples alone: within time steps, whose ends are no samples.
+
+    By where their normal velocity brings them, with a fifth to spare for what turns, and by how far they fall.
+    """
+    time = state.motion.time
+    if not any(begin < time[k + 1] and time[k] < end for begin, end in state.motion.steps):
+        return False
+    dt = float(time[k + 1] - time[k])
+    fall = 0.5 * float(np.linalg.norm(state.scene.gravity)) * dt**2
+    for row, onwards in ((k, 1.0), (k + 1, -1.0)):
+        gap = float(meeting.gaps.gap[row])
+        if gap < state.speed * dt + fall:
+            opening = min((onwards * v for v in _openings(state, meeting, row)), default=0.0)
+            if gap + 1.2 * opening * dt < fall:
+                return True
+    return False
+
+
+def _openings(state: State, meeting: Meeting, row: int) -> Iterator[float]:
+    """Yield the velocities, m/s, at which the near points of two shapes part at a sample."""
+    scene, motion = state.scene, state.motion
+    for point, normal in contact_points(state, meeting, row, between=True):
+        at = np.broadcast_to(point, (len(motion.time), scene.d))
+
+        def velocity(link: str, at: Array = at) -> Array:
+            i = scene.number_of[link]
+            return (motion.velocity[:, i] + turn(motion.omega[:, i], at - motion.position[:, i]))[row]
+
+        of_B = motion.ground_velocity(at)[row] if meeting.B is None else velocity(meeting.B.link)
+        yield float(normal @ (velocity(meeting.A.link) - of_B))
 
 
 def _sides(state: State, meeting: Meeting) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
@@ -240,11 +240,9 @@ class _Convex(Separation):
         if found.gap > 0:
             return found
         # The normal of shapes that overlap a little is that of shapes drawn out of each other.
-        drawn = (_DRAWN * self._size - found.gap) * found.normal
-        normal = self._searched(R, p + drawn, found.normal).normal
-        x_A, x_B = self._ends(R, p, normal)
-        gap = float(normal @ (x_A - x_B))
-        return Apart(gap, normal, R.T @ (x_A - p), x_B) if gap > found.gap else found
+        drawn = self._searched(R, p + (_DRAWN * self._size - found.gap) * found.normal, found.normal)
+        gap = self._between(R, p, drawn.normal)
+        return replace(drawn, gap=gap) if gap > found.gap else found
 
     def _searched(self, R: FloatArray, p: FloatArray, guess: FloatArray | None) -> Apart:
         d = len(p)

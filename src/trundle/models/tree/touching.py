@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
@@ -13,6 +14,7 @@ from trundle.contact.choice import features_on
 from trundle.contact.laws import PURE_ROLLING, ROLLING, SEPARATED
 from trundle.geometry.features import balls_around
 from trundle.models.tree.system import Atlas, ContactSystem
+from trundle.numerics.space import dot, lever
 
 _POINT = 2e-9
 """Roundness up to which a rim lies flat: where its margin ends a mode, and round-off."""
@@ -54,6 +56,44 @@ def touch_function(system: ContactSystem, atlas: Atlas, contact: int) -> Callabl
         found = [np.asarray(value) for value in (function(x) if free is None else function(x, free.values))]
         found[6] = found[6] - center
         return found
+
+    return touch
+
+
+@dataclass(frozen=True)
+class Strike:
+    """One point in which two shapes meet: on A and on B (d,), m, and the normal out of B, each in its shape's frame."""
+
+    x_A: FloatArray
+    x_B: FloatArray
+    n_B: FloatArray
+
+
+def strike_function(
+    system: ContactSystem, atlas: Atlas, contact: int
+) -> Callable[[FloatArray, Strike], list[FloatArray]]:
+    """(x, strike) -> (J, vrel, n, spin row, spin rate, M) as of `touch_function`, where two shapes meet in any point."""
+    free, center = system.free, np.array(system.contact_pairs[contact].center_A)
+
+    def build() -> ca.Function:
+        """Build the function of one atlas."""
+        model = system.expressions(atlas)
+        A, B = model.constraints[contact].A, model.constraints[contact].B
+        x_A, x_B, n_B = (ca.SX.sym(name, model.d) for name in ("x_A", "x_B", "n_B"))
+        r_A, r_B, n, W = A.R @ x_A, B.R @ x_B, B.R @ n_B, model.to_world
+        J = A.Jv + lever(r_A) @ A.Jw - B.Jv - lever(r_B) @ B.Jw
+        velocity = A.v + lever(r_A) @ A.w - B.v - lever(r_B) @ B.w
+        spin_row = n.T @ (A.Jw - B.Jw) if model.d == 3 else ca.SX(1, model.nv)
+        spin_rate = dot(n, A.w - B.w) if model.d == 3 else ca.SX(1, 1)
+        outputs = [W @ J, W @ velocity, W @ n, spin_row, spin_rate, model.inertia_terms()[0]]
+        symbols = [model.x, x_A, x_B, n_B, *([] if free is None else [free.symbols])]
+        return ca.Function("strike", symbols, outputs)
+
+    function = system.shared(("strike", atlas, contact), build)
+
+    def touch(x: FloatArray, strike: Strike) -> list[FloatArray]:
+        arguments = [x, strike.x_A + center, strike.x_B, strike.n_B, *([] if free is None else [free.values])]
+        return [np.asarray(value) for value in function(*arguments)]
 
     return touch
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from trundle.contact.laws import SLIDING
 from trundle.models.tree.approach import with_charts
 from trundle.models.tree.joints import Prismatic
 from trundle.models.tree.system import Atlas, ContactSystem
-from trundle.models.tree.touching import free_directions, touch_function
+from trundle.models.tree.touching import Strike, free_directions, strike_function, touch_function
 from trundle.simulate.events.impact import Candidate, Impact, islands_of, resolve_impact
 
 _SLIPS = 1e-8
@@ -47,18 +48,24 @@ def impact_at(
     closed: Sequence[int],
     sticky: bool = False,
     held: bool = False,
+    strikes: Mapping[int, Strike] = MappingProxyType({}),
 ) -> Impact:
     """Return the impact, plastic or with a bounce, at the contact `new` of the state `x`, with the contacts `closed`.
 
     Islands are decided one by one: the contacts of one that nothing strikes are not in the outcome, and go on.
 
-    ``sticky``: friction has no limit. ``held``: all contacts stay closed.
+    ``sticky``: friction has no limit. ``held``: all contacts stay closed. ``strikes``: where contacts are that their
+    coordinates do not tell.
     """
     model = system.model(atlas)
     candidates: dict[int, Candidate] = {}
     M, Z = np.eye(model.nv), free_directions(system, atlas, x)
     for i in sorted({new, *closed}):
-        J, v, n, spin, rate, mass, *_ = (np.asarray(value) for value in touch_function(system, atlas, i)(x))
+        if i in strikes:
+            touch = strike_function(system, atlas, i)(x, strikes[i])
+        else:
+            touch = touch_function(system, atlas, i)(x)
+        J, v, n, spin, rate, mass, *_ = (np.asarray(value) for value in touch)
         M = mass
         if Z is not None:  # pins hold: what is left free moves like a body of its own
             M, J, spin = Z.T @ mass @ Z, J @ Z, spin @ Z

@@ -10,9 +10,10 @@ from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.contact.proximity import Nearness
 from trundle.errors import InputError
+from trundle.geometry.queries.straight import straight_directions
 from trundle.models.tree.approach import Approach, approach_at
 from trundle.models.tree.system import ContactSystem
-from trundle.models.tree.touching import lowest, near_features, open_gap
+from trundle.models.tree.touching import Strike, lowest, near_features, open_gap
 from trundle.simulate.events.advancement import TOUCHED, Look, Pair, StateAt
 from trundle.simulate.events.recontact import crossing
 from trundle.simulate.events.separated import SeparatedPairs
@@ -21,6 +22,8 @@ from trundle.simulate.mode import Mode
 
 _SAME = 1e-5
 """Difference, in sizes, of the distance of whole shapes and the gap of the contact that is to be followed."""
+_ACROSS = 1e-3
+"""rad, about: edges that cross at a smaller angle have no one point in common."""
 _POLISHED, _POLISHES = 1e-15, 4
 DEEP = 1e-3
 """Overlap, in sizes of the body, in which a touch was seen too late to go on from."""
@@ -46,10 +49,10 @@ def touch_down(system: ContactSystem, mode: Mode, before: Look, after: Look, sta
         near = near_features(system, x, free, _SAME * pair.size + max(there.gap, 0.0))
         least = min((open_gap(system, x, i) for i in near), default=np.inf)
         follows = abs(least - there.gap) < _SAME * pair.size
-        return instant, Event(pair.number, "gap" if follows else "blunt")
+        return instant, Event(pair.number, "gap") if follows else _blunt(there)
     found = approach_of(system, mode, there, x)
     if found is None:
-        return instant, Event(pair.number, "blunt")
+        return instant, _blunt(there)
     for _ in range(_POLISHES if before.opened else 0):
         step = -found.gap / found.speed if found.speed < 0 else 0.0
         trial = min(max(instant + step, before.t), after.t)
@@ -61,6 +64,29 @@ def touch_down(system: ContactSystem, mode: Mode, before: Look, after: Look, sta
             break
         instant, found = trial, better
     return instant, Event(pair.number, "touch", found.coordinates, found.charts)
+
+
+def _blunt(there: Look) -> Event:
+    """Return the event of shapes that meet where no contact of theirs can be followed, with the point if it is one.
+
+    It is none where an edge or a face of one lies along one of the other.
+    """
+    pair, apart = there.pair, there.apart
+    (R, p), n = there.relative, apart.normal
+    of_A, of_B = straight_directions(pair.A, apart.x_A, -(R.T @ n)), straight_directions(pair.B, apart.x_B, n)
+    if of_A is None or of_B is None:
+        return Event(pair.number, "blunt")
+    straight = np.vstack([of_A @ R.T, of_B])
+    if len(straight) == len(R) or np.any(np.linalg.svd(straight, compute_uv=False) < _ACROSS):
+        return Event(pair.number, "blunt")
+    # Along edges and faces the nearest points are where both are opposite each other.
+    aside = R @ apart.x_A + p - apart.x_B
+    moves = np.linalg.lstsq(straight.T, n * float(n @ aside) - aside, rcond=None)[0]
+    x_A, x_B = apart.x_A + moves[: len(of_A)] @ of_A, apart.x_B - moves[len(of_A) :] @ of_B
+    left = np.linalg.norm(R @ x_A + p - x_B - n * there.gap)
+    off = max(abs(float(shape.distance(x[None])[0][0])) for shape, x in ((pair.A, x_A), (pair.B, x_B)))
+    opposite = max(float(left), off) < _SAME * pair.size
+    return Event(pair.number, "blunt", strike=Strike(x_A, x_B, n) if opposite else None)
 
 
 def _instant(system: ContactSystem, mode: Mode, before: Look, after: Look, state_at: StateAt) -> float:

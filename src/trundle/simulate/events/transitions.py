@@ -12,6 +12,7 @@ from trundle.contact.law import Ending
 from trundle.contact.laws import LAWS, ROLLING, SEPARATED, SLIDING, is_own
 from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.models.tree.touching import (
+    Strike,
     face_below,
     free_directions,
     near_features,
@@ -50,7 +51,8 @@ class HybridState:
     """Where a simulation stands: time, state, mode, and the directions of slips that are still zero.
 
     ``onsets`` (contacts, d); ``unarmed`` names margins that start at zero in this mode, at this instant; ``impulses``
-    of the jump of the velocities that has just led here: contact number -> (d,) N s, world, on A.
+    of the jump of the velocities that has just led here: contact number -> (d,) N s, world, on A; ``strikes`` where
+    such contacts are that cannot be followed.
     """
 
     t: float
@@ -59,6 +61,7 @@ class HybridState:
     onsets: FloatArray
     unarmed: frozenset[str] = frozenset()
     impulses: Mapping[int, FloatArray] = field(default_factory=dict)
+    strikes: Mapping[int, Strike] = field(default_factory=dict)
 
     def was(self, here: Sequence[HybridState]) -> bool:
         """Whether one of the states `here`, of this instant, was in this mode: transitions have led back."""
@@ -67,12 +70,16 @@ class HybridState:
 
 @dataclass(frozen=True)
 class Event:
-    """A margin that reached zero: contact number, margin name, and for a touch-down its coordinates and charts."""
+    """A margin that reached zero: contact number, margin name, and for a touch-down its coordinates and charts.
+
+    ``strike``: where two shapes meet in one point that no contact of theirs can follow.
+    """
 
     contact: int
     margin: str
     coordinates: FloatArray | None = None
     charts: tuple[int, int] | None = None
+    strike: Strike | None = None
 
 
 @dataclass(frozen=True)
@@ -358,6 +365,17 @@ def _onto_face(board: EventHandler, now: HybridState, event: Event, phase: Compi
     return replace(after, x=x)
 
 
+def _strike(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
+    """Shapes meet in a point that no contact of theirs can follow: a blow after which they part, or the run ends."""
+    contact, system = event.contact, board.system
+    if event.strike is None or system.rules.on_slip == "ignore" or system.touching_law(contact).distant:
+        return Status.NOT_A_POINT_CONTACT
+    after = _landed(board, now, event)
+    if isinstance(after, HybridState) and LAWS[after.mode.laws[contact]].touching:
+        return Status.NOT_A_POINT_CONTACT
+    return after
+
+
 def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = False) -> Following:
     system, contact, rule = board.system, event.contact, board.system.rules.on_slip
     atlas, x = followed(system, now.mode.atlas, now.x, contact, event.coordinates, event.charts)
@@ -367,7 +385,10 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
     flight = board.phase_of(now.mode)
     p = flight.parameters(board.inputs(now.t), now.onsets)
     with_it = landing_with(system, flight, now.t, now.x, p, contact)
-    impact = impact_at(system, atlas, x, contact, [*closed, *with_it], sticky=rule == "ignore", held=held)
+    strikes = {} if event.strike is None else {contact: event.strike}
+    if strikes:
+        with_it = [i for i in with_it if i not in system.pair_of(contact)]
+    impact = impact_at(system, atlas, x, contact, [*closed, *with_it], rule == "ignore", held, strikes)
     # What touches in flight flies on where this landing neither brings it nor drives it in; a face lies down whole.
     idle = {i for i in with_it if not np.any(impact.impulses.get(i, 0.0)) and not approaches(system, atlas, x, i)}
     idle -= set(system.rims)
@@ -399,7 +420,7 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
     unarmed |= {name for name in now.unarmed if system.number(name) not in taking_part}
     onsets = np.array(now.onsets)
     onsets[list(taking_part)] = slip_directions(impact, system, atlas, x)[list(taking_part)]
-    return HybridState(now.t, x, mode, onsets, frozenset(unarmed), impact.impulses)
+    return HybridState(now.t, x, mode, onsets, frozenset(unarmed), impact.impulses, strikes)
 
 
 def _slips(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int) -> bool:
@@ -457,7 +478,7 @@ TRANSITIONS: dict[Ending, tuple[str, Resolve]] = {
     Ending.LANDS: ("the gap closed", _land),
     Ending.TOUCHES_BLUNTLY: (
         "the shapes meet where no point of contact of theirs can be followed",
-        _stop(Status.NOT_A_POINT_CONTACT),
+        _strike,
     ),
     Ending.OVERLAPS: ("the bodies overlap where they touch next", _stop(Status.SECOND_CONTACT)),
 }

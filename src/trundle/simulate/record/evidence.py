@@ -275,7 +275,13 @@ def _places(
         there = _frames_at(system, [one.atlases[1] for one in jumps], states)
     groups: dict[tuple[Atlas, int], list[int]] = defaultdict(list)
     for row, (jump, contact) in enumerate(zip(numbers.tolist(), contacts.tolist(), strict=True)):
-        groups[jumps[jump].atlases[1], contact].append(row)
+        if (strike := jumps[jump].strikes.get(contact)) is None:
+            groups[jumps[jump].atlases[1], contact].append(row)
+            continue
+        B = names.index(_bodies(system, contact)[1])
+        R_B = there.rotation[jump, B]
+        point[row] = there.position[jump, B] + R_B @ lifted(strike.x_B[None])[0]
+        normal[row] = R_B @ lifted(strike.n_B[None])[0]
     for (atlas, contact), rows in groups.items():
         at = numbers[rows]
         free = () if system.free is None else (system.free.values,)

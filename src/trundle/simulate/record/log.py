@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.models.tree.system import Atlas
+from trundle.models.tree.touching import Strike
 from trundle.numerics.ode.ode import Integration
 from trundle.records.policy import TimedPolicy
 from trundle.simulate.compiled_mode import CompiledMode
@@ -144,6 +145,8 @@ class Jump:
         Held within a time step by a policy.
     pushed : (n_x,), or None
         Of a time step: its middle, where the impulses act; else they act at its end.
+    strikes : mapping of contact number -> Strike
+        Where shapes met that no contact of theirs can follow.
     """
 
     begin: float
@@ -156,6 +159,7 @@ class Jump:
     kick: bool = False
     inputs: FloatArray | None = None
     pushed: FloatArray | None = None
+    strikes: Mapping[int, Strike] = field(default_factory=dict)
 
 
 @dataclass
@@ -214,7 +218,8 @@ class Log:
         atlases = before.mode.atlas, after.mode.atlas
         states = np.array(before.x), np.array(after.x)
         laws, pushes = after.mode.laws, after.impulses
-        self.jumps.append(Jump(before.t, after.t, *states, atlases, laws, pushes, kick, inputs, pushed))
+        jump = Jump(before.t, after.t, *states, atlases, laws, pushes, kick, inputs, pushed, after.strikes)
+        self.jumps.append(jump)
 
     def mark(self) -> tuple[int, int, dict[str, float]]:
         """Return what `back` needs to take back what was gathered of the motion since."""

@@ -20,6 +20,8 @@ from trundle.simulate.mode import Mode
 
 BETWEEN_STEPS = 2e-3
 """s, within which margins of the integrator see every touch themselves."""
+_SINCE = 2.0 ** np.arange(-12.0, 0.0)
+"""Parts of the time between two looks at which a pair that has come apart may be open."""
 _STILL = 1e-9
 """m/s. A pair that approaches more slowly stays as it is."""
 
@@ -27,6 +29,12 @@ _STILL = 1e-9
 def separated_pair(system: ContactSystem, numbers: Sequence[int]) -> Pair:
     """Return the two shapes that have the contacts `numbers`."""
     return system.kept(("separated", numbers[0]), lambda: Pair(system, numbers[0]))
+
+
+def whole_gap(system: ContactSystem, mode: Mode, t: float, x: FloatArray, contact: int) -> float:
+    """Return the distance (m) of the two shapes that have a contact, as wholes, at the state `x`."""
+    pair = separated_pair(system, system.pair_of(contact))
+    return SeparatedPairs.of(system, mode, [pair]).look(0, t, x).gap
 
 
 class SeparatedPairs:
@@ -184,6 +192,8 @@ class SeparatedPairs:
             a = before if before is not None and before.t == times[k] else self._look(j, float(times[k]), rows[k])
             before = b = self._look(j, float(times[k + 1]), rows[k + 1])
             known = ended and k + 1 == last
+            if not self._open[number] and not self._has_margin(number):
+                a = self._opened(a, b, look) or a
             if not self._open[number]:
                 if b.apart_at_least > TOUCHED or b.gap > TOUCHED:
                     self._open[number] = True
@@ -193,6 +203,15 @@ class SeparatedPairs:
             found = first_in(a, b, look, known)
             if found is not None and not _stays(*found):
                 return found
+        return None
+
+    def _opened(self, a: Look, b: Look, look: Callable[[float, Look], Look]) -> Look | None:
+        """Return a look at which a pair that came apart is open between two looks, the first one; None: there is none."""
+        for part in _SINCE:
+            middle = look(a.t + float(part) * (b.t - a.t), a)
+            if middle.apart_at_least > TOUCHED or middle.gap > TOUCHED:
+                self._open[a.pair.number] = True
+                return middle
         return None
 
     def _sunk(self, a: Look, b: Look, look: Callable[[float, Look], Look]) -> tuple[Look, Look]:

@@ -86,7 +86,8 @@ def _blunt(there: Look) -> Event:
     left = np.linalg.norm(R @ x_A + p - x_B - n * there.gap)
     off = max(abs(float(shape.distance(x[None])[0][0])) for shape, x in ((pair.A, x_A), (pair.B, x_B)))
     opposite = max(float(left), off) < _SAME * pair.size
-    return Event(pair.number, "blunt", strike=Strike(x_A, x_B, n) if opposite else None)
+    # One point of space for both: what is left between them is the error of the search.
+    return Event(pair.number, "blunt", strike=Strike(R.T @ (x_B - p), x_B, n) if opposite else None)
 
 
 def _instant(system: ContactSystem, mode: Mode, before: Look, after: Look, state_at: StateAt) -> float:

@@ -24,6 +24,8 @@ from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.chart_transition import has_neighbour, neighbouring_chart, neighbouring_feature
 from trundle.simulate.events.patches import approaches, landing_with
 from trundle.simulate.events.rest import resting
+from trundle.simulate.events.advancement import TOUCHED
+from trundle.simulate.events.separated import whole_gap
 from trundle.simulate.events.states import cone_margin, followed, impact_at, slip_and_spin, slip_directions
 from trundle.simulate.events.turning import held_laws, roll, spin, stop_turning, without
 from trundle.simulate.mode import Mode
@@ -368,12 +370,25 @@ def _onto_face(board: EventHandler, now: HybridState, event: Event, phase: Compi
 def _strike(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
     """Shapes meet in a point that no contact of theirs can follow: a blow after which they part, or the run ends."""
     contact, system = event.contact, board.system
+    gap = f"{board.name(contact)}.gap"
     if event.strike is None or system.rules.on_slip == "ignore" or system.touching_law(contact).distant:
         return Status.NOT_A_POINT_CONTACT
     after = _landed(board, now, event)
-    if isinstance(after, HybridState) and LAWS[after.mode.laws[contact]].touching:
-        return Status.NOT_A_POINT_CONTACT
-    return after
+    if not isinstance(after, HybridState) or not LAWS[after.mode.laws[contact]].touching:
+        return after
+    onsets = without(after.onsets, contact)
+    mode = board.with_law(after, contact, SEPARATED.name)
+    apart = replace(after, mode=mode, onsets=onsets, unarmed=after.unarmed | {gap})
+    return apart if _parts(board, apart, contact) else Status.NOT_A_POINT_CONTACT
+
+
+def _parts(board: EventHandler, now: HybridState, contact: int) -> bool:
+    """Whether two shapes that a blow has left without a normal velocity come apart by themselves."""
+    flight = board.phase_of(now.mode)
+    p = flight.parameters(board.inputs(now.t), now.onsets, np.zeros(len(now.mode.laws)))
+    ignored = np.zeros(len(flight.margins), dtype=bool)
+    soon = flight.integrator.integrate(now.t, now.x, now.t + _SOON, p, step=_SOON, watched=ignored)
+    return whole_gap(board.system, now.mode, soon.t_end, soon.x_end, contact) > TOUCHED
 
 
 def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = False) -> Following:

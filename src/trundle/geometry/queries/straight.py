@@ -11,8 +11,8 @@ from trundle.geometry.boundary import Boundary
 from trundle.geometry.support import SupportLike
 
 _TILT, _LONG = 1e-6, 1e-4
-"""rad, and sizes: a normal that turns so little moves the furthest point so far where a shape is straight, or nearly: it
-is no more curved than 100 sizes."""
+"""rad, sizes: a normal that turns so little moves the furthest point so far where a shape is straight, or curved as
+little as a ball of 100 sizes."""
 _AROUND = 16
 
 

@@ -382,7 +382,7 @@ class Multibody(HoldsExpressions, ABC):
         )
 
     def coordinate_rates(self, kin: Sequence[Kinematics], mode: Sequence[Law]) -> ca.SX:
-        """Return the rates of all contact coordinates; a contact that is apart keeps its own until it is found again."""
+        """Return the rates of all contact coordinates; of a contact that is apart they wait until it is found again."""
         sizes = [constraint.contact.size for constraint in self.constraints]
         return ca.vertcat(*(kin[i].rates if law.touching else ca.SX(sizes[i], 1) for i, law in enumerate(mode)))
 

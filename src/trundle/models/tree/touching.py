@@ -72,7 +72,7 @@ class Strike:
 def strike_function(
     system: ContactSystem, atlas: Atlas, contact: int
 ) -> Callable[[FloatArray, Strike], list[FloatArray]]:
-    """(x, strike) -> (J, vrel, n, spin row, spin rate, M) as of `touch_function`, where two shapes meet in any point."""
+    """(x, strike) -> (J, vrel, n, spin row, spin rate, M) as of `touch_function`, of shapes that meet in any point."""
     free, center = system.free, np.array(system.contact_pairs[contact].center_A)
 
     def build() -> ca.Function:

@@ -206,7 +206,7 @@ class SeparatedPairs:
         return None
 
     def _opened(self, a: Look, b: Look, look: Callable[[float, Look], Look]) -> Look | None:
-        """Return a look at which a pair that came apart is open between two looks, the first one; None: there is none."""
+        """Return the first look at which a pair that came apart is open between two looks; None: there is none."""
         for part in _SINCE:
             middle = look(a.t + float(part) * (b.t - a.t), a)
             if middle.apart_at_least > TOUCHED or middle.gap > TOUCHED:

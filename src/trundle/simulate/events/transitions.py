@@ -21,10 +21,10 @@ from trundle.models.tree.touching import (
     velocities_changed,
 )
 from trundle.simulate.compiled_mode import CompiledMode, projected
+from trundle.simulate.events.advancement import TOUCHED
 from trundle.simulate.events.chart_transition import has_neighbour, neighbouring_chart, neighbouring_feature
 from trundle.simulate.events.patches import approaches, landing_with
 from trundle.simulate.events.rest import resting
-from trundle.simulate.events.advancement import TOUCHED
 from trundle.simulate.events.separated import whole_gap
 from trundle.simulate.events.states import cone_margin, followed, impact_at, slip_and_spin, slip_directions
 from trundle.simulate.events.turning import held_laws, roll, spin, stop_turning, without

@@ -7,7 +7,7 @@ import pytest
 
 import trundle as tr
 from trundle.simulate.events.contact_detection import ContactDetector
-from trundle.simulate.events.recontact import DEPTH, crossing, landing_depths, recontact
+from trundle.simulate.events.recontact import DEPTH, crossing, recontact, waiting_depths
 from trundle.simulate.mode import Method, Mode
 from trundle.simulate.runner import Runner
 from trundle.status import Status
@@ -82,7 +82,7 @@ def test_a_recontact_that_another_integration_misses_by_round_off_is_none_the_le
 
     depth = DEPTH * 0.2  # m, of the radius
     ended = type(done)(**vars(done) | {"t_end": 1.0, "x_end": sunk(depth * (1 + 1e-5))})
-    waiting, depths = np.ones(len(phase.margins), dtype=bool), landing_depths(pair.system, phase, 0.0, start.x, p)
+    waiting, depths = np.ones(len(phase.margins), dtype=bool), waiting_depths(pair.system, phase, 0.0, start.x, p)
     found = recontact(pair.system, phase, 0.0, ended, p, waiting, depths, lambda t: sunk(depth * (t - 1e-5)))
     assert found is not None
     assert found[0] == 1.0

@@ -230,8 +230,8 @@ class FeatureContact(Contact):
     def _lowest_between(self, level: ca.SX, x: ca.SX, c: ca.SX, along: ca.SX) -> ca.SX:
         """Return the y (1,) of the lowest hollow of the distance along an edge, or of its lower end where it has none.
 
-        The end of an edge, which a corner touches with, may be lower than what the edge itself touches with. A hollow
-        is between two points of which the distance falls at the first and rises at the second: there it is a cubic.
+        The end of an edge, which a corner touches with, may be lower than what the edge itself touches with. Between
+        two points the distance is a cubic, which may fall and rise again where it rises at both.
         """
         E, feature = np.array(self._axes), self.feature
         ends = sorted(float(-h * (E[0] @ np.array(g))) for g, h in feature.inside)
@@ -250,17 +250,20 @@ class FeatureContact(Contact):
         part = float(points[1] - points[0])
         for q, h0, h1, g0, g1 in zip(points[:-1], heights[:-1], heights[1:], slopes[:-1], slopes[1:], strict=True):
             s, h = _hollow(h0, h1, g0 * part, g1 * part)
-            lower = ca.logic_and(ca.logic_and(g0 <= 0, g1 > 0), h < lowest)
+            lower = h < lowest
             best, lowest = ca.if_else(lower, float(q) + part * s, best), ca.if_else(lower, h, lowest)
         return best
 
 
 def _hollow(h0: ca.SX, h1: ca.SX, g0: ca.SX, g1: ca.SX) -> tuple[ca.SX, ca.SX]:
-    """Return where, 0 <= s <= 1, and how low the cubic with these ends and slopes is lowest; g0 <= 0 < g1."""
+    """Return where, 0 <= s <= 1, and how low the cubic with these ends and slopes has a hollow; without one inf."""
     cubed, squared = g0 + g1 - 2 * (h1 - h0), 3 * (h1 - h0) - 2 * g0 - g1
-    root = ca.sqrt(ca.fmax(squared**2 - 3 * cubed * g0, 0.0))
-    s = ca.fmin(ca.fmax(-g0 / (squared + root + _TINY), 0.0), 1.0)
-    return s, h0 + s * (g0 + s * (squared + s * cubed))
+    square = squared**2 - 3 * cubed * g0
+    root = ca.sqrt(ca.fmax(square, 0.0))
+    s = ca.if_else(squared > 0, -g0 / (squared + root + _TINY), (root - squared) / _not_zero(3 * cubed))
+    there = ca.logic_and(square > 0, ca.logic_and(s >= 0, s <= 1))
+    s = ca.fmin(ca.fmax(s, 0.0), 1.0)
+    return s, ca.if_else(there, h0 + s * (g0 + s * (squared + s * cubed)), np.inf)
 
 
 def _nothing(S: ca.SX) -> ca.SX:
@@ -280,6 +283,10 @@ def _downhill(H: ca.SX) -> ca.SX:
     square, size = H @ H, ca.fabs(ca.det(H))
     positive = (square + size * ca.SX.eye(2)) / ca.sqrt(ca.trace(square) + 2 * size + _TINY)
     return _inverse(positive)
+
+
+def _not_zero(value: ca.SX) -> ca.SX:
+    return ca.if_else(ca.fabs(value) > _TINY, value, _TINY)
 
 
 def _inverse(H: ca.SX) -> ca.SX:

@@ -25,6 +25,8 @@ _SLOPE, _MANY = 2.0, 2000
 """How much higher than the lowest one, in spacings, a point may be that is lower than all around it, and how many are
 compared: rough distances rise with the slope of the ground."""
 _CLOSER = 0.35
+_MOVED = 0.75
+"""Part of their reach from which the best of probes is on the way to the least."""
 _CLOSE = 0.05
 """Distance, in sizes, under which rough distances tell where the exact one is least."""
 _NEWTON = 20
@@ -136,14 +138,21 @@ class Cloud:
         """Return the least around a point of the boundary, from probes on it that come closer and closer."""
         x, gap, normal = best
         reach, least = self.spacing, gap if cover.quick else float(cover.roughly((R @ x + p)[None])[0])
-        for _ in range(_ZOOMS):
+        end = 1.001 * reach * _CLOSER**_ZOOMS
+        for _ in range(2 * _ZOOMS):
             places = self._shape.closest(x + reach * _pattern(self._shape.d))
             there = places @ R.T + p
             s = cover.exactly(there)[0] if cover.quick else cover.roughly(there)
             k = int(np.argmin(s))
+            way = float(np.linalg.norm(places[k] - x))
             if float(s[k]) < least:
                 x, least = places[k], float(s[k])
-            reach *= _CLOSER
+            else:
+                way = 0.0
+            if way < _MOVED * reach:
+                reach *= _CLOSER
+            if reach <= end:
+                break
         s, gradient = cover.exactly((R @ x + p)[None])
         return (x, float(s[0]), gradient[0]) if s[0] < gap else (best[0], gap, normal)
 

@@ -9,6 +9,7 @@ import trundle as tr
 from trundle.contact.choice import bumpy, contact_form, make_contact, pieces_of
 from trundle.contact.feature import FeatureContact
 from trundle.contact.motion import prescribed
+from trundle.geometry.features import Feature
 from trundle.numerics.symbol import Symbol
 
 
@@ -193,3 +194,51 @@ def test_the_first_feature_is_that_of_a_contact_of_no_piece_and_a_level_rim_has_
     assert isinstance(rim, FeatureContact)
     y = np.asarray(rim._nearest(np.eye(3), 0.52 * E_3)[0])
     assert np.linalg.norm(y) == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("rounding", [0.0, 0.05, 0.9])
+def test_an_edge_almost_along_a_wave_touches_where_it_is_nearest(rounding: float) -> None:
+    """Also where it is hardly nearer than beside it, and where its end, which a corner touches with, is nearer."""
+    random, looked = np.random.default_rng(2), 0
+    for half, amplitude in ((0.02, 0.03), (0.06, 0.05), (0.15, 0.02), (0.3, 0.05)):
+        phase = random.uniform(0, 6)
+        ground = tr.Sinusoid(amplitude, 1.0, phase)
+        inside = (((1.0, 0.0), half), ((-1.0, 0.0), half))
+        edge = Feature((0.0, 0.0), ((1.0, 0.0),), inside, (), (), half, rounding=rounding * half)
+        level = ground.representations.level
+        assert level is not None
+        nearest = FeatureContact(edge, level, (), ground.representations.distance)._nearest
+        along = np.linspace(-half, half, 2001)
+        for _ in range(60):
+            x = random.uniform(0, 1)
+            bend = 4 * np.pi**2 * amplitude * half
+            angle = np.arctan(2 * np.pi * amplitude * np.cos(2 * np.pi * x + phase))
+            angle += random.normal() * bend * random.choice([0.5, 0.05, 0.005])
+            R = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+            c = np.array([x + random.uniform(-0.5, 0.5) * half, 0.0])
+            for _ in range(8):
+                gaps = _above_wave(c + np.outer(along, R[:, 0]), amplitude, phase) - edge.rounding
+                c[1] -= gaps.min()
+            hollows = np.flatnonzero((gaps[1:-1] < gaps[:-2]) & (gaps[1:-1] <= gaps[2:])) + 1
+            order = np.sort(gaps[hollows])
+            if not len(hollows) or order[0] > 2e-5 * half or (len(order) > 1 and order[1] - order[0] < 1e-6 * half):
+                continue
+            y, foot, n, _, _, margin = (np.asarray(v).ravel() for v in nearest(R, c))
+            gap = float(n @ (c + R @ y - foot)) - edge.rounding
+            looked += 1
+            assert margin > -1e-3
+            assert gap == pytest.approx(order[0], abs=1e-6 * half)
+    assert looked > 60
+
+
+def _above_wave(points: np.ndarray, amplitude: float, phase: float) -> np.ndarray:
+    """Return the distances (n,), m, of points near a wave of 1 m, by Newton on their feet."""
+    k, foot = 2 * np.pi, points[:, 0].copy()
+    for _ in range(20):
+        angle = k * foot + phase
+        z, slope, bend = amplitude * np.sin(angle), amplitude * k * np.cos(angle), -amplitude * k * k * np.sin(angle)
+        stiff = 1 + slope**2 + (z - points[:, 1]) * bend
+        step = ((foot - points[:, 0]) + (z - points[:, 1]) * slope) / np.maximum(np.abs(stiff), 0.2)
+        foot -= np.clip(step, -0.05, 0.05)
+    z, slope = amplitude * np.sin(k * foot + phase), amplitude * k * np.cos(k * foot + phase)
+    return ((points[:, 1] - z) - slope * (points[:, 0] - foot)) / np.sqrt(1 + slope**2)

@@ -20,6 +20,8 @@ _BENT = 1e-6
 _FOOT_STEPS, _LOST = 8, 1e-3
 """Newton's steps to a foot, and the size of the last one, in sizes of the body, from which none was found."""
 _NEWTON, _SEEDS = 6, (0.3, 0.6, 0.9)
+_PARTS, _FOOTING = 8, 2
+"""Parts of an edge, in which its distance is a cubic, and steps to the rough foot of a point."""
 _TURNS, _TURN = 8, 0.5
 """Points of a rim that are tried first, and the largest step (rad) from the best of them."""
 _TINY = 1e-300
@@ -116,7 +118,7 @@ class FeatureContact(Contact):
             q = ca.SX(E.shape[0], 1) if quadratic else self._best(level, x, c, along)
             for _ in range(1 if quadratic else _NEWTON):
                 g, H = slope.call([c + along @ q, R])
-                q = q - _inverse(H) @ g
+                q = q - (_inverse(H) @ g if quadratic else _shortened(_downhill(H) @ g, self._reach))
         else:
             q = ca.SX(0, 1)
         at = c + along @ q
@@ -150,10 +152,10 @@ class FeatureContact(Contact):
         hessian, gradient = ca.hessian(level, x)
         values = ca.Function("values", [x], [level, gradient, hessian], _FREE)
         across = ca.SX.eye(d) - along @ along.T
-        start = c + along @ self._best(level, x, c, along)
-        f, fx, _ = values.call([start])
-        m = f / (dot(fx, fx) + _TINY)
-        foot, step = start - m * fx, ca.SX(d, 1)
+        foot = self._foot(level, x, c + along @ self._best(level, x, c, along))
+        f, fx, _ = values.call([foot])
+        m = -dot(across @ (foot - c), fx) / (dot(fx, fx) + _TINY)
+        step = ca.SX(d, 1)
         for _ in range(_FOOT_STEPS):
             f, fx, H = values.call([foot])
             norm = ca.sqrt(dot(fx, fx) + _TINY)
@@ -161,8 +163,7 @@ class FeatureContact(Contact):
             T, M = tangents(n), across + m * H
             residual = across @ (foot - c) + m * fx
             down = -n * (f / norm)
-            step = down - T @ (_inverse(T.T @ M @ T) @ (T.T @ (residual + M @ down)))
-            step = step * ca.fmin(1.0, feature.size / (ca.norm_2(step) + _TINY))
+            step = down - T @ _shortened(_downhill(T.T @ M @ T) @ (T.T @ (residual + M @ down)), self._reach)
             m = m - dot(n, residual + M @ step) / norm
             foot = foot + step
         patch = self.level.patch(foot)
@@ -198,8 +199,24 @@ class FeatureContact(Contact):
             u = ca.cos(step) * u + ca.sin(step) * t
         return r * u
 
+    def _foot(self, level: ca.SX, x: ca.SX, point: ca.SX) -> ca.SX:
+        """Return the foot (d,) on B of a point near it, nearly: the way there is along the normal at its end."""
+        values, foot = ca.Function("values", [x], [level, ca.gradient(level, x)], _FREE), point
+        for _ in range(_FOOTING):
+            f, fx = values.call([foot])
+            square = dot(fx, fx) + _TINY
+            foot = point - fx * ((dot(fx, point - foot) + f) / square)
+        return foot
+
+    @property
+    def _reach(self) -> float:
+        """How far, m, a step of Newton's may go: not past the next of the points that are tried first."""
+        return max((2.0 * h for _, h in self.feature.inside), default=0.0) / _PARTS or self.feature.size
+
     def _best(self, level: ca.SX, x: ca.SX, c: ca.SX, along: ca.SX) -> ca.SX:
-        """Return the y (m,), in the axes, of the least f on some points of the feature."""
+        """Return the y (m,), in the axes, of about the least distance on the feature."""
+        if along.shape[1] == 1:
+            return self._lowest_between(level, x, c, along)
         height, E = ca.Function("height", [x], [level], _FREE), np.array(self._axes)
         best = ca.SX(E.shape[0], 1)
         lowest = height(c)
@@ -210,10 +227,66 @@ class FeatureContact(Contact):
                 best, lowest = ca.if_else(f < lowest, q, best), ca.fmin(f, lowest)
         return best
 
+    def _lowest_between(self, level: ca.SX, x: ca.SX, c: ca.SX, along: ca.SX) -> ca.SX:
+        """Return the y (1,) of the lowest hollow of the distance along an edge, or of its lower end where it has none.
+
+        The end of an edge, which a corner touches with, may be lower than what the edge itself touches with. Between
+        two points the distance is a cubic, which may fall and rise again where it rises at both.
+        """
+        E, feature = np.array(self._axes), self.feature
+        ends = sorted(float(-h * (E[0] @ np.array(g))) for g, h in feature.inside)
+        points = np.linspace(ends[0], ends[1], _PARTS + 1)
+        values = ca.Function("values", [x], [level, ca.gradient(level, x)], _FREE)
+        heights, slopes = [], []
+        for q in points:
+            at = c + along * float(q)
+            foot = self._foot(level, x, at) if feature.rounding else at
+            f, fx = values.call([foot])
+            norm = ca.sqrt(dot(fx, fx) + _TINY)
+            heights.append((dot(fx, at - foot) + f) / norm)
+            slopes.append(dot(along, fx) / norm)
+        first_lower = heights[0] < heights[-1]
+        best, lowest = ca.if_else(first_lower, ends[0], ends[1]), ca.SX(np.inf)
+        part = float(points[1] - points[0])
+        for q, h0, h1, g0, g1 in zip(points[:-1], heights[:-1], heights[1:], slopes[:-1], slopes[1:], strict=True):
+            s, h = _hollow(h0, h1, g0 * part, g1 * part)
+            lower = h < lowest
+            best, lowest = ca.if_else(lower, float(q) + part * s, best), ca.if_else(lower, h, lowest)
+        return best
+
+
+def _hollow(h0: ca.SX, h1: ca.SX, g0: ca.SX, g1: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Return where, 0 <= s <= 1, and how low the cubic with these ends and slopes has a hollow; without one inf."""
+    cubed, squared = g0 + g1 - 2 * (h1 - h0), 3 * (h1 - h0) - 2 * g0 - g1
+    square = squared**2 - 3 * cubed * g0
+    root = ca.sqrt(ca.fmax(square, 0.0))
+    s = ca.if_else(squared > 0, -g0 / (squared + root + _TINY), (root - squared) / _not_zero(3 * cubed))
+    there = ca.logic_and(square > 0, ca.logic_and(s >= 0, s <= 1))
+    s = ca.fmin(ca.fmax(s, 0.0), 1.0)
+    return s, ca.if_else(there, h0 + s * (g0 + s * (squared + s * cubed)), np.inf)
+
 
 def _nothing(S: ca.SX) -> ca.SX:
     """Rates of a side that has no coordinates of its own."""
     return ca.SX(0, 1)
+
+
+def _shortened(step: ca.SX, longest: float) -> ca.SX:
+    """Return a step, no longer than `longest`."""
+    return step * ca.fmin(1.0, longest / (ca.norm_2(step) + _TINY))
+
+
+def _downhill(H: ca.SX) -> ca.SX:
+    """Return the inverse of a symmetric (1, 1) or (2, 2) matrix with its eigenvalues positive: of (H^2)^1/2."""
+    if H.shape == (1, 1):
+        return 1.0 / (ca.fabs(H) + _TINY)
+    square, size = H @ H, ca.fabs(ca.det(H))
+    positive = (square + size * ca.SX.eye(2)) / ca.sqrt(ca.trace(square) + 2 * size + _TINY)
+    return _inverse(positive)
+
+
+def _not_zero(value: ca.SX) -> ca.SX:
+    return ca.if_else(ca.fabs(value) > _TINY, value, _TINY)
 
 
 def _inverse(H: ca.SX) -> ca.SX:

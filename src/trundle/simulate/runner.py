@@ -21,9 +21,9 @@ from trundle.simulate.begin import begun_mode
 from trundle.simulate.compiled_mode import CompiledMode
 from trundle.simulate.divergence import DivergenceCheck
 from trundle.simulate.events import ContactDetector, Event, EventHandler, HybridState
-from trundle.simulate.events.chart_transition import has_neighbour
+from trundle.simulate.events.chart_transition import is_seam
 from trundle.simulate.events.jumps import with_impulses
-from trundle.simulate.events.recontact import landing_depths, recontact
+from trundle.simulate.events.recontact import recontact, waiting_depths
 from trundle.simulate.events.transitions import INDETERMINATE, Following, Undecided
 from trundle.simulate.mode import Method, Mode
 from trundle.simulate.phases import phase_of
@@ -205,7 +205,7 @@ class Runner:
         armed = self._armed(phase, now)
         self._most = self.stepping.most(now, MAX_STEPS)
         first_step: float | None = None
-        depths = landing_depths(self.system, phase, now.t, now.x, self.parameters(now))
+        depths = waiting_depths(self.system, phase, now.t, now.x, self.parameters(now))
         brief, since = _BRIEF, (now, np.zeros(0))
         while now.t < duration:
             interrupts.check()
@@ -268,7 +268,7 @@ class Runner:
         """Return which margins may end a mode at once: not those born zero, nor seams and forces that leave zero."""
         armed = phase.armed(now.unarmed)
         forces = np.array([name.endswith(_LOADS) for name in phase.margins], dtype=bool)
-        rising = forces | np.array([self.is_seam(name) for name in phase.margins], dtype=bool)
+        rising = forces | np.array([is_seam(self.system, name) for name in phase.margins], dtype=bool)
         p = self.parameters(now)
         values = np.array(list(phase.margin_values(now.t, now.x, p).values()))
         rising &= np.abs(values) < np.where(forces, _NO_LOAD * self.board.weight, _AT_SEAM)
@@ -277,11 +277,6 @@ class Runner:
             soon = np.array(list(phase.margin_values(now.t, now.x + _SOON * rate, p).values()))
             armed &= ~(rising & (soon > values))
         return armed
-
-    def is_seam(self, name: str) -> bool:
-        """Return whether a margin ends a chart, or data, beyond which a neighbour goes on."""
-        contact_pair, margin = self.system.contact_pairs[self.system.number(name)], name.split(".", 1)[1]
-        return margin.startswith(("chart", "data", "feature")) and has_neighbour(contact_pair, margin)
 
     def ask(self, now: HybridState) -> None:
         """Call the policy when its time has come, once each time."""

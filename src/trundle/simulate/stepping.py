@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from trundle import interrupts
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
-from trundle.models.tree.system import ContactSystem
+from trundle.models.tree.approach import on_charts, refined
+from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.models.tree.touching import may_touch
 from trundle.simulate.events.contact_detection import ContactDetector
 from trundle.simulate.events.jumps import with_impulses
@@ -31,6 +32,8 @@ ROUND_OFF = 1e-12
 """s, by which two times may differ that are meant to be the same."""
 LOOK = 1e-3
 """s, after which corners and edges that have come near are looked for anew."""
+SEAM = 1e-9
+"""s, by which a contact may be beyond the end of its chart."""
 LEAST, MOST = 1e-5, 2e-3
 """s, of the shortest such while and of the longest one: the next is twice as long where it follows at once. Of what is
 small both are shorter (`pace`)."""
@@ -78,7 +81,10 @@ class Stepping:
                 return Status.NOT_FINITE
             before, made = now, steps
             touch = self._first_touch(made, before)
-            now = made.now if touch is None else replace(made.now, t=touch[0], x=made.state_at(before, touch[0]))
+            end = _chart_left(runner.system, made, before, made.now.t if touch is None else touch[0])
+            if touch is not None and end < touch[0]:
+                touch = None
+            now = made.now if end == made.now.t else replace(made.now, t=end, x=made.state_at(before, end))
             held = None if runner.policy is None else runner.inputs(before.t)[0]
             pushed = replace(now, impulses=_impulses(made.forces(), now.t - before.t))
             runner.log.jumped(before, pushed, inputs=held, pushed=made.middle)
@@ -90,6 +96,9 @@ class Stepping:
                 steps, now = following, following.now
             if self._came_apart(now):
                 return Status.SEPARATED
+            if now is not steps.now:  # where a contact left its chart
+                now = _on_next_charts(runner.system, now, steps.contacts)
+                steps = steps.on(steps.contacts, now)
             if runner.progress is not None:
                 runner.progress(now.t)
             if now.t - looked > LOOK:
@@ -146,7 +155,7 @@ class Stepping:
         p = phase.parameters(runner.inputs(before.t)[0], steps.now.onsets)
         states = np.array([steps.state_at(before, t) for t in samples])
         many = len(samples)
-        forces = np.repeat(steps.forces()[None], many, axis=0)
+        forces = np.array([steps.forces_at(t, x) for t, x in zip(samples, states, strict=True)])
         runner.log.segments.append(Segment(phase, samples, states, np.repeat(p[None], many, axis=0), forces))
 
     def _came_apart(self, now: HybridState) -> bool:
@@ -155,6 +164,42 @@ class Stepping:
         if system.rules.on_separation == "fly":
             return False
         return not all(any(LAWS[now.mode.laws[i]].touching for i in pair) for pair in system.pairs)
+
+
+def _chart_left(system: ContactSystem, steps: TimeStepping, before: HybridState, end: float) -> float:
+    """Return when, in the step since `before`, the first contact passed the end of its chart; `end` (s) if none did."""
+
+    def off(t: float) -> bool:
+        x = steps.state_at(before, t) if t < steps.now.t else steps.now.x
+        return any(not _is_on_charts(system, before.mode.atlas, x, i) for i in steps.contacts)
+
+    if not off(end):
+        return end
+    low = before.t
+    while end - low > SEAM and low < (middle := (low + end) / 2) < end:
+        low, end = (low, middle) if off(middle) else (middle, end)
+    return end
+
+
+def _is_on_charts(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int) -> bool:
+    """Return whether the coordinates of a contact, if it has some, lie inside their charts."""
+    pair = system.contact_pairs[contact]
+    where = system.model(atlas).layout.get(f"{pair.contact}.coordinates")
+    return where is None or on_charts(pair, x[where], atlas[contact])
+
+
+def _on_next_charts(system: ContactSystem, now: HybridState, contacts: Sequence[int]) -> HybridState:
+    """Return the state with its contacts on the charts that their points have come to."""
+    for i in contacts:
+        pair, atlas = system.contact_pairs[i], now.mode.atlas
+        if _is_on_charts(system, atlas, now.x, i):
+            continue
+        coordinates = now.x[system.model(atlas).layout[f"{pair.contact}.coordinates"]]
+        found = refined(system, atlas, now.x, i, coordinates, atlas[i])
+        if found is not None:
+            atlas, x = followed(system, atlas, now.x, i, found.coordinates, found.charts)
+            now = replace(now, x=x, mode=replace(now.mode, atlas=atlas))
+    return now
 
 
 def _impulses(forces: FloatArray, h: float) -> dict[int, FloatArray]:

@@ -80,3 +80,24 @@ def test_an_approach_beyond_the_end_of_a_chart_is_found_on_its_neighbour():
     assert again.charts == found.charts
     np.testing.assert_allclose(again.coordinates, found.coordinates, atol=1e-9)
     assert (again.gap, again.speed) == pytest.approx((found.gap, found.speed), abs=1e-12)
+
+
+def test_where_a_round_edge_becomes_flat_the_second_place_is_found_from_samples() -> None:
+    """A rounded disc over a trough is near on both sides of its rim: beside the flat face, where Newton loses it."""
+    pair = tr.RollingPair(
+        tr.RigidBody(tr.Disc(0.0654, 0.016), 1.0, "solid"),
+        tr.Hand(tr.Extrusion(tr.Sinusoid(0.0733, 1.81, -np.pi / 2))),
+        contact="chart",
+        on_slip="slide",
+        on_separation="fly",
+    )
+    system, turn = pair.system, 0.1  # about its own axis: no sample is at an end of the diameter across
+    start = pair.place(
+        object_position=(0.0, 0.0, 0.018 - 0.0733), object_quaternion=(np.cos(turn), 0.0, 0.0, np.sin(turn))
+    )
+    x = start.x
+    R, p = system.relative_pose(x, 0, start.atlas)
+    near = system.proximity(0).local_minima(R, p, below=0.01)
+    found = [approach_at(system, start.atlas, x, 0, one) for one in near]
+    sides = {round(float(np.sign(one.coordinates[2]))) for one in found if one is not None}
+    assert sides == {-1, 1}

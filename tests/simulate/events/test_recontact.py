@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import trundle as tr
 from trundle.simulate.events.contact_detection import ContactDetector
-from trundle.simulate.events.recontact import DEPTH, crossing, landing_depths, recontact
+from trundle.simulate.events.recontact import DEPTH, crossing, recontact, waiting_depths
 from trundle.simulate.mode import Method, Mode
 from trundle.simulate.runner import Runner
 from trundle.status import Status
@@ -82,9 +83,34 @@ def test_a_recontact_that_another_integration_misses_by_round_off_is_none_the_le
 
     depth = DEPTH * 0.2  # m, of the radius
     ended = type(done)(**vars(done) | {"t_end": 1.0, "x_end": sunk(depth * (1 + 1e-5))})
-    waiting, depths = np.ones(len(phase.margins), dtype=bool), landing_depths(pair.system, phase, 0.0, start.x, p)
+    waiting, depths = np.ones(len(phase.margins), dtype=bool), waiting_depths(pair.system, phase, 0.0, start.x, p)
     found = recontact(pair.system, phase, 0.0, ended, p, waiting, depths, lambda t: sunk(depth * (t - 1e-5)))
     assert found is not None
     assert found[0] == 1.0
     # A gap that was open ends the mode by itself.
     assert recontact(pair.system, phase, 0.0, ended, p, ~waiting, depths, sunk) is None
+
+
+@pytest.mark.slow
+def test_a_corner_that_is_passed_over_within_one_step_is_left() -> None:
+    """A polytope tips from edge to corner to edge on a ball: its corner holds for less than a step."""
+    corners = [
+        [0.0304, -0.0595, 0.0368], [0.0682, -0.00208, -0.0189], [-0.0687, 0.0194, 0.0461], [0.0293, 0.0212, -0.0873],
+        [-0.0177, 0.0669, -0.0172], [0.0933, -0.0157, 0.0312], [-0.0562, -0.0512, -0.0533], [0.0352, -0.0439, -0.0696],
+    ]  # fmt: skip
+    robot = tr.Robot(gravity=[0.0, 0.0, -9.81], on_slip="slide", on_separation="fly")
+    inertia = [0.00111745, 0.00158385, 0.00132287]
+    robot.free(0.799, inertia, shape=tr.Polytope(corners), name="body")
+    robot.terrain(tr.Sphere(1.15), friction=0.0)
+    tree = robot.finish()
+    start = tree.place(
+        body=[-0.106, 0.0319, 1.26444, 1.0, 0.0, 0.0, 0.0],
+        contacts=[],
+        rates={"body": [-3.85, 5.12, 29.0, -0.0427, -0.0488, 0.271]},
+    )
+    run = tr.simulate(tree, start, 0.24)
+    assert run.status is Status.SUCCESS
+    assert run.feasible
+    turns = Rotation.from_quat(run["body_quaternion"][:, 0, [1, 2, 3, 0]]).as_matrix()
+    heights = np.linalg.norm(np.einsum("tij,cj->tci", turns, corners) + run["body_position"], axis=2) - 1.15
+    assert heights.min() > -1e-9

@@ -88,3 +88,55 @@ def test_steps_of_what_is_small_are_as_much_shorter_as_it_falls_sooner() -> None
         assert after is not None
         steps.append(after.t)
     np.testing.assert_allclose(steps[0] / steps[1], np.sqrt(0.1 / 0.001), rtol=0.02)
+
+
+def test_a_slip_over_a_ball_stays_on_it_and_its_force_turns_with_the_normal() -> None:
+    """The normal turns as the contact goes on: without that a slip at 2 m/s sinks in by 4e-7 m in 2 ms."""
+    ball, ground, mu = 0.1, 1.0, 0.3
+    body = tr.RigidBody(tr.Sphere(ball), 1.0, "solid")
+    pair = tr.RollingPair(body, tr.Hand(tr.Sphere(ground)), friction=mu, on_slip="slide", on_separation="fly")
+    start, layout = pair.place(contact_on_hand=(0.0, 0.0, ground)), pair.system.model().layout
+    x, position = np.array(start.x), layout["object.position"]
+    x[layout["object.velocity"]] = [2.0, 0.0, 0.0]
+    runner = Runner(pair.system, Method(), None, np.array([0.0, 1.0]), None)
+    now = HybridState(0.0, x, Mode(("sliding",), start.atlas), np.zeros((1, 3)))
+    stepping = TimeStepping(runner.board, now, [0])
+    for _ in range(50):
+        before = stepping.now
+        after = stepping.step(1e-4)
+        assert after is not None
+        assert after.mode.laws == ("sliding",)
+        x = after.x[position]
+        assert abs(np.linalg.norm(x) - ground - ball) < 1e-9
+        for t in (before.t, (before.t + after.t) / 2, after.t):
+            state = stepping.state_at(before, t)
+            (force,), n = stepping.forces_at(t, state), state[position] / np.linalg.norm(state[position])
+            normal = float(n @ force)
+            assert normal > 5.0
+            assert abs(np.linalg.norm(force - normal * n) - mu * normal) < 1e-9
+            assert normal == pytest.approx(float(np.linalg.norm(force)) / np.hypot(1.0, mu), abs=1e-9)
+    assert stepping.now.t > 2e-3
+
+
+@pytest.mark.slow
+def test_a_capsule_passes_from_its_cap_onto_its_side_in_time_steps() -> None:
+    """Two balls on one body keep the run in time steps while the capsule, elsewhere, lies down on its side."""
+    robot = tr.Robot(gravity=[0.0, 0.0, -9.81], on_slip="slide", on_separation="fly")
+    twin = robot.free(3.98, [0.00207175, 0.0136326, 0.0136326], shape=tr.Sphere(0.0314), shape_at=[0.07, 0.0, 0.0])
+    robot.attach(twin, tr.Sphere(0.0406), at=[-0.07, 0.0, 0.0], name="other")
+    inertia = [0.00344697, 0.00344697, 0.000674045]
+    robot.free(0.706, inertia, shape=tr.Capsule(0.043, 0.135), name="capsule")
+    robot.terrain(tr.Ellipsoid([0.627, 0.498, 0.46]), friction=0.136)
+    tree = robot.finish()
+    turned = [-0.1887590597306086, 0.41055095491407373, -0.8918865572271256, 0.01887590597306086]
+    lying = [0.928659625010144, 0.051401824262554095, 0.36323955812204894, 0.054828612546724366]
+    start = tree.place(
+        base=[0.0543, -0.0532, 0.607723, *turned],
+        capsule=[0.145, 0.13, 0.62516, *lying],
+        contacts=[],
+        rates={"capsule": [6.14, -7.39, 7.93, 0.0, 0.0, 0.0]},
+    )
+    run = tr.simulate(tree, start, 0.26)
+    assert run.status.label == "success"
+    assert run.feasible
+    assert run.transitions[-2]["to"] == "time stepping"

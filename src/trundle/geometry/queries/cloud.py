@@ -18,8 +18,15 @@ from trundle.threads import cached_property
 _RESOLUTION = {2: 512, 3: 40}
 _PARTS = {2: 256, 3: 28}
 """Into how many parts the extent of a shape is divided for the spacing of its cloud."""
-_CANDIDATES, _FEW, _PROBES, _ZOOMS = 24, 4, 24, 7
+_FEW, _PROBES, _ZOOMS = 4, 24, 7
+_BESIDE = 1.5
+"""How far from a point of a cloud, in its spacings, those are that count as around it."""
+_SLOPE, _MANY = 2.0, 2000
+"""How much higher than the lowest one, in spacings, a point may be that is lower than all around it, and how many are
+compared: rough distances rise with the slope of the ground."""
 _CLOSER = 0.35
+_MOVED = 0.75
+"""Part of their reach from which the best of probes is on the way to the least."""
 _CLOSE = 0.05
 """Distance, in sizes, under which rough distances tell where the exact one is least."""
 _NEWTON = 20
@@ -93,29 +100,59 @@ class Cloud:
         R (d, d), p (d,) m: the pose of the shape in the cover's frame.
         """
         rough = cover.roughly(self.points @ R.T + p)
-        count = _CANDIDATES if cover.quick else _FEW
-        places = self.points[np.argpartition(rough, min(count, len(rough) - 1))[:count]]
+        places = self.points[self._low_points(rough)]
         s, gradient = cover.exactly(places @ R.T + p)
-        k = int(np.argmin(s))
-        best = places[k], float(s[k]), gradient[k]
-        if not cover.quick and best[1] > _CLOSE * self._shape.reference_length:
-            return self._alternating(cover, R, p, best)
-        if best[1] > 4.0 * (self.spacing + self._shape.reference_length):
-            return best
-        return self._zoomed(cover, R, p, best)
+        size, lowest = self._shape.reference_length, float(np.min(s))
+        found = []
+        # The least around a point may be lower by the way to it.
+        for k in np.flatnonzero(s <= lowest + self.spacing):
+            best = places[k], float(s[k]), gradient[k]
+            if not cover.quick and best[1] > _CLOSE * size:
+                found.append(self._alternating(cover, R, p, best))
+            elif best[1] > 4.0 * (self.spacing + size):
+                found.append(best)
+            else:
+                found.append(self._zoomed(cover, R, p, best))
+        return min(found, key=lambda nearest: nearest[1])
+
+    def _low_points(self, rough: FloatArray) -> NDArray[np.intp]:
+        """Return the points, by number, that are lower by `rough` distances (n,) than all around them, lowest first.
+
+        In a hollow a body is near on two sides, and which one is nearer the points alone do not tell.
+        """
+        few = np.flatnonzero(rough <= float(np.min(rough)) + _SLOPE * self.spacing)
+        few = few[np.argsort(rough[few], kind="stable")][:_MANY]
+        # What is lower than one of these is one of them: earlier ones are lower.
+        pairs = cKDTree(self.points[few]).query_pairs(_BESIDE * self.spacing, output_type="ndarray")
+        lowest = np.ones(len(few), dtype=bool)
+        lowest[pairs.max(axis=1, initial=0)] = False
+        lowest[0] = True
+        return few[lowest][:_FEW]
+
+    def around(self, cover: Cover, R: FloatArray, p: FloatArray, x: FloatArray) -> Nearest:
+        """Return the least within a spacing or two of a point `x` (d,) of the boundary."""
+        s, gradient = cover.exactly((R @ x + p)[None])
+        return self._zoomed(cover, R, p, (x, float(s[0]), gradient[0]))
 
     def _zoomed(self, cover: Cover, R: FloatArray, p: FloatArray, best: Nearest) -> Nearest:
         """Return the least around a point of the boundary, from probes on it that come closer and closer."""
         x, gap, normal = best
         reach, least = self.spacing, gap if cover.quick else float(cover.roughly((R @ x + p)[None])[0])
-        for _ in range(_ZOOMS):
+        end = 1.001 * reach * _CLOSER**_ZOOMS
+        for _ in range(2 * _ZOOMS):
             places = self._shape.closest(x + reach * _pattern(self._shape.d))
             there = places @ R.T + p
             s = cover.exactly(there)[0] if cover.quick else cover.roughly(there)
             k = int(np.argmin(s))
+            way = float(np.linalg.norm(places[k] - x))
             if float(s[k]) < least:
                 x, least = places[k], float(s[k])
-            reach *= _CLOSER
+            else:
+                way = 0.0
+            if way < _MOVED * reach:
+                reach *= _CLOSER
+            if reach <= end:
+                break
         s, gradient = cover.exactly((R @ x + p)[None])
         return (x, float(s[0]), gradient[0]) if s[0] < gap else (best[0], gap, normal)
 

@@ -13,6 +13,7 @@ from trundle.contact.choice import contact_coordinates
 from trundle.contact.proximity import Nearness
 from trundle.errors import InputError
 from trundle.geometry.chart import Chart
+from trundle.geometry.queries.cloud import Cloud, Cover
 from trundle.geometry.queries.sampling import numeric_charts
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem
 from trundle.models.tree.touching import contact_points
@@ -20,7 +21,7 @@ from trundle.numerics.space import lever
 
 _CHARTS = 3
 _ROUND_OFF = 1e-9
-_MOVES = 0.05
+_MOVES = {2: 0.05, 3: 0.15}
 """How far (in sizes of the body) nearest points may be from samples that are nearly nearest."""
 _ZOOMS = 5
 _TWO_SIDED = 0.1
@@ -92,14 +93,15 @@ def placed(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int, fou
 def approach_at(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int, near: Nearness) -> Approach | None:
     """Return the exact approach at a pair of nearly nearest points, or None if Newton's iteration loses it.
 
-    A place that is farther apart, or elsewhere, than the nearly nearest points is another one: near a sharp edge
-    Newton's iteration leaves for such. In the plane it starts again then, from much nearer.
+    A place that is farther apart, or elsewhere, than the nearly nearest points is another one: near a sharp edge, or
+    where a round edge becomes flat, Newton's iteration leaves for such. It starts again then, from much nearer.
     """
     m = system.contact_pairs[contact]
     if m.form not in ("chart", "support-chart"):
         s, charts = contact_coordinates(m.shape_A, m.shape_B, m.form, near.x_A, near.x_B, near.n_B)
         return refined(system, atlas, x, contact, s, charts)
-    for closer in (False, True) if system.d == 2 else (False,):
+    found = None
+    for closer in (False, True):
         x_A, x_B = near.x_A, near.x_B
         try:
             if closer:
@@ -108,10 +110,11 @@ def approach_at(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int
             s, charts = contact_coordinates(m.shape_A, m.shape_B, m.form, x_A, x_B, near.n_B)
         except InputError:  # across a steep part a measured height misses the surface by far
             continue
-        found = refined(system, atlas, x, contact, s, charts)
-        if found is None or system.d == 3 or _is_of(system, atlas, x, contact, found, near):
-            return found
-    return None
+        there = refined(system, atlas, x, contact, s, charts)
+        if there is not None and _is_of(system, atlas, x, contact, there, near):
+            return there
+        found = there or found
+    return found if system.d == 3 else None
 
 
 def _is_of(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int, found: Approach, near: Nearness) -> bool:
@@ -120,15 +123,18 @@ def _is_of(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int, fou
     x_A, x_B, _ = contact_points(system, there, placed(system, there, x, contact, found), contact)
     size = system.contact_pairs[contact].shape_A.reference_length
     moved = max(float(np.linalg.norm(x_A - near.x_A)), float(np.linalg.norm(x_B - near.x_B)))
-    return found.gap <= near.gap + _ROUND_OFF * size and moved <= _MOVES * size + 2 * abs(near.gap)
+    return found.gap <= near.gap + _ROUND_OFF * size and moved <= _MOVES[system.d] * size + 2 * abs(near.gap)
 
 
 def _closer(m: ContactPair, R: FloatArray, p: FloatArray, near: Nearness) -> tuple[FloatArray, FloatArray]:
-    """Return the nearest points of outline and curve around nearly nearest ones, in their shapes' frames."""
+    """Return the nearest points of two boundaries around nearly nearest ones, in their shapes' frames."""
+    if m.shape_A.d == 3:
+        x_A, gap, normal = Cloud(m.shape_A).around(Cover(m.shape_B), R, p, near.x_A)
+        return x_A, R @ x_A + p - gap * normal
     chart, u_A = m.shape_A.locate(near.x_A, tolerance=1e-3 * m.shape_A.reference_length)
     outline = numeric_charts(m.shape_A)[chart]
     speed = max(float(np.linalg.norm(outline.at(u_A[None]).first)), 1e-12)
-    u, reach = float(u_A[0]), 0.5 * _MOVES * m.shape_A.reference_length / speed
+    u, reach = float(u_A[0]), 0.5 * _MOVES[2] * m.shape_A.reference_length / speed
     for _ in range(_ZOOMS):
         around = np.linspace(u - reach, u + reach, 21)[:, None]
         gaps = m.shape_B.distance(outline.points(outline.wrap(around)) @ R.T + p)[0]

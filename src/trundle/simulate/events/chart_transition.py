@@ -30,6 +30,12 @@ def has_neighbour(contact_pair: ContactPair, margin: str) -> bool:
     return len(shape.representations.charts) > 1
 
 
+def is_seam(system: ContactSystem, name: str) -> bool:
+    """Return whether a margin ``<contact>.<margin>`` ends a chart, data or a feature, beyond which another goes on."""
+    contact_pair, margin = system.contact_pairs[system.number(name)], name.split(".", 1)[1]
+    return margin.startswith(("chart", "data", "feature")) and has_neighbour(contact_pair, margin)
+
+
 def neighbouring_chart(
     system: ContactSystem, rate: ca.Function, t: float, x: FloatArray, p: FloatArray, atlas: Atlas, contact: int
 ) -> tuple[FloatArray, Atlas] | None:

@@ -1,4 +1,7 @@
-"""Recontact: contacts that came apart and close again without their gap ever having been open."""
+"""Recontact: margins that begin at zero and fall below it without ever having been seen above.
+
+Gaps of contacts that came apart and close again, and features and charts that a contact has just entered and leaves.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,11 @@ import numpy as np
 from scipy.optimize import brentq
 
 from trundle.checks import FloatArray
+from trundle.contact.laws import ARMED
 from trundle.models.tree.system import ContactSystem
 from trundle.numerics.ode.ode import Integration
 from trundle.simulate.compiled_mode import CompiledMode
+from trundle.simulate.events.chart_transition import is_seam
 from trundle.simulate.events.transitions import Event
 
 DEPTH = 1e-11
@@ -30,10 +35,11 @@ def crossing(value: Callable[[float], float], t0: float, t1: float) -> float:
     return float(brentq(at, t0, t1, xtol=_TIME_ROUND_OFF, rtol=1e-15)) if at(t1) < 0 else t1
 
 
-def landing_depths(system: ContactSystem, phase: CompiledMode, t: float, x: FloatArray, p: FloatArray) -> FloatArray:
-    """Return the values (m,) of the margins at which a contact that came apart at the state `x` closes again.
+def waiting_depths(system: ContactSystem, phase: CompiledMode, t: float, x: FloatArray, p: FloatArray) -> FloatArray:
+    """Return the values (m,) of margins at which they end the mode that begins at the state `x`, though they waited.
 
-    -inf for margins that are no gaps. One that begins a little below zero has come apart there.
+    Of a gap (m), that at which a contact that came apart closes again: one that begins a little below zero has come
+    apart there. Of a seam, that at which it is left. -inf for all other margins.
     """
     gaps = phase.gap_values(t, x, p)
     names = {f"{pair.contact}.gap": i for i, pair in enumerate(system.contact_pairs)}
@@ -42,6 +48,8 @@ def landing_depths(system: ContactSystem, phase: CompiledMode, t: float, x: Floa
         if name in names:
             i = names[name]
             depths[k] = min(gaps[i], 0.0) - DEPTH * system.contact_pairs[i].shape_A.reference_length
+        elif is_seam(system, name):
+            depths[k] = -ARMED
     return depths
 
 
@@ -55,9 +63,10 @@ def recontact(
     depths: FloatArray,
     state_at: Callable[[float], FloatArray],
 ) -> tuple[float, Event] | None:
-    """Return when the first contact closes again that came apart and sinks in without having been open, or None.
+    """Return when the first margin that waited falls below its depth without having been seen above zero, or None.
 
-    Such a gap ends no mode before it was open: a hop too short for that, cut off by new torques, would go unseen.
+    Such a margin ends no mode before it was above zero: a hop too short for that, cut off by new torques, would go
+    unseen, and a corner that is passed over within one step.
 
     Parameters
     ----------
@@ -68,7 +77,7 @@ def recontact(
     waiting : (m,) of bool
         Margins that were not armed when the interval began.
     depths : (m,)
-        See `landing_depths`.
+        See `waiting_depths`.
     state_at : callable
         The state at a time of the interval.
     """
@@ -80,9 +89,9 @@ def recontact(
         name, depth = phase.margins[k], float(depths[k])
 
         def above(t: float, name: str = name, depth: float = depth) -> float:
-            """Return how far the gap is above the depth at which it lands."""
+            """Return how far the margin is above the depth at which it ends the mode."""
             return phase.margin_values(t, state_at(t), p)[name] - depth
 
         instant = crossing(above, begin, done.t_end)
-        found.append((instant, Event(system.number(name), "gap")))
+        found.append((instant, Event(system.number(name), name.split(".", 1)[1])))
     return min(found, key=lambda one: one[0], default=None)

@@ -125,9 +125,9 @@ class TimeStepping:
         apart = not LAWS[self.now.mode.laws[contact]].touching
         return apart and self.system.contact_pairs[contact].restitution.restitution > 0.0
 
-    def on(self, contacts: Sequence[int]) -> TimeStepping:
-        """Return the same steps with other contacts that may touch, from here on."""
-        other = TimeStepping(self.board, self.now, contacts)
+    def on(self, contacts: Sequence[int], now: HybridState | None = None) -> TimeStepping:
+        """Return the same steps with other contacts that may touch, or on other charts (`now`), from here on."""
+        other = TimeStepping(self.board, now or self.now, contacts)
         other.h, other.begin, other._asked = self.h, self.begin, self._asked
         return other
 
@@ -221,9 +221,31 @@ class TimeStepping:
         now, d = self.now, self.system.d
         found = np.zeros((len(now.mode.laws), d))
         if self._forces is not None and self.contacts:
-            axes = np.asarray(self._function("axes")(*self._pushed_at, self.phase.parameters(self.board.inputs(now.t))))
-            found[list(self.contacts)] = np.einsum("ija,ij->ia", axes.reshape(-1, d, d), self._forces)
+            found[list(self.contacts)] = np.einsum("ija,ij->ia", self._axes(*self._pushed_at), self._forces)
         return found
+
+    def forces_at(self, t: float, x: FloatArray) -> FloatArray:
+        """Return the same at a state `x` (n_x,) in the step: normals and planes of contact turn on curved ground.
+
+        Normal forces and the sizes of friction are those of the whole step.
+        """
+        found, own = self.forces(), list(self.contacts)
+        if self._forces is None or not own:
+            return found
+        n, there, push = self._axes(*self._pushed_at)[:, 0], self._axes(t, x)[:, 0], found[own]
+        normal = np.einsum("ia,ia->i", n, push)
+        friction = push - normal[:, None] * n
+        size = np.linalg.norm(friction, axis=1)
+        along = friction - np.einsum("ia,ia->i", there, friction)[:, None] * there
+        along *= (size / np.maximum(np.linalg.norm(along, axis=1), np.finfo(np.float64).tiny))[:, None]
+        pushes = np.any(push != 0.0, axis=1)
+        found[own] = np.where(pushes[:, None], normal[:, None] * there + along, push)
+        return found
+
+    def _axes(self, t: float, x: FloatArray) -> FloatArray:
+        """Return normals and tangents (contacts, d, d), world, at a state."""
+        p = self.phase.parameters(self.board.inputs(self.now.t))
+        return np.asarray(self._function("axes")(t, x, p)).reshape(-1, self.system.d, self.system.d)
 
     def _terms(self, t: float, x: FloatArray, p: FloatArray) -> _Terms:
         values = [np.asarray(v, dtype=np.float64) for v in self._function("terms")(t, x, p)]
@@ -334,14 +356,17 @@ def _functions(phase: CompiledMode, contacts: Sequence[int]) -> dict[str, ca.Fun
         k, at = terms.kin[i], terms.split[i]
         axes = ca.horzcat(k.n, k.T).T
         J, b, velocity = terms.J[at, :], terms.b[at], terms.velocity[at]
+        # Along the normal, which turns as the contact goes on over curved ground; along the plane of the middle.
+        bias = axes @ b[:d] + ca.vertcat(ca.dot(k.ndot, k.vrel), ca.SX(d - 1, 1))
         gap = ca.dot(k.n, k.gap)
         if i in phase.system.beside:  # a feature that others touch in place of is as good as far away
             joined = model.constraints[i]
             outside = joined.contact.limits(joined.A, joined.B, joined.s)["feature"] < -_INSIDE
             gap = ca.if_else(outside, np.inf, gap)
             # Along an edge its point runs to the end at once where the ground is nearly straight: gaps alone tell.
-            b = b if k.curvature is None else ca.if_else(k.curvature < LOCKED, 0.0, b)
-        parts = [axes @ J[:d, :], axes @ b[:d], axes @ velocity[:d], gap, J[d:, :], b[d:], velocity[d:]]
+            if k.curvature is not None:
+                b, bias = (ca.if_else(k.curvature < LOCKED, 0.0, change) for change in (b, bias))
+        parts = [axes @ J[:d, :], bias, axes @ velocity[:d], gap, J[d:, :], b[d:], velocity[d:]]
         for gathered, part in zip(rows, parts, strict=True):
             gathered.append(part)
     last = terms.split[-1].stop if terms.split else 0

@@ -27,6 +27,7 @@ from trundle.records.policy import TimedPolicy
 from trundle.simulate.compiled_mode import CompiledMode
 from trundle.simulate.divergence import diverged
 from trundle.simulate.events import ContactDetector, HybridState
+from trundle.simulate.events.chart_transition import is_seam
 from trundle.simulate.many.elsewhere import packed, unpacked
 from trundle.simulate.many.feedback import LinearFeedback
 from trundle.simulate.many.result import Outcome, Runs
@@ -381,7 +382,7 @@ def _begun(runner: Runner, phase: CompiledMode, x: FloatArray, p: FloatArray) ->
             x = np.asarray(projection(np.zeros((1, count)), x.T, free.T)).T
     now = values()
     rising = np.array([name.endswith(_FORCES) for name in phase.margins], dtype=bool)
-    seams = np.array([runner.is_seam(name) for name in phase.margins], dtype=bool)
+    seams = np.array([is_seam(runner.system, name) for name in phase.margins], dtype=bool)
     least = np.where(rising, _NO_LOAD * runner.board.weight, np.where(seams, _AT_SEAM, 0.0))
     ready &= np.all((np.abs(now) >= least[:, None]) | ~(rising | seams)[:, None], axis=0)
     return _Begun(x, p, ready & bool(phase.armed(frozenset()).all()))

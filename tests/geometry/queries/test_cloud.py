@@ -1,0 +1,40 @@
+"""Nearest points of whole shapes: against distances along curves that bound them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import trundle as tr
+from trundle.geometry.queries.separation import separation
+
+_HEIGHT, _WAVELENGTH, _RADIUS, _ROUNDING = 0.0733, 1.81, 0.0654, 0.016
+
+
+def _above_trough(points: np.ndarray) -> np.ndarray:
+    """Return the distances (n,), m, of points near the lowest line of a wave, by Newton on their feet."""
+    k = 2 * np.pi / _WAVELENGTH
+    foot = points[:, 0].copy()
+    for _ in range(20):
+        z, slope, bend = (_HEIGHT * f for f in (-np.cos(k * foot), k * np.sin(k * foot), k * k * np.cos(k * foot)))
+        residual = (foot - points[:, 0]) + (z - points[:, 2]) * slope
+        foot -= residual / (1 + slope**2 + (z - points[:, 2]) * bend)
+    z, slope = -_HEIGHT * np.cos(k * foot), _HEIGHT * k * np.sin(k * foot)
+    return ((points[:, 2] - z) - slope * (points[:, 0] - foot)) / np.sqrt(1 + slope**2)
+
+
+def test_across_a_trough_the_nearer_side_of_a_disc_is_found() -> None:
+    """Both sides are as near as the points of the cloud are apart from the rim; which is nearer these do not tell."""
+    trough = tr.Extrusion(tr.Sinusoid(_HEIGHT, _WAVELENGTH, -np.pi / 2))
+    measure = separation(tr.Disc(_RADIUS, _ROUNDING), trough)
+    around = np.linspace(0, 2 * np.pi, 20001)
+    rim = _RADIUS * np.stack([np.cos(around), np.sin(around), 0 * around], axis=1)
+    random = np.random.default_rng(1)
+    for _ in range(25):
+        across, along, spin = random.uniform(-2e-4, 2e-4), 0.01 * random.normal(), random.uniform(0, 6)
+        (c, s), (ca, sa), (cs, ss) = ((np.cos(angle), np.sin(angle)) for angle in (across, along, spin))
+        R = np.array([[c, 0, -s], [0, 1, 0], [s, 0, c]]) @ np.array([[1, 0, 0], [0, ca, -sa], [0, sa, ca]])
+        R = R @ np.array([[cs, -ss, 0], [ss, cs, 0], [0, 0, 1]])
+        p = np.array([0.0, 0.0, 0.018 - _HEIGHT])
+        p[2] -= _above_trough(rim @ R.T + p).min() - _ROUNDING - 1e-6
+        least = _above_trough(rim @ R.T + p).min() - _ROUNDING
+        assert abs(measure.apart(R, p).gap - least) < 5e-9

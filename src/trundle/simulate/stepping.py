@@ -18,7 +18,7 @@ from trundle.simulate.events.contact_detection import ContactDetector
 from trundle.simulate.events.jumps import with_impulses
 from trundle.simulate.events.states import followed
 from trundle.simulate.events.time_stepping import TimeStepping, pace
-from trundle.simulate.events.transitions import Event, HybridState
+from trundle.simulate.events.transitions import Event, HybridState, no_onsets
 from trundle.simulate.record import Segment
 from trundle.status import Status
 
@@ -80,7 +80,8 @@ class Stepping:
             touch = self._first_touch(made, before)
             now = made.now if touch is None else replace(made.now, t=touch[0], x=made.state_at(before, touch[0]))
             held = None if runner.policy is None else runner.inputs(before.t)[0]
-            pushed = replace(now, impulses=_impulses(made.forces(), now.t - before.t))
+            h = now.t - before.t
+            pushed = replace(now, impulses=_impulses(made.forces(), h), moments=_impulses(made.moments(), h))
             runner.log.jumped(before, pushed, inputs=held, pushed=made.middle)
             self._record(made, before, now.t)
             if touch is not None:
@@ -131,7 +132,7 @@ class Stepping:
             if isinstance(after, HybridState):
                 runner.log.jumped(there, after)
                 runner.note(there, after.mode.label, reason, event)
-                return TimeStepping(board, replace(after, onsets=np.zeros_like(after.onsets), impulses={}), contacts)
+                return TimeStepping(board, replace(after, onsets=no_onsets(board.system), impulses={}), contacts)
         atlas, x = followed(board.system, there.mode.atlas, there.x, event.contact, event.coordinates, event.charts)
         there = replace(there, x=x, mode=replace(there.mode, atlas=atlas))
         return TimeStepping(board, there, contacts, plastic={event.contact})
@@ -147,7 +148,9 @@ class Stepping:
         states = np.array([steps.state_at(before, t) for t in samples])
         many = len(samples)
         forces = np.repeat(steps.forces()[None], many, axis=0)
-        runner.log.segments.append(Segment(phase, samples, states, np.repeat(p[None], many, axis=0), forces))
+        spins = np.repeat(steps.spin_moments()[None], many, axis=0)
+        repeated = np.repeat(p[None], many, axis=0)
+        runner.log.segments.append(Segment(phase, samples, states, repeated, forces, spin_moments=spins))
 
     def _came_apart(self, now: HybridState) -> bool:
         """Whether two bodies came apart that the user's rules keep together."""
@@ -158,7 +161,7 @@ class Stepping:
 
 
 def _impulses(forces: FloatArray, h: float) -> dict[int, FloatArray]:
-    """Return the impulses (d,), N s, of forces (contacts, d), N, over a time h (s): of the contacts that push."""
+    """Return the impulses of forces, or moments, (contacts, ...) over a time h (s): of the contacts that push."""
     return {int(i): h * forces[i] for i in np.flatnonzero(np.any(forces != 0.0, axis=1))}
 
 

@@ -9,7 +9,7 @@ transition and its `EventHandler`, `turning` what rolling resistance and drillin
 from __future__ import annotations
 
 from trundle.simulate.events.contact_detection import ContactDetector, PairDetector
-from trundle.simulate.events.transitions import Event, EventHandler, HybridState
+from trundle.simulate.events.transitions import Event, EventHandler, HybridState, no_onsets
 
 __all__ = [
     "ContactDetector",
@@ -17,4 +17,5 @@ __all__ = [
     "EventHandler",
     "HybridState",
     "PairDetector",
+    "no_onsets",
 ]

@@ -291,7 +291,7 @@ def test_friction_dissipates_where_some_turning_is_resisted():
 def test_a_spin_that_starts_is_resisted_against_its_onset(side):
     model, states = setting("pure-rolling")  # no spin yet
     k = model.terms([ROLLING]).kin[0]
-    moment = load_moment(k, RESISTED, ROLLING, 1e-7, side * (0.6 * k.n + 0.8 * k.T[:, 0]))
+    moment = load_moment(k, RESISTED, ROLLING, 1e-7, side * (k.n + k.T[:, 0]))
     turning = k.wrel - k.n * ca.dot(k.n, k.wrel)
     rolling = -0.01 * turning / ca.norm_2(turning)
     for about, across in values(model, states, ca.dot(k.n, moment), k.T.T @ (moment - rolling)):

@@ -34,14 +34,21 @@ ARMED = 1e-9
 
 _CLEARLY = 20.0
 
+_SHARE = 0.1
+"""Of the geometric mean of a coefficient and the length of the body: lever of the multiplier of the moment that holds.
+
+Several contacts share what they hold by the least sum of squares. With this lever moments, which are within small
+bounds, take what forces cannot, and rows stay well above round-off.
+"""
+
 STILL_RATE = 1e-7
 """Rate (rad/s) at which a turning that is resisted has stopped."""
 
 
-def _turned(k: Kinematics, law: Law, friction: Friction, onset: ca.SX | None, smooth: float) -> Rows:
+def _turned(k: Kinematics, law: Sticking, friction: Friction, onset: ca.SX | None, smooth: float) -> Rows:
     """Return the rows vrel' = 0 and what is held of the turning, pushed with the moments against the rest of it."""
     LA, LB, b, velocity, position = k.LA, k.LB, k.bias, k.vrel, k.gap
-    for axes, turning, rate in _held(k, law):
+    for axes, turning, rate in _held(k, law, friction):
         row = ca.horzcat(axes, ca.SX(axes.shape[0], k.n.shape[0]))
         LA, LB = ca.vertcat(LA, row), ca.vertcat(LB, row)
         b, velocity = ca.vertcat(b, rate), ca.vertcat(velocity, turning)
@@ -58,35 +65,50 @@ def _turned(k: Kinematics, law: Law, friction: Friction, onset: ca.SX | None, sm
     return Rows(LA, LB, b, velocity, position, GA, GB, applied)
 
 
-def _held(k: Kinematics, law: Law) -> list[tuple[ca.SX, ca.SX, ca.SX]]:
-    """Return (axes, turning, its rate at nudot = 0) of what is held: about the tangents, then about the normal."""
+def _held(k: Kinematics, law: Sticking | Sliding, friction: Friction) -> list[tuple[ca.SX, ca.SX, ca.SX]]:
+    """Return (axes, turning, its rate at nudot = 0) of what is held: about the tangents, then about the normal.
+
+    All times the lever of the moment that holds, so that its multiplier is a force.
+    """
+    across, about = _levers(law, friction)
     if k.wrel.shape[0] == 1:
-        return [(ca.SX.eye(1), k.wrel, k.alrel)] if law.holds_rolling else []
+        return [(across * ca.SX.eye(1), across * k.wrel, across * k.alrel)] if law.holds_rolling else []
     found = []
     if law.holds_rolling:
         # With w_t = 0 the rates of the tangents count only by the spin: (T'w)' = T'al + w_n T'n', n'n' = 0.
-        spin = dot(k.n, k.wrel)
-        found.append((k.T.T, k.T.T @ k.wrel, k.T.T @ k.alrel - spin * (k.T.T @ k.ndot)))
+        spin, T = dot(k.n, k.wrel), across * k.T.T
+        found.append((T, T @ k.wrel, T @ k.alrel - spin * (T @ k.ndot)))
     if law.holds_spin:
-        found.append((k.n.T, dot(k.n, k.wrel), dot(k.n, k.alrel) + dot(k.ndot, k.wrel)))
+        found.append((about * k.n.T, about * dot(k.n, k.wrel), about * (dot(k.n, k.alrel) + dot(k.ndot, k.wrel))))
     return found
 
 
-def _turning_margins(k: Kinematics, law: Law, friction: Friction, load: ca.SX, lam: ca.SX) -> dict[str, ca.SX]:
-    """Return the margins of what turns and is resisted, and of the moments `lam` that hold what does not turn."""
+def _levers(law: Sticking | Sliding, friction: Friction) -> tuple[float, float]:
+    """Return the levers (m) of the multipliers that hold rolling and spin; one where the moment has no bound."""
+    bound = friction.spin_bound if law.rolls else friction.drilling
+    return tuple(
+        _SHARE * (size * law.length) ** 0.5 if size and law.length else 1.0 for size in (friction.rolling, bound)
+    )
+
+
+def _turning_margins(
+    k: Kinematics, law: Sticking | Sliding, friction: Friction, load: ca.SX, lam: ca.SX
+) -> dict[str, ca.SX]:
+    """Return the margins of what turns and is resisted, and of the multipliers `lam` of what does not turn."""
     margins: dict[str, ca.SX] = {}
     space, at = k.wrel.shape[0] == 3, 0
     turning, spin = relative_turning(k)
+    across, about = _levers(law, friction)
     if law.holds_rolling:
         if friction.rolling > 0:
-            margins["rolling"] = friction.rolling * load - ca.norm_2(lam[at : at + k.T.shape[1]])
+            margins["rolling"] = friction.rolling * load - across * ca.norm_2(lam[at : at + k.T.shape[1]])
         at += k.T.shape[1]
     elif friction.rolling > 0:
         margins["rolling_rate"] = ca.norm_2(turning) - STILL_RATE
     if law.holds_spin and space:
         bound = friction.spin_bound if law.rolls else friction.drilling
         if bound > 0:
-            margins["torsion"] = bound * load - ca.fabs(lam[at])
+            margins["torsion"] = bound * load - about * ca.fabs(lam[at])
     elif space and friction.drilling > 0:
         margins["spin_rate"] = ca.fabs(spin) - STILL_RATE
     return margins
@@ -115,13 +137,16 @@ class Sticking(Law):
     holds_rolling : bool
         No rolling: T'wrel = 0, in the plane wrel = 0.
     onset : (k,), optional
-        Unit vector: the direction of a turning that is still zero; it is weighted with `STILL_RATE`.
+        The direction of a turning that is still zero, see `load_moment`; it is weighted with `STILL_RATE`.
+    length : float, m
+        Of the body: multipliers of what is held have levers in proportion to its root; 0: they are moments.
     """
 
     name: str
     holds_spin: bool = False
     holds_rolling: bool = False
     onset: ca.SX | None = None
+    length: float = 0.0
     rolls = True
     endings = MappingProxyType({"friction": Ending.SLIPS, **_TURNING_ENDINGS})
 
@@ -134,7 +159,7 @@ class Sticking(Law):
         d = k.n.shape[0]
         force, moment = lam[:d], ca.SX(1, 1)
         if k.wrel.shape[0] == 3 and self.holds_spin:
-            return force, lam[-1]
+            return force, _levers(self, friction)[1] * lam[-1]
         resisting, viscous = load_moment(k, friction, self, STILL_RATE, self.onset), viscous_moment(k, friction)
         if k.wrel.shape[0] == 3 and resisting is not None:
             moment = dot(k.n, resisting) * (dot(k.n, force) + friction.adhesion)
@@ -166,7 +191,7 @@ class Sliding(Law):
         a tenth of `end_speed`, so that the direction is defined from the first instant and soon the slip's own.
     end_speed : float, m/s
         Slip speed at which the mode ends, too, once the slip was 20 times faster; 0: there is no such end.
-    holds_spin, holds_rolling, turning_onset
+    holds_spin, holds_rolling, turning_onset, length
         Of the turning, as in `Sticking`.
     """
 
@@ -177,6 +202,7 @@ class Sliding(Law):
     holds_spin: bool = False
     holds_rolling: bool = False
     turning_onset: ca.SX | None = None
+    length: float = 0.0
     slipping = True
     endings = MappingProxyType({"slip_speed": Ending.STICKS, SLIP_END: Ending.STICKS, **_TURNING_ENDINGS})
 
@@ -189,7 +215,7 @@ class Sliding(Law):
         if moment is not None:
             along = ca.horzcat(moment.T, ca.SX(1, k.n.shape[0]))
             GA, GB = GA + along, GB + along
-        for axes, turning, rate in _held(k, self):
+        for axes, turning, rate in _held(k, self, friction):
             row = ca.horzcat(axes, ca.SX(axes.shape[0], k.n.shape[0]))
             LA, LB, GA, GB = (ca.vertcat(rows, row) for rows in (LA, LB, GA, GB))
             b, velocity = ca.vertcat(b, rate), ca.vertcat(velocity, turning)
@@ -221,7 +247,7 @@ class Sliding(Law):
         if friction.adhesion:
             force = force + friction.adhesion * (push - k.n)
         if k.wrel.shape[0] == 3 and self.holds_spin:
-            return force, lam[-1]
+            return force, _levers(self, friction)[1] * lam[-1]
         moment = load_moment(k, friction, self, STILL_RATE, self.turning_onset)
         about = ca.SX(1, 1) if moment is None or k.wrel.shape[0] == 1 else dot(k.n, moment) * load
         return force, (about - friction.drilling_viscous * spin if friction.drilling_viscous else about)

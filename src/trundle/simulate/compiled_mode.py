@@ -66,7 +66,7 @@ class CompiledMode:
         self._kept = ca.vertcat([] if system.free is None else system.free.symbols, ca.vec(onsets), signs)
         self._p = ca.vertcat(inputs, self._kept)
         self._signs = signs
-        self._laws = [self._law(name, onsets[:, i]) for i, name in enumerate(mode.laws)]
+        self._laws = [self._law(i, onsets[:, i]) for i in range(n)]
         self._outputs: dict[bool, tuple[ca.Function, tuple[str, ...], list[int]]] = {}
 
     def on(self, system: ContactSystem) -> CompiledMode:
@@ -147,18 +147,20 @@ class CompiledMode:
                 good = ca.logic_and(good, ca.logic_or(signs[i] == 0, signs[i] * roundness > _POINT))
         return projected if good.is_constant() else ca.if_else(good, projected, self.model.x)
 
-    def _law(self, name: str, onset: ca.SX) -> Law:
-        law, d = LAWS[name], self.model.d
+    def _law(self, contact: int, onset: ca.SX) -> Law:
+        """Return the law of a contact with what its mode knows of it; `onset` (d + k,)."""
+        law, d = LAWS[self.mode.laws[contact]], self.model.d
+        length = self.system.contact_pairs[contact].shape_A.reference_length
         slip, turning = self.model.to_world.T @ onset[:d], onset[d:]
         if d == 3:
             turning = self.model.to_world.T @ turning
         if isinstance(law, Sticking):
-            return replace(law, onset=turning)
+            return replace(law, onset=turning, length=length)
         if not isinstance(law, Sliding):
             return law
         # In the plane a slip crosses zero, and is seen to; in space one passed near zero stalls a run, policy or not.
         end = 0.0 if self.held and self.system.d == 2 else self.method.end_speed
-        return replace(law, onset=slip, turning_onset=turning, end_speed=end)
+        return replace(law, onset=slip, turning_onset=turning, end_speed=end, length=length)
 
     def _margins(self, dynamics: Dynamics, signs: ca.SX) -> dict[str, ca.SX]:
         margins: dict[str, ca.SX] = {}

@@ -132,7 +132,9 @@ class Stepping:
             if isinstance(after, HybridState):
                 runner.log.jumped(there, after)
                 runner.note(there, after.mode.label, reason, event)
-                return TimeStepping(board, replace(after, onsets=no_onsets(board.system), impulses={}), contacts)
+                return TimeStepping(
+                    board, replace(after, onsets=no_onsets(board.system), impulses={}, moments={}), contacts
+                )
         atlas, x = followed(board.system, there.mode.atlas, there.x, event.contact, event.coordinates, event.charts)
         there = replace(there, x=x, mode=replace(there.mode, atlas=atlas))
         return TimeStepping(board, there, contacts, plastic={event.contact})

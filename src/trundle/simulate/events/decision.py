@@ -133,10 +133,16 @@ class _Instant:
         return (self.J @ self.free).reshape(self.velocity.shape) + self.b
 
 
-def decided(board: EventHandler, now: HybridState) -> HybridState | Status | None:
+Given = frozenset[tuple[int, int]]
+"""Groups, by contact and number: 1 rolling, 2 spin."""
+
+
+def decided(board: EventHandler, now: HybridState, given: Given = frozenset()) -> HybridState | Status | None:
     """Return the state from which on every contact that touches does what the law asks for; None: no forces do.
 
-    The laws that `now` has do not matter but for which contacts touch; what is nearly zero is made zero.
+    The laws that `now` has do not matter but for which contacts touch; what is nearly zero is made zero. Where several
+    contacts hold a turning the moments of those `given` are from then on the part of their bounds that they are here,
+    and the others hold it.
     """
     contacts = [i for i, law in enumerate(now.mode.laws) if _takes_part(law)]
     instant = _instant_at(board, now, contacts)
@@ -165,18 +171,34 @@ def decided(board: EventHandler, now: HybridState) -> HybridState | Status | Non
         drilling = [board.system.model(now.mode.atlas).constraints[i].friction.drilling for i in contacts]
         bounds[freed, -1] = np.array(drilling)[freed]
     opens = (found.impulses[:, 0] <= 0.0) & moves[:, 0] & (found.velocities[:, 0] > 0.0)
-    return _following(board, now, contacts, instant, _Outcome(zero, starts, opens, bounds, found.velocities))
+    share = np.array([[(i, g) in given for g in range(len(groups))] for i in contacts]).reshape(zero.shape)
+    share &= zero & ~starts & np.isfinite(bounds)
+    parts = _parts(found.impulses, bounds, groups)
+    outcome = _Outcome(zero, starts, share, opens, bounds, found.velocities, parts)
+    return _following(board, now, contacts, instant, outcome)
+
+
+def _parts(L: FloatArray, bounds: FloatArray, groups: Sequence[slice]) -> FloatArray:
+    """Return -L_g / (b_g L_n) in the columns of L (m, K): what moments are of their bounds, 0 without one."""
+    parts, limited = np.zeros_like(L), np.where(np.isinf(bounds), 0.0, bounds)
+    most = limited * np.maximum(L[:, :1], 0.0)
+    for g, columns in enumerate(groups):
+        part = -L[:, columns] / np.maximum(most[:, g, None], _SMALLEST)
+        parts[:, columns] = np.where(most[:, g, None] > 0.0, part, 0.0)
+    return parts
 
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What a decision found of m contacts and G groups: what was zero, starts and opens, bounds, accelerations."""
+    """What a decision found of m contacts and G groups: what was zero, starts, is given and opens; numbers (m, K)."""
 
     zero: np.ndarray
     starts: np.ndarray
+    given: np.ndarray
     opens: np.ndarray
     bounds: FloatArray
     accelerations: FloatArray
+    parts: FloatArray
 
 
 def _takes_part(law: str) -> bool:
@@ -277,38 +299,53 @@ def _following(
             unarmed.add(f"{name}.gap")
         if found.opens[k] or laws[i] == STOPPED.name:
             continue
-        held = found.zero[k] & ~found.starts[k] & (found.bounds[k] > 0.0)
+        held = found.zero[k] & ~found.starts[k] & ~found.given[k] & (found.bounds[k] > 0.0)
         slips = found.starts[k, 0] or not found.zero[k, 0] or found.bounds[k, 0] == 0.0
         laws[i] = (sliding_law if slips else rolling_law)(bool(d == 3 and held[-1]), bool(held[1])).name
-        directions = np.zeros((3, d))
-        directions[1 : 1 + d - 1] = instant.axes[k, 1:]
+        slip, rolling = GROUPS[d][:2]
         if found.starts[k, 0] and found.bounds[k, 0] > 0.0:
-            onsets[i, :d] = _unit(a[GROUPS[d][0]]) @ instant.axes[k, 1:]
+            onsets[i, :d] = _unit(a[slip]) @ instant.axes[k, 1:]
             unarmed.add(f"{name}.slip_speed")
-        if found.starts[k, 1] and found.bounds[k, 1] > 0.0:
-            onsets[i, d:] += _unit(a[GROUPS[d][1]]) @ (np.eye(1) if d == 2 else instant.axes[k, 1:])
+        begins = (found.starts[k] | found.given[k]) & (found.bounds[k] > 0.0)
+        if begins[1]:
+            direction = found.parts[k, rolling] if found.given[k, 1] else _unit(a[rolling])
+            onsets[i, d:] += direction @ (np.eye(1) if d == 2 else instant.axes[k, 1:])
             unarmed.add(f"{name}.rolling_rate")
-        if d == 3 and found.starts[k, 2] and found.bounds[k, 2] > 0.0:
-            onsets[i, d:] += np.sign(a[-1]) * instant.axes[k, 0]
+        if d == 3 and begins[2]:
+            onsets[i, d:] += (found.parts[k, -1] if found.given[k, 2] else np.sign(a[-1])) * instant.axes[k, 0]
             unarmed.add(f"{name}.spin_rate")
     mode = replace(now.mode, laws=system.with_stops(tuple(laws)), rest=False)
-    x = _at_zero(board, now, instant, found)
-    return replace(now, x=x, mode=mode, onsets=onsets, unarmed=frozenset(unarmed))
+    after = _at_zero(board, now, contacts, instant, found)
+    return replace(after, mode=mode, onsets=onsets, unarmed=frozenset(unarmed))
 
 
 def _unit(a: FloatArray) -> FloatArray:
     return a / max(float(np.linalg.norm(a)), _SMALLEST)
 
 
-def _at_zero(board: EventHandler, now: HybridState, instant: _Instant, found: _Outcome) -> FloatArray:
-    """Return the state with what is zero, resisted and closed exactly zero, by the smallest change in the metric M."""
-    v = instant.velocity
+def _at_zero(
+    board: EventHandler, now: HybridState, contacts: Sequence[int], instant: _Instant, found: _Outcome
+) -> HybridState:
+    """Return the state with what is zero, resisted and closed exactly zero, by the smallest change in the metric M.
+
+    The impulses of that are added to those that have led here.
+    """
+    v, d = instant.velocity, board.system.d
     rows = np.zeros(v.shape, dtype=bool)
     rows[:, 0] = ~found.opens
-    for g, columns in enumerate(GROUPS[board.system.d]):
+    for g, columns in enumerate(GROUPS[d]):
         rows[:, columns] = (found.zero[:, g] & (found.bounds[:, g] > 0.0) & ~found.opens)[:, None]
     at = np.flatnonzero(rows.ravel())
     R = instant.J[at]
     push = instant.inverse @ R.T
-    jump = -push @ np.linalg.pinv(R @ push, rcond=_RANK, hermitian=True) @ v.ravel()[at]
-    return velocities_changed(board.system, now.mode.atlas, now.x, jump)
+    L = np.zeros(v.size)
+    L[at] = -np.linalg.pinv(R @ push, rcond=_RANK, hermitian=True) @ v.ravel()[at]
+    if not np.any(L):
+        return now
+    x = velocities_changed(board.system, now.mode.atlas, now.x, push @ L[at])
+    impulses, moments = dict(now.impulses), dict(now.moments)
+    for i, axes, of_contact in zip(contacts, instant.axes, L.reshape(v.shape), strict=True):
+        turning = of_contact[d:] @ (np.eye(1) if d == 2 else np.roll(axes, -1, axis=0))
+        impulses[i] = impulses.get(i, 0.0) + of_contact[:d] @ axes
+        moments[i] = moments.get(i, 0.0) + turning
+    return replace(now, x=x, impulses=impulses, moments=moments)

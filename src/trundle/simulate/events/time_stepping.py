@@ -18,7 +18,7 @@ from trundle.numerics.space import angular_size
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.coulomb import ContactImpulses, contact_impulses
 from trundle.simulate.events.coulomb.resisted import ResistedContacts, resisted_impulses
-from trundle.simulate.events.decision import GROUPS
+from trundle.simulate.events.decision import GROUPS, resists
 from trundle.simulate.events.recontact import crossing
 from trundle.simulate.events.resistances import Resistances
 from trundle.simulate.events.states import spins_not
@@ -390,6 +390,8 @@ class TimeStepping:
         self._asked = now.t - self.begin
         if self.board.indeterminate(now):
             return None
+        if self.resistances.any and resists(self.board, now.mode):
+            return self._decided(now)
         phase = self.board.phase_of(now.mode)
         p = phase.parameters(self.board.inputs(now.t))
         names = [self.board.name(i) for i, law in enumerate(now.mode.laws) if LAWS[law].touching]
@@ -404,6 +406,24 @@ class TimeStepping:
             return None
         gaps = frozenset(name for name, value in values.items() if name.endswith(".gap") and value < _SLIPS)
         return replace(now, x=x, unarmed=gaps)
+
+    def _decided(self, now: HybridState) -> HybridState | None:
+        """Return the state with the laws of a decision, if contacts do what they did in the steps, else None."""
+        after = self.board.decision(now)
+        if not isinstance(after, HybridState) or np.any(after.onsets[:, : self.system.d]):
+            return None
+        held = replace(now, onsets=after.onsets, mode=replace(now.mode, laws=after.mode.laws))
+        phase = self.board.phase_of(held.mode)
+        p = phase.parameters(self.board.inputs(now.t), held.onsets)
+        if [slides(one) for one in after.mode.laws] != [slides(one) for one in now.mode.laws]:
+            return None
+        x = projected(phase, now.t, after.x, p)
+        values = phase.margin_values(now.t, x, p)
+        names = [self.board.name(i) for i, law in enumerate(held.mode.laws) if LAWS[law].touching]
+        if any(values.get(f"{name}.{what}", 0.0) < 0.0 for name in names for what in _BEARS):
+            return None
+        gaps = frozenset(name for name, value in values.items() if name.endswith(".gap") and value < _SLIPS)
+        return replace(after, x=x, unarmed=after.unarmed | gaps)
 
     def _function(self, name: str) -> ca.Function:
         atlas, held = self.now.mode.atlas, self.phase.held

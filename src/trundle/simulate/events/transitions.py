@@ -15,7 +15,7 @@ from trundle.models.tree.touching import face_below, free_directions, open_gap, 
 from trundle.numerics.space import angular_size
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.chart_transition import has_neighbour, neighbouring_chart, neighbouring_feature
-from trundle.simulate.events.decision import decided, resists
+from trundle.simulate.events.decision import Given, decided, resists
 from trundle.simulate.events.patches import approaches, landing_with
 from trundle.simulate.events.rest import resting
 from trundle.simulate.events.states import cone_margin, followed, impact_at, slip_and_spin, slip_directions
@@ -144,7 +144,7 @@ class EventHandler:
         """Return what follows a slip or a turning that starts or comes to rest, where turning is resisted."""
         if self.system.rules.on_slip != "slide" and ending in (Ending.SLIPS, Ending.SPINS):
             return Status.SLIPPED if ending is Ending.SLIPS else Status.SPUN
-        following = decided(self, now)
+        following = self.decision(now)
         if following is None:
             return Undecided(Status.JAMMED, PAINLEVE)
         if isinstance(following, HybridState) and self._starts_beside(following):
@@ -153,10 +153,31 @@ class EventHandler:
 
     def _held_or_starting(self, now: HybridState) -> HybridState:
         """Return the state after an event with every turning that is resisted held, or starting."""
-        following = decided(self, now) if resists(self, now.mode) else None
+        following = self.decision(now) if resists(self, now.mode) else None
         if isinstance(following, HybridState) and not self._starts_beside(following):
             return following
         return self.holding(now)
+
+    def decision(self, now: HybridState) -> HybridState | Status | None:
+        """Return what `decided` finds, with forces that the mode agrees with: given are the moments it would share."""
+        given: Given = frozenset()
+        while isinstance(following := decided(self, now, given), HybridState):
+            beyond = self._beyond(following) - given
+            if not beyond:
+                break
+            given |= beyond
+        return following
+
+    def _beyond(self, now: HybridState) -> Given:
+        """Return the turnings that a mode holds with moments beyond their bounds."""
+        phase = self.phase_of(now.mode)
+        values = phase.margin_values(now.t, now.x, phase.parameters(self.inputs(now.t), now.onsets))
+        found = set()
+        for i, law in enumerate(now.mode.laws):
+            if LAWS[law].touching:
+                margins = (values.get(f"{self.name(i)}.{what}", 0.0) for what in ("rolling", "torsion"))
+                found |= {(i, number) for number, value in enumerate(margins, 1) if value < 0.0}
+        return frozenset(found)
 
     def _starts_beside(self, now: HybridState) -> bool:
         """Whether a slip in space starts beside other contacts: its direction turns with their forces at once."""

@@ -30,9 +30,9 @@ Transition = TypedDict(
 class Segment:
     """Samples of one phase: times (n,), states (n, n_x), parameters (n, n_p).
 
-    ``forces``: (n, contacts, d) N, world, on A of each contact, and ``spin_moments`` (n, contacts) N m about its normal,
-    where they do not follow from the mode. ``since``:
-    where the smooth motion of these samples began, with the same inputs and no event since; None where not known.
+    ``forces``: (n, contacts, d) N, world, on A of each contact, and ``spin_moments`` (n, contacts), N m about its
+    normal, where they do not follow from the mode. ``since``: where the smooth
+    motion of these samples began, with the same inputs and no event since; None where not known.
     ``parts``: the segments it was joined of.
     """
 

@@ -85,10 +85,11 @@ def _held(k: Kinematics, law: Sticking | Sliding, friction: Friction) -> list[tu
 
 def _levers(law: Sticking | Sliding, friction: Friction) -> tuple[float, float]:
     """Return the levers (m) of the multipliers that hold rolling and spin; one where the moment has no bound."""
-    bound = friction.spin_bound if law.rolls else friction.drilling
-    return tuple(
-        _SHARE * (size * law.length) ** 0.5 if size and law.length else 1.0 for size in (friction.rolling, bound)
-    )
+
+    def lever(bound: float) -> float:
+        return _SHARE * (bound * law.length) ** 0.5 or 1.0
+
+    return lever(friction.rolling), lever(friction.spin_bound if law.rolls else friction.drilling)
 
 
 def _turning_margins(

@@ -18,11 +18,10 @@ from trundle.numerics.space import angular_size
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.coulomb import ContactImpulses, contact_impulses
 from trundle.simulate.events.coulomb.resisted import ResistedContacts, resisted_impulses
-from trundle.simulate.events.decision import GROUPS, resists
 from trundle.simulate.events.recontact import crossing
-from trundle.simulate.events.resistances import Resistances
 from trundle.simulate.events.states import spins_not
 from trundle.simulate.events.transitions import EventHandler, HybridState
+from trundle.simulate.events.turning import GROUPS, Resistances, resists
 from trundle.simulate.mode import Mode
 
 FIRST_STEP, FINE_STEP, LONGEST_STEP = 1e-6, 1e-4, 1e-2
@@ -281,7 +280,7 @@ class TimeStepping:
         """
         d = self.system.d
         change, ahead = (0.0, h) if half is None else (half, h / 2)
-        inverse = np.linalg.inv(terms.M)
+        inverse = np.asarray(np.linalg.inv(terms.M), dtype=np.float64)
         nudot = inverse @ terms.f
         held = np.flatnonzero(self.spins)
         C = np.vstack([terms.spin[held], terms.pins])
@@ -289,7 +288,7 @@ class TimeStepping:
             lever = inverse @ C.T @ np.linalg.pinv(C @ inverse @ C.T, rcond=1e-10, hermitian=True)
             b, rate = np.append(terms.spin_b[held], terms.pins_b), np.append(terms.spin_rate[held], terms.pins_rate)
             nudot = nudot - lever @ (C @ (nudot - change / h) + (ahead * b + rate) / h)
-            inverse = inverse - lever @ C @ inverse
+            inverse = np.asarray(inverse - lever @ C @ inverse, dtype=np.float64)
         # Where others touch in place of a feature its point may be anywhere: it takes no part and stays open.
         near = self.active & np.isfinite(gap) & np.isfinite(terms.gap)
         there = near[self.active]
@@ -371,7 +370,8 @@ class TimeStepping:
             self.spins[active[k]] = pure and not sliding
             laws[i] = SLIDING.name if sliding else PURE_ROLLING.name if pure else ROLLING.name
             if self.resistances.any:
-                laws[i], rate = self.resistances.law(active[k], found.velocities[k, d:], sliding, self.spins[active[k]])
+                rates, held = found.velocities[k, d:], bool(self.spins[active[k]])
+                laws[i], rate = self.resistances.law(int(active[k]), rates, bool(sliding), held)
                 slowest.append(rate * self.system.contact_pairs[i].shape_A.reference_length)
         mode = replace(self.now.mode, laws=self.system.with_stops(tuple(laws)), rest=False)
         rubs = [slides(laws[self.contacts[j]]) and self.friction[j] > 0.0 for j in active]

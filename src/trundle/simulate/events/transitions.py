@@ -15,11 +15,10 @@ from trundle.models.tree.touching import face_below, free_directions, open_gap, 
 from trundle.numerics.space import angular_size
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.chart_transition import has_neighbour, neighbouring_chart, neighbouring_feature
-from trundle.simulate.events.decision import Given, decided, resists
 from trundle.simulate.events.patches import approaches, landing_with
 from trundle.simulate.events.rest import resting
 from trundle.simulate.events.states import cone_margin, followed, impact_at, slip_and_spin, slip_directions
-from trundle.simulate.events.turning import held_laws, without
+from trundle.simulate.events.turning import Given, decided, held_laws, resists, without
 from trundle.simulate.mode import Mode
 from trundle.status import Status
 

@@ -248,12 +248,12 @@ def _instant_at(board: EventHandler, now: HybridState, contacts: Sequence[int]) 
     p = phase.parameters(board.inputs(now.t), now.onsets)
     values = [np.asarray(value, dtype=np.float64) for value in function(now.t, now.x, p)]
     M, f, J, b, velocity, axes, fixed, push, fixed_b = values
-    inverse = np.linalg.inv(M)
+    inverse = np.asarray(np.linalg.inv(M), dtype=np.float64)
     free = inverse @ f.ravel()
     if len(fixed):
         lever = inverse @ push.T @ np.linalg.pinv(fixed @ inverse @ push.T, rcond=_RANK)
         free = free - lever @ (fixed @ free + fixed_b.ravel())
-        inverse = inverse - lever @ fixed @ inverse
+        inverse = np.asarray(inverse - lever @ fixed @ inverse, dtype=np.float64)
     m, d, K = len(contacts), board.system.d, ROWS[board.system.d]
     return _Instant(inverse, free, J, b.reshape(m, K), velocity.reshape(m, K), axes.reshape(m, d, d))
 

@@ -83,7 +83,7 @@ class Stepping:
             h = now.t - before.t
             pushed = replace(now, impulses=_impulses(made.forces(), h), moments=_impulses(made.moments(), h))
             runner.log.jumped(before, pushed, inputs=held, pushed=made.middle)
-            self._record(made, before, now.t)
+            self._record(made, before, now.t, seen=touch is not None)
             if touch is not None:
                 following = self._after_touch(made, now, touch[1])
                 if isinstance(following, Status):
@@ -139,10 +139,12 @@ class Stepping:
         there = replace(there, x=x, mode=replace(there.mode, atlas=atlas))
         return TimeStepping(board, there, contacts, plastic={event.contact})
 
-    def _record(self, steps: TimeStepping, before: HybridState, end: float) -> None:
-        """Record the samples in the step since `before`, until `end` (s)."""
+    def _record(self, steps: TimeStepping, before: HybridState, end: float, seen: bool = False) -> None:
+        """Record the samples in the step since `before`, until `end` (s); `seen`: that instant, too."""
         runner = self.runner
         samples = runner.samples[(runner.samples > before.t + ROUND_OFF) & (runner.samples <= end + ROUND_OFF)]
+        if seen and end > before.t and not (samples.size and samples[-1] >= end - ROUND_OFF):
+            samples = np.append(samples, end)
         if not samples.size:
             return
         phase = runner.phase(steps.now.mode)

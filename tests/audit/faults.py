@@ -244,7 +244,7 @@ def load(name: str, system: ContactSystem) -> Evidence:
         frames=frames("samples.frames"),
         claims=claims,
     )
-    rest = {f.name: known[f"jumps.{f.name}"] for f in fields(Jumps) if f.name not in ("before", "after")}
+    rest = {f.name: known[f"jumps.{f.name}"] for f in fields(Jumps) if f"jumps.{f.name}" in known}
     jumps = Jumps(before=frames("jumps.before"), after=frames("jumps.after"), **rest)
     jumps = replace(jumps, contact=np.array([order.index(i) for i in jumps.contact], dtype=np.intp))
     accuracy, *flags = known["declared"]

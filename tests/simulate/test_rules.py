@@ -288,3 +288,16 @@ def test_wall_times_are_apart() -> None:
     assert set(spent) == {"build", "simulate", "record"}
     assert sum(spent.values()) <= total
     assert run.metadata["statistics"]["average_step"] >= 0.01
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_a_box_put_down_beyond_the_edge_of_a_plate_does_not_rest_there(d: int) -> None:
+    """Two of its corners would hold it, one of them where the plate is no more."""
+    body = tr.RigidBody(tr.Box([0.06] * d), mass=1.0)
+    hand = tr.Hand(tr.Line(), extent=0.4) if d == 2 else tr.Hand(tr.Plane(), extent=(0.4, 0.4))
+    pair = tr.RollingPair(body, hand, friction=0.7, on_slip="slide", on_separation="fly")
+    for x, status in ((0.21, Status.OFF_THE_HAND), (0.1, Status.SUCCESS)):
+        place = (x, 0.1) if d == 2 else (x, 0.0, 0.1)
+        run = tr.simulate(pair, pair.place(object_position=place, object_velocity=(0.0,) * d), 0.3)
+        assert run.status is status or (status is Status.SUCCESS and run.status is Status.REST)
+        assert run.feasible

@@ -10,7 +10,7 @@ import pytest
 import trundle as tr
 from tests.simulate.independent_stepping import TimeStepping, Touch, wheel
 from tests.slowly import slow_but
-from trundle.simulate.events import HybridState
+from trundle.simulate.events import HybridState, no_onsets
 from trundle.simulate.mode import Method, Mode
 from trundle.simulate.runner import Runner
 
@@ -173,7 +173,7 @@ def test_between_calls_of_a_policy_few_steps_show_that_a_slip_is_stiff() -> None
     samples = np.array([0.0, 1.0])
     runner = Runner(pair.system, Method(), None, samples, None)
     laws = {touching: Mode((touching,), pair.system.first_atlas) for touching in ("rolling", "separated")}
-    touches, flies = (HybridState(0.0, pair.place().x, mode, np.zeros((1, 3))) for mode in laws.values())
+    touches, flies = (HybridState(0.0, pair.place().x, mode, no_onsets(pair.system)) for mode in laws.values())
     most = runner.stepping.most(touches, 1_000_000)
     np.testing.assert_array_equal(most([1e-4, 2e-3, 0.25]), [300, 300, 25_000])
     np.testing.assert_array_equal(runner.stepping.most(flies, 1_000_000)([1e-4, 2.0]), [1_000_000, 2_000_000])

@@ -31,6 +31,7 @@ def event_checks(system: ContactSystem, anatomy: Anatomy, evidence: Evidence, sc
         found += [
             _pulls(pushes, scales),
             _cones(pushes, scales, evidence.slips_ignored),
+            _turning_bounds(pushes, scales, evidence.slips_ignored),
             _energy(pushes, scales, part),
             _restitution(pushes, scales, part),
             _bystanders(pushes, scales, part, evidence.slips_ignored),
@@ -56,6 +57,8 @@ class Pushes:
         Number of the island.
     body : (k,)
         One of its bodies that moves.
+    turning : tuple of (k, 3) rad/s
+        Angular velocities of A minus those of B, before and after.
     stop, hinged : (k,)
         Whether it is an end of the range of a joint, and of a hinge: the impulse is a moment's, N m s.
     """
@@ -79,6 +82,7 @@ class Pushes:
         self.along = length(jumps.impulse - self.normal[:, None] * self.axis)
         self.opening = dot(self.before, self.axis), dot(self.after, self.axis)
         self.size = length(jumps.impulse)
+        self.turning = _turning(jumps, A, B)
         self.island = islands(anatomy, jumps)
         self.names = tuple((contact.name,) for contact in anatomy.contacts)
         self.frictions = [one.friction for one in contacts]
@@ -109,6 +113,13 @@ def _relative(jumps: Jumps, A: Numbers, B: Numbers) -> tuple[FloatArray, FloatAr
         for velocity, frames in zip(found, (jumps.before, jumps.after), strict=True):
             velocity += sign * (frames.velocity[rows, body] + cross(frames.angular_velocity[rows, body], arm))
     return found[0], found[1]
+
+
+def _turning(jumps: Jumps, A: Numbers, B: Numbers) -> tuple[FloatArray, FloatArray]:
+    """Return the angular velocities (k, 3), rad/s, of A minus those of B before and after."""
+    rows = jumps.jump
+    before, after = (f.angular_velocity[rows, A] - f.angular_velocity[rows, B] for f in (jumps.before, jumps.after))
+    return before, after
 
 
 def _driven(anatomy: Anatomy, jumps: Jumps, A: Numbers, B: Numbers) -> FloatArray:
@@ -148,7 +159,7 @@ def _balance(anatomy: Anatomy, jumps: Jumps, scales: Scales, part: float) -> Che
         body = np.array([getattr(one, side) for one in contacts], dtype=np.intp)
         rows = np.flatnonzero(real & anatomy.moves[body])
         at = jumps.jump[rows], body[rows]
-        wrenches.add(*at, jumps.point[rows] - center[at], sign * jumps.impulse[rows], None)
+        wrenches.add(*at, jumps.point[rows] - center[at], sign * jumps.impulse[rows], sign * jumps.moments[rows])
     h = (jumps.end - jumps.begin)[:, None]
     weight = h[:, :, None] * (anatomy.mass[:, None] * anatomy.gravity)[None]
     wrenches.force[:] += weight
@@ -272,14 +283,34 @@ def _cones(pushes: Pushes, scales: Scales, ignored: bool) -> Check:
     return pushes.check("cone of impulses", "N s", text, off, _allowed(pushes, scales), known)
 
 
+def _turning_bounds(pushes: Pushes, scales: Scales, ignored: bool) -> Check:
+    """Moments against turning are within their coefficients times the normal impulse: of rolling, and of spin.
+
+    A viscous moment has no bound.
+    """
+    load = np.maximum(pushes.normal + _adhesion(pushes), 0.0)
+    moments, laws = pushes.jumps.moments, pushes.frictions
+    about = np.abs(dot(moments, pushes.axis))
+    across = length(moments - dot(moments, pushes.axis)[:, None] * pushes.axis)
+    rolling, spin = (np.array([getattr(law, what) for law in laws]) for what in ("rolling", "spin_bound"))
+    viscous = np.array([max(law.rolling_viscous, law.drilling_viscous) > 0.0 for law in laws], dtype=bool)
+    spin = np.where(spin > 0.0, np.maximum(spin, [law.drilling for law in laws]), 0.0)
+    off = np.maximum(np.maximum(across - rolling * load, about - spin * load), 0.0)
+    text = "{bodies}: the moment of the event at {time} s is {amount} {unit} beyond its bound"
+    known = np.full(len(off), not ignored) & ~viscous & ~pushes.stop
+    return pushes.check("bound of moments", "N m s", text, off, _allowed(pushes, scales) * scales.size, known)
+
+
 def _energy(pushes: Pushes, scales: Scales, part: float) -> Check:
     """Contacts give no energy: the work sum L.(v- + v+)/2 on the relative motions is not positive, in each island.
 
     Within a time step it is Coulomb's law at the end, L.v+ <= 0; what changes v beside the impulses adds half of that.
     """
     jumps, island = pushes.jumps, pushes.island
-    work = dot(jumps.impulse, pushes.before + pushes.after) / 2
+    turned, moment = pushes.turning, jumps.moments
+    work = (dot(jumps.impulse, pushes.before + pushes.after) + dot(moment, turned[0] + turned[1])) / 2
     size = pushes.size * (length(pushes.before) + length(pushes.after)) / 2
+    size = size + length(moment) * (length(turned[0]) + length(turned[1])) / 2
     count = int(island.max()) + 1
     total, most = np.bincount(island, work, count), np.bincount(island, size, count)
     driven = np.bincount(island, pushes.size * pushes.driven / 2, count)

@@ -153,6 +153,8 @@ class Jumps:
     joints, rates : (m, joints)
         Before.
     rates_after : (m, joints)
+    moment : (k, 3) N m s, or None
+        Impulses of the moments against turning, world, on A; None: there are none.
     """
 
     begin: FloatArray
@@ -171,9 +173,15 @@ class Jumps:
     joints: FloatArray
     rates: FloatArray
     rates_after: FloatArray
+    moment: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.begin)
+
+    @property
+    def moments(self) -> FloatArray:
+        """Impulses of moments (k, 3), N m s."""
+        return np.zeros_like(self.impulse) if self.moment is None else self.moment
 
     @property
     def steps(self) -> Flags:

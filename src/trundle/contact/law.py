@@ -253,7 +253,8 @@ def load_moment(k: Kinematics, friction: Friction, law: Law, smooth: float, onse
     smooth : float, rad/s
         Without `onset` w/|w| is w/sqrt(w^2 + smooth^2).
     onset : (k,), optional
-        Direction of rates that are still zero, weighted with `smooth`: w/|w| of w + smooth onset.
+        What stands for w/|w| while rates are zero, tangential and along n: unit vectors of what starts, less than that
+        of a turning that other contacts hold, too. With it w/|w| is (w + smooth onset)/max(|w + smooth onset|, smooth).
     """
     turning, spin = relative_turning(k)
     rolling = 0.0 if law.holds_rolling else friction.rolling
@@ -266,7 +267,8 @@ def load_moment(k: Kinematics, friction: Friction, law: Law, smooth: float, onse
         along = dot(k.n, onset) if drilling else ca.SX(1, 1)
         across = onset if k.wrel.shape[0] == 1 else onset - k.n * dot(k.n, onset)
         turning, spin = turning + smooth * across, spin + smooth * along
-        t, s = turning / ca.sqrt(ca.sumsqr(turning) + _ZERO), spin / ca.sqrt(spin**2 + _ZERO)
+        t = turning / ca.fmax(ca.sqrt(ca.sumsqr(turning) + _ZERO), smooth)
+        s = spin / ca.fmax(ca.fabs(spin), smooth)
     against = [-rolling * t] * bool(rolling) + [-drilling * s * k.n] * bool(drilling)
     return sum(against[1:], against[0])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, Protocol
@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 import casadi as ca
 
 from trundle.checks import choice, instance
-from trundle.contact.compliant import SMOOTH_RATE, HuntCrossley
+from trundle.contact.compliant import HuntCrossley
 from trundle.contact.contact import Kinematics
 from trundle.contact.law import (
     Ending,
@@ -34,14 +34,21 @@ ARMED = 1e-9
 
 _CLEARLY = 20.0
 
+_SHARE = 0.1
+"""Of the geometric mean of a coefficient and the length of the body: lever of the multiplier of the moment that holds.
+
+Several contacts share what they hold by the least sum of squares. With this lever moments, which are within small
+bounds, take what forces cannot, and rows stay well above round-off.
+"""
+
 STILL_RATE = 1e-7
 """Rate (rad/s) at which a turning that is resisted has stopped."""
 
 
-def _turned(k: Kinematics, law: Law, friction: Friction, onset: ca.SX | None, smooth: float) -> Rows:
+def _turned(k: Kinematics, law: Sticking, friction: Friction, onset: ca.SX | None, smooth: float) -> Rows:
     """Return the rows vrel' = 0 and what is held of the turning, pushed with the moments against the rest of it."""
     LA, LB, b, velocity, position = k.LA, k.LB, k.bias, k.vrel, k.gap
-    for axes, turning, rate in _held(k, law):
+    for axes, turning, rate in _held(k, law, friction):
         row = ca.horzcat(axes, ca.SX(axes.shape[0], k.n.shape[0]))
         LA, LB = ca.vertcat(LA, row), ca.vertcat(LB, row)
         b, velocity = ca.vertcat(b, rate), ca.vertcat(velocity, turning)
@@ -58,37 +65,65 @@ def _turned(k: Kinematics, law: Law, friction: Friction, onset: ca.SX | None, sm
     return Rows(LA, LB, b, velocity, position, GA, GB, applied)
 
 
-def _held(k: Kinematics, law: Law) -> list[tuple[ca.SX, ca.SX, ca.SX]]:
-    """Return (axes, turning, its rate at nudot = 0) of what is held: about the tangents, then about the normal."""
+def _held(k: Kinematics, law: Sticking | Sliding, friction: Friction) -> list[tuple[ca.SX, ca.SX, ca.SX]]:
+    """Return (axes, turning, its rate at nudot = 0) of what is held: about the tangents, then about the normal.
+
+    All times the lever of the moment that holds, so that its multiplier is a force.
+    """
+    across, about = _levers(law, friction)
     if k.wrel.shape[0] == 1:
-        return [(ca.SX.eye(1), k.wrel, k.alrel)] if law.holds_rolling else []
+        return [(across * ca.SX.eye(1), across * k.wrel, across * k.alrel)] if law.holds_rolling else []
     found = []
     if law.holds_rolling:
         # With w_t = 0 the rates of the tangents count only by the spin: (T'w)' = T'al + w_n T'n', n'n' = 0.
-        spin = dot(k.n, k.wrel)
-        found.append((k.T.T, k.T.T @ k.wrel, k.T.T @ k.alrel - spin * (k.T.T @ k.ndot)))
+        spin, T = dot(k.n, k.wrel), across * k.T.T
+        found.append((T, T @ k.wrel, T @ k.alrel - spin * (T @ k.ndot)))
     if law.holds_spin:
-        found.append((k.n.T, dot(k.n, k.wrel), dot(k.n, k.alrel) + dot(k.ndot, k.wrel)))
+        found.append((about * k.n.T, about * dot(k.n, k.wrel), about * (dot(k.n, k.alrel) + dot(k.ndot, k.wrel))))
     return found
 
 
-def _turning_margins(k: Kinematics, law: Law, friction: Friction, load: ca.SX, lam: ca.SX) -> dict[str, ca.SX]:
-    """Return the margins of what turns and is resisted, and of the moments that hold what does not turn."""
+def _levers(law: Sticking | Sliding, friction: Friction) -> tuple[float, float]:
+    """Return the levers (m) of the multipliers that hold rolling and spin; one where the moment has no bound."""
+
+    def lever(bound: float) -> float:
+        return _SHARE * (bound * law.length) ** 0.5 or 1.0
+
+    return lever(friction.rolling), lever(friction.spin_bound if law.rolls else friction.drilling)
+
+
+def _turning_margins(
+    k: Kinematics, law: Sticking | Sliding, friction: Friction, load: ca.SX, lam: ca.SX
+) -> dict[str, ca.SX]:
+    """Return the margins of what turns and is resisted, and of the multipliers `lam` of what does not turn."""
     margins: dict[str, ca.SX] = {}
-    space, at = k.wrel.shape[0] == 3, k.n.shape[0]
+    space, at = k.wrel.shape[0] == 3, 0
     turning, spin = relative_turning(k)
+    across, about = _levers(law, friction)
     if law.holds_rolling:
         if friction.rolling > 0:
-            margins["rolling"] = friction.rolling * load - ca.norm_2(lam[at : at + k.T.shape[1]])
+            margins["rolling"] = friction.rolling * load - across * ca.norm_2(lam[at : at + k.T.shape[1]])
         at += k.T.shape[1]
     elif friction.rolling > 0:
         margins["rolling_rate"] = ca.norm_2(turning) - STILL_RATE
     if law.holds_spin and space:
-        if friction.spin_bound > 0:
-            margins["torsion"] = friction.spin_bound * load - ca.fabs(lam[at])
+        bound = friction.spin_bound if law.rolls else friction.drilling
+        if bound > 0:
+            margins["torsion"] = bound * load - about * ca.fabs(lam[at])
     elif space and friction.drilling > 0:
         margins["spin_rate"] = ca.fabs(spin) - STILL_RATE
     return margins
+
+
+_TURNING_ENDINGS: Mapping[str, Ending] = MappingProxyType(
+    {
+        "torsion": Ending.SPINS,
+        "spin_rate": Ending.STOPS_SPINNING,
+        "rolling": Ending.ROLLS,
+        "rolling_rate": Ending.STOPS_ROLLING,
+    }
+)
+"""What margins of the turning mean, of contacts that slide and of those that do not."""
 
 
 @dataclass(frozen=True)
@@ -103,23 +138,18 @@ class Sticking(Law):
     holds_rolling : bool
         No rolling: T'wrel = 0, in the plane wrel = 0.
     onset : (k,), optional
-        Unit vector: the direction of a turning that is still zero; it is weighted with `STILL_RATE`.
+        The direction of a turning that is still zero, see `load_moment`; it is weighted with `STILL_RATE`.
+    length : float, m
+        Of the body: multipliers of what is held have levers in proportion to its root; 0: they are moments.
     """
 
     name: str
     holds_spin: bool = False
     holds_rolling: bool = False
     onset: ca.SX | None = None
+    length: float = 0.0
     rolls = True
-    endings = MappingProxyType(
-        {
-            "friction": Ending.SLIPS,
-            "torsion": Ending.SPINS,
-            "spin_rate": Ending.STOPS_SPINNING,
-            "rolling": Ending.ROLLS,
-            "rolling_rate": Ending.STOPS_ROLLING,
-        }
-    )
+    endings = MappingProxyType({"friction": Ending.SLIPS, **_TURNING_ENDINGS})
 
     def rows(self, k: Kinematics, friction: Friction) -> Rows:
         """Return vrel' = 0 and what is held of the turning (theory, "What rolling forbids")."""
@@ -130,7 +160,7 @@ class Sticking(Law):
         d = k.n.shape[0]
         force, moment = lam[:d], ca.SX(1, 1)
         if k.wrel.shape[0] == 3 and self.holds_spin:
-            return force, lam[-1]
+            return force, _levers(self, friction)[1] * lam[-1]
         resisting, viscous = load_moment(k, friction, self, STILL_RATE, self.onset), viscous_moment(k, friction)
         if k.wrel.shape[0] == 3 and resisting is not None:
             moment = dot(k.n, resisting) * (dot(k.n, force) + friction.adhesion)
@@ -141,7 +171,7 @@ class Sticking(Law):
         f_n, f_t = normal_and_tangential(k, lam[: k.n.shape[0]])
         load = f_n + friction.adhesion if friction.adhesion else f_n
         return {"normal_force": load, "friction": friction.mu * load - f_t} | _turning_margins(
-            k, self, friction, load, lam
+            k, self, friction, load, lam[k.n.shape[0] :]
         )
 
 
@@ -149,10 +179,11 @@ class Sticking(Law):
 class Sliding(Law):
     """Sliding with Coulomb friction: one normal row; the push is n - mu e with e the slip's direction.
 
-    The moments of rolling resistance and drilling friction turn round over `SMOOTH_RATE`.
+    The relative turning is free, resisted or held, whatever the slip does: a wheel may skid without turning.
 
     Parameters
     ----------
+    name : str
     stick_speed : float, m/s
         The slip speed at which the mode ends. |v_t| alone touches zero without crossing it, so an event
         on it would be missed and the integrator would stall.
@@ -161,38 +192,41 @@ class Sliding(Law):
         a tenth of `end_speed`, so that the direction is defined from the first instant and soon the slip's own.
     end_speed : float, m/s
         Slip speed at which the mode ends, too, once the slip was 20 times faster; 0: there is no such end.
+    holds_spin, holds_rolling, turning_onset, length
+        Of the turning, as in `Sticking`.
     """
 
+    name: str = "sliding"
     stick_speed: float = 1e-9
     onset: ca.SX | None = None
     end_speed: float = 0.0
-    name = "sliding"
+    holds_spin: bool = False
+    holds_rolling: bool = False
+    turning_onset: ca.SX | None = None
+    length: float = 0.0
     slipping = True
-    endings = MappingProxyType({"slip_speed": Ending.STICKS, SLIP_END: Ending.STICKS})
+    endings = MappingProxyType({"slip_speed": Ending.STICKS, SLIP_END: Ending.STICKS, **_TURNING_ENDINGS})
 
     def rows(self, k: Kinematics, friction: Friction) -> Rows:
-        """Return (n.vrel)' = n.bias + ndot.vrel = 0, pushed along n - mu e."""
+        """Return (n.vrel)' = n.bias + ndot.vrel = 0, pushed along n - mu e, and what is held of the turning."""
         push = self.direction(k, friction)
-        moment, applied = load_moment(k, friction, self, SMOOTH_RATE), viscous_moment(k, friction)
-        GA, GB = push.T @ k.LA, push.T @ k.LB
+        moment, applied = load_moment(k, friction, self, STILL_RATE, self.turning_onset), viscous_moment(k, friction)
+        LA, LB, GA, GB = k.n.T @ k.LA, k.n.T @ k.LB, push.T @ k.LA, push.T @ k.LB
+        b, velocity, position = dot(k.n, k.bias) + dot(k.ndot, k.vrel), dot(k.n, k.vrel), dot(k.n, k.gap)
         if moment is not None:
             along = ca.horzcat(moment.T, ca.SX(1, k.n.shape[0]))
             GA, GB = GA + along, GB + along
+        for axes, turning, rate in _held(k, self, friction):
+            row = ca.horzcat(axes, ca.SX(axes.shape[0], k.n.shape[0]))
+            LA, LB, GA, GB = (ca.vertcat(rows, row) for rows in (LA, LB, GA, GB))
+            b, velocity = ca.vertcat(b, rate), ca.vertcat(velocity, turning)
+            position = ca.vertcat(position, ca.SX(axes.shape[0], 1))
         if applied is not None:
             applied = ca.vertcat(applied, ca.SX(k.n.shape[0], 1))
         if friction.adhesion:
             pull = ca.vertcat(ca.SX(k.wrel.shape[0], 1) if moment is None else moment, push - k.n)
             applied = friction.adhesion * pull + (0 if applied is None else applied)
-        return Rows(
-            LA=k.n.T @ k.LA,
-            LB=k.n.T @ k.LB,
-            b=dot(k.n, k.bias) + dot(k.ndot, k.vrel),
-            velocity=dot(k.n, k.vrel),
-            position=dot(k.n, k.gap),
-            GA=GA,
-            GB=GB,
-            applied=applied,
-        )
+        return Rows(LA, LB, b, velocity, position, GA, GB, applied)
 
     def direction(self, k: Kinematics, friction: Friction) -> ca.SX:
         """Return n - mu e, (d,)."""
@@ -207,27 +241,29 @@ class Sliding(Law):
         return k.n - friction.mu * slip / ca.norm_2(slip)
 
     def wrench(self, k: Kinematics, lam: ca.SX, friction: Friction) -> tuple[ca.SX, ca.SX]:
-        """Return lam (n - mu e) and the moment against a spin."""
+        """Return lam (n - mu e) and the moment about the normal: the last multiplier, or what resists a spin."""
         push, (_, spin) = self.direction(k, friction), relative_turning(k)
-        force = push * lam
-        load = lam + friction.adhesion if friction.adhesion else lam
+        force = push * lam[0]
+        load = lam[0] + friction.adhesion if friction.adhesion else lam[0]
         if friction.adhesion:
             force = force + friction.adhesion * (push - k.n)
-        moment = load_moment(k, friction, self, SMOOTH_RATE)
+        if k.wrel.shape[0] == 3 and self.holds_spin:
+            return force, _levers(self, friction)[1] * lam[-1]
+        moment = load_moment(k, friction, self, STILL_RATE, self.turning_onset)
         about = ca.SX(1, 1) if moment is None or k.wrel.shape[0] == 1 else dot(k.n, moment) * load
         return force, (about - friction.drilling_viscous * spin if friction.drilling_viscous else about)
 
     def margins(self, k: Kinematics, lam: ca.SX, friction: Friction) -> dict[str, ca.SX]:
-        """Return f_n and |v_t| - stick_speed; a slip without friction passes zero and goes on."""
-        load = lam + friction.adhesion if friction.adhesion else lam
-        if friction.frictionless:
-            return {"normal_force": load}
-        speed = ca.norm_2(k.slip)
-        margins = {"normal_force": load, "slip_speed": speed - self.stick_speed}
-        if self.end_speed > 0.0:
-            # Scaled so that it waits until the slip is fast (`ARMED` is the value at which a waiting margin counts).
-            margins[SLIP_END] = (speed / self.end_speed - 1.0) * (ARMED / _CLEARLY)
-        return margins
+        """Return f_n, |v_t| - stick_speed, and those of the turning. A slip without friction passes zero."""
+        load = lam[0] + friction.adhesion if friction.adhesion else lam[0]
+        margins = {"normal_force": load}
+        if not friction.frictionless:
+            speed = ca.norm_2(k.slip)
+            margins["slip_speed"] = speed - self.stick_speed
+            if self.end_speed > 0.0:
+                # Scaled so that it waits until the slip is fast (`ARMED`: value at which a waiting margin counts).
+                margins[SLIP_END] = (speed / self.end_speed - 1.0) * (ARMED / _CLEARLY)
+        return margins | _turning_margins(k, self, friction, load, lam[1:])
 
 
 @dataclass(frozen=True)
@@ -312,13 +348,19 @@ PURE_ROLLING = Sticking("pure-rolling", holds_spin=True)
 PIVOTING = Sticking("pivoting", holds_rolling=True)
 RESTING = Sticking("resting", holds_spin=True, holds_rolling=True)
 SLIDING = Sliding()
+PURE_SLIDING = Sliding("pure-sliding", holds_spin=True)
+SKIDDING = Sliding("skidding", holds_rolling=True)
+DRAGGED = Sliding("dragged", holds_spin=True, holds_rolling=True)
 SEPARATED = Separated()
 FIXED = Fixed()
 HUNT_CROSSLEY = HuntCrossley()
 STOPPED = Stopped()
 LAWS: dict[str, Law] = {
     law.name: law
-    for law in (ROLLING, PURE_ROLLING, SLIDING, SEPARATED, FIXED, PIVOTING, RESTING, HUNT_CROSSLEY, STOPPED)
+    for law in (
+        *(ROLLING, PURE_ROLLING, SLIDING, SEPARATED, FIXED, PIVOTING, RESTING, HUNT_CROSSLEY, STOPPED),
+        *(PURE_SLIDING, SKIDDING, DRAGGED),
+    )
 }
 
 
@@ -363,6 +405,16 @@ def start_laws() -> tuple[str, ...]:
 def rolling_law(holds_spin: bool, holds_rolling: bool) -> Law:
     """Return the law of a contact that does not slip with this part of the turning held."""
     return ((ROLLING, PIVOTING), (PURE_ROLLING, RESTING))[holds_spin][holds_rolling]
+
+
+def sliding_law(holds_spin: bool, holds_rolling: bool) -> Law:
+    """Return the law of a contact that slides with this part of the turning held."""
+    return ((SLIDING, SKIDDING), (PURE_SLIDING, DRAGGED))[holds_spin][holds_rolling]
+
+
+def slides(law: str) -> bool:
+    """Return whether a law of this name is one of sliding with Coulomb friction."""
+    return isinstance(LAWS[law], Sliding)
 
 
 def law_named(law: str | Law) -> Law:

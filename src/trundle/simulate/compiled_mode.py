@@ -46,8 +46,8 @@ class CompiledMode:
     """Compiled equations of one mode.
 
     Parameters p of its functions: inputs (parameters of the motions, or the held input under a policy), free numbers
-    of the system, then for each contact the direction (d,) of the slip while it is zero, then for each contact the sign
-    of its roundness.
+    of the system, then for each contact the directions (d + k,) of the slip and the turning while they are zero, then
+    for each contact the sign of its roundness.
 
     Attributes
     ----------
@@ -62,11 +62,11 @@ class CompiledMode:
         inputs, self._u = self._inputs(held)
         self.input_count = inputs.shape[0]
         n, d = len(mode.laws), self.model.d
-        onsets, signs = ca.SX.sym("onset", d, n), ca.SX.sym("sign", n)
+        onsets, signs = ca.SX.sym("onset", d + self.model.k, n), ca.SX.sym("sign", n)
         self._kept = ca.vertcat([] if system.free is None else system.free.symbols, ca.vec(onsets), signs)
         self._p = ca.vertcat(inputs, self._kept)
         self._signs = signs
-        self._laws = [self._law(name, onsets[:, i]) for i, name in enumerate(mode.laws)]
+        self._laws = [self._law(i, onsets[:, i]) for i in range(n)]
         self._outputs: dict[bool, tuple[ca.Function, tuple[str, ...], list[int]]] = {}
 
     def on(self, system: ContactSystem) -> CompiledMode:
@@ -156,15 +156,20 @@ class CompiledMode:
                 good = ca.logic_and(good, ca.logic_or(signs[i] == 0, signs[i] * roundness > _POINT))
         return projected if good.is_constant() else ca.if_else(good, projected, self.model.x)
 
-    def _law(self, name: str, onset: ca.SX) -> Law:
-        law = LAWS[name]
+    def _law(self, contact: int, onset: ca.SX) -> Law:
+        """Return the law of a contact with what its mode knows of it; `onset` (d + k,)."""
+        law, d = LAWS[self.mode.laws[contact]], self.model.d
+        length = self.system.contact_pairs[contact].shape_A.reference_length
+        slip, turning = self.model.to_world.T @ onset[:d], onset[d:]
+        if d == 3:
+            turning = self.model.to_world.T @ turning
         if isinstance(law, Sticking):
-            return replace(law, onset=self.model.to_world.T @ onset if self.model.d == 3 else onset[:1])
+            return replace(law, onset=turning, length=length)
         if not isinstance(law, Sliding):
             return law
         # In the plane a slip crosses zero, and is seen to; in space one passed near zero stalls a run, policy or not.
         end = 0.0 if self.held and self.system.d == 2 else self.method.end_speed
-        return replace(law, onset=self.model.to_world.T @ onset, end_speed=end)
+        return replace(law, onset=slip, turning_onset=turning, end_speed=end, length=length)
 
     def _margins(self, dynamics: Dynamics, signs: ca.SX) -> dict[str, ca.SX]:
         margins: dict[str, ca.SX] = {}
@@ -329,9 +334,9 @@ class CompiledMode:
     def parameters(
         self, inputs: FloatArray, onsets: FloatArray | None = None, signs: Sequence[float] | FloatArray | None = None
     ) -> FloatArray:
-        """Return p from the inputs, the onset directions (n, d) (default zero) and signs (n,) (default 1)."""
+        """Return p from the inputs, the onset directions (n, d + k) (default zero) and signs (n,) (default 1)."""
         n = len(self.mode.laws)
-        directions = np.zeros((n, self.model.d)) if onsets is None else onsets
+        directions = np.zeros((n, self.model.d + self.model.k)) if onsets is None else onsets
         numbers = np.zeros(0) if self.system.free is None else self.system.free.values
         return np.concatenate([inputs, numbers, directions.ravel(), np.ones(n) if signs is None else np.asarray(signs)])
 
@@ -347,13 +352,6 @@ class CompiledMode:
         values = self.margin_values(t, x, p)
         names = {f"{pair.contact}.gap": i for i, pair in enumerate(self.system.contact_pairs)}
         return {names[name]: value for name, value in values.items() if name in names}
-
-    def held_moment(self, contact: int, t: float, x: FloatArray, p: FloatArray, rolling: bool) -> FloatArray:
-        """Return the moment (k,) on A, N m, world, with which a contact holds a rolling, or a spin."""
-        k, d = self.dynamics.kin[contact], self.model.d
-        held = self.dynamics.lam[self.dynamics.terms.split[contact]][d:]
-        moment = held if d == 2 else self.model.to_world @ (k.T @ held[:2] if rolling else k.n * held[-1])
-        return np.asarray(self.function("moment", moment)(t, x, p)).ravel()
 
     def outputs(self, t: FloatArray, x: FloatArray, p: FloatArray, forces: bool = True) -> dict[str, FloatArray]:
         """Return the quantities of `output_expressions` at N samples: t (N,), x (N, n_x), p (N, n_p) -> (N, size).

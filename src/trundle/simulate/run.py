@@ -18,7 +18,7 @@ from trundle.models.rolling_tree import RollingTree
 from trundle.models.tree.system import ContactSystem, Start
 from trundle.records import Policy, Trajectory
 from trundle.records.policy import held_alone
-from trundle.simulate.events import HybridState
+from trundle.simulate.events import HybridState, no_onsets
 from trundle.simulate.mode import Method, Mode, Stabilization
 from trundle.simulate.record import record
 from trundle.simulate.runner import Runner
@@ -134,7 +134,7 @@ def first_of(system: ContactSystem, initial: Start) -> HybridState:
     system.check_start("initial", initial)
     x = array("initial", initial.x, (system.model(initial.atlas).x.shape[0],))
     mode = Mode(initial.laws or tuple(law.name for law in system.start_laws), initial.atlas)
-    return HybridState(0.0, x, mode, np.zeros((len(mode.laws), system.d)))
+    return HybridState(0.0, x, mode, no_onsets(system))
 
 
 def recorded(runner: Runner, first: HybridState, duration: float) -> Trajectory:

@@ -244,7 +244,8 @@ class Runner:
             if watch.full and watch.overlaps(np.vstack([seen[1], done.x_end[None]])) is not None:
                 self.note(replace(now, t=done.t_end), Status.SECOND_CONTACT.label, "a third point touched")
                 return Status.SECOND_CONTACT
-            now = replace(now, t=done.t_end, x=done.x_end, impulses={}, unarmed=frozenset() if lasted else now.unarmed)
+            now = replace(now, t=done.t_end, x=done.x_end, impulses={}, moments={})
+            now = replace(now, unarmed=frozenset() if lasted else now.unarmed)
             if end is not None:
                 return now, end, phase
             if not armed.all():

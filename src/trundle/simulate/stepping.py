@@ -19,7 +19,7 @@ from trundle.simulate.events.contact_detection import ContactDetector
 from trundle.simulate.events.jumps import with_impulses
 from trundle.simulate.events.states import followed
 from trundle.simulate.events.time_stepping import TimeStepping, pace
-from trundle.simulate.events.transitions import Event, HybridState
+from trundle.simulate.events.transitions import Event, HybridState, no_onsets
 from trundle.simulate.record import Segment
 from trundle.status import Status
 
@@ -86,9 +86,10 @@ class Stepping:
                 touch = None
             now = made.now if end == made.now.t else replace(made.now, t=end, x=made.state_at(before, end))
             held = None if runner.policy is None else runner.inputs(before.t)[0]
-            pushed = replace(now, impulses=_impulses(made.forces(), now.t - before.t))
+            h = now.t - before.t
+            pushed = replace(now, impulses=_impulses(made.forces(), h), moments=_impulses(made.moments(), h))
             runner.log.jumped(before, pushed, inputs=held, pushed=made.middle)
-            self._record(made, before, now.t)
+            self._record(made, before, now.t, seen=touch is not None)
             if touch is not None:
                 following = self._after_touch(made, now, touch[1])
                 if isinstance(following, Status):
@@ -140,15 +141,19 @@ class Stepping:
             if isinstance(after, HybridState):
                 runner.log.jumped(there, after)
                 runner.note(there, after.mode.label, reason, event)
-                return TimeStepping(board, replace(after, onsets=np.zeros_like(after.onsets), impulses={}), contacts)
+                return TimeStepping(
+                    board, replace(after, onsets=no_onsets(board.system), impulses={}, moments={}), contacts
+                )
         atlas, x = followed(board.system, there.mode.atlas, there.x, event.contact, event.coordinates, event.charts)
         there = replace(there, x=x, mode=replace(there.mode, atlas=atlas))
         return TimeStepping(board, there, contacts, plastic={event.contact})
 
-    def _record(self, steps: TimeStepping, before: HybridState, end: float) -> None:
-        """Record the samples in the step since `before`, until `end` (s)."""
+    def _record(self, steps: TimeStepping, before: HybridState, end: float, seen: bool = False) -> None:
+        """Record the samples in the step since `before`, until `end` (s); `seen`: that instant, too."""
         runner = self.runner
         samples = runner.samples[(runner.samples > before.t + ROUND_OFF) & (runner.samples <= end + ROUND_OFF)]
+        if seen and end > before.t and not (samples.size and samples[-1] >= end - ROUND_OFF):
+            samples = np.append(samples, end)
         if not samples.size:
             return
         phase = runner.phase(steps.now.mode)
@@ -156,7 +161,9 @@ class Stepping:
         states = np.array([steps.state_at(before, t) for t in samples])
         many = len(samples)
         forces = np.array([steps.forces_at(t, x) for t, x in zip(samples, states, strict=True)])
-        runner.log.segments.append(Segment(phase, samples, states, np.repeat(p[None], many, axis=0), forces))
+        spins = np.repeat(steps.spin_moments()[None], many, axis=0)
+        repeated = np.repeat(p[None], many, axis=0)
+        runner.log.segments.append(Segment(phase, samples, states, repeated, forces, spin_moments=spins))
 
     def _came_apart(self, now: HybridState) -> bool:
         """Whether two bodies came apart that the user's rules keep together."""
@@ -203,7 +210,7 @@ def _on_next_charts(system: ContactSystem, now: HybridState, contacts: Sequence[
 
 
 def _impulses(forces: FloatArray, h: float) -> dict[int, FloatArray]:
-    """Return the impulses (d,), N s, of forces (contacts, d), N, over a time h (s): of the contacts that push."""
+    """Return the impulses of forces, or moments, (contacts, ...) over a time h (s): of the contacts that push."""
     return {int(i): h * forces[i] for i in np.flatnonzero(np.any(forces != 0.0, axis=1))}
 
 

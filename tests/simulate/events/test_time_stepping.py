@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import trundle as tr
-from trundle.simulate.events import HybridState
+from trundle.simulate.events import HybridState, no_onsets
 from trundle.simulate.events.time_stepping import _SAME, TimeStepping
 from trundle.simulate.mode import Method, Mode
 from trundle.simulate.runner import Runner
@@ -19,7 +19,7 @@ def test_a_short_step_is_the_motion_of_its_mode(law: str) -> None:
     turn = np.array([0.8, 0.3, -0.2, 0.4]) / np.linalg.norm([0.8, 0.3, -0.2, 0.4])
     start = pair.place(object_quaternion=turn, object_angular_velocity=[0.5, -0.7, 0.0])
     runner = Runner(pair.system, Method(), None, np.array([0.0, 1.0]), None)
-    now = HybridState(0.0, start.x, Mode((law,), start.atlas), np.zeros((1, 3)))
+    now = HybridState(0.0, start.x, Mode((law,), start.atlas), no_onsets(pair.system))
     phase = runner.phase(now.mode)
     stepping = TimeStepping(runner.board, now, [0])
     after = stepping.step(1e-6)
@@ -34,7 +34,7 @@ def test_a_short_step_is_the_motion_of_its_mode(law: str) -> None:
 def test_each_step_is_a_fourth_longer_than_the_one_before_even_after_one_that_a_sample_cut_short() -> None:
     pair = tr.RollingPair(tr.RigidBody(tr.Sphere(0.1), 1.0, "solid"), tr.Hand(tr.Plane()), on_slip="slide")
     runner = Runner(pair.system, Method(), None, np.array([0.0, 1.0]), None)
-    now = HybridState(0.0, pair.place().x, Mode(("rolling",), pair.system.first_atlas), np.zeros((1, 3)))
+    now = HybridState(0.0, pair.place().x, Mode(("rolling",), pair.system.first_atlas), no_onsets(pair.system))
     stepping, times = TimeStepping(runner.board, now, [0]), [0.0]
     for longest in (1e-7, 1.0, 1.0):
         after = stepping.step(longest)
@@ -63,7 +63,7 @@ def test_what_comes_in_fast_lands_at_its_instant_and_not_below_the_ground(speed:
     )
     runner = Runner(tree.system, Method(), None, np.array([0.0, 1.0]), None)
     stepping = TimeStepping(
-        runner.board, HybridState(0.0, start.x, Mode(("separated",), start.atlas), np.zeros((1, 3))), [0]
+        runner.board, HybridState(0.0, start.x, Mode(("separated",), start.atlas), no_onsets(tree.system)), [0]
     )
     landed = None
     while landed is None:
@@ -82,7 +82,7 @@ def test_steps_of_what_is_small_are_as_much_shorter_as_it_falls_sooner() -> None
         body = tr.RigidBody(tr.Sphere(radius), 1.0, "solid")
         pair = tr.RollingPair(body, tr.Hand(tr.Plane()), on_slip="slide", on_separation="fly")
         runner = Runner(pair.system, Method(), None, np.array([0.0, 1.0]), None)
-        now = HybridState(0.0, pair.place().x, Mode(("rolling",), pair.system.first_atlas), np.zeros((1, 3)))
+        now = HybridState(0.0, pair.place().x, Mode(("rolling",), pair.system.first_atlas), no_onsets(pair.system))
         stepping = TimeStepping(runner.board, now, [0])
         after = stepping.step(1.0)
         assert after is not None

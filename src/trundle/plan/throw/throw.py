@@ -21,7 +21,7 @@ from trundle.plan.throw.profiles import Profile, Pulse, two_pulses
 from trundle.plan.throw.shooting import SearchParameter, Shooting, Shot, ShotOutcome
 from trundle.records import Trajectory
 from trundle.simulate import simulate
-from trundle.simulate.events import HybridState
+from trundle.simulate.events import HybridState, no_onsets
 from trundle.simulate.mode import Method, Mode
 from trundle.simulate.record import Log
 from trundle.simulate.runner import Runner
@@ -357,7 +357,7 @@ class ThrowCatch:
         samples = np.union1d(np.arange(0.0, end, _STEP), [carry])
         runner = Runner(system, Method(relative_tolerance=tolerance), None, samples, None)
         mode = Mode(tuple(law.name for law in system.start_laws), self.start.atlas)
-        first = HybridState(0.0, np.array(self.start.x), mode, np.zeros((len(mode.laws), system.d)))
+        first = HybridState(0.0, np.array(self.start.x), mode, no_onsets(system))
         runner.until = lambda before, after: not touches(before) and touches(after)
         if runner.run(first, end) is Status.INTERRUPTED:
             raise KeyboardInterrupt

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from trundle.simulate.events.transitions import EventHandler, HybridState
 
 _REACH = 1e3
+_ENDS = ("extent", "data")
+"""Margins at which what a contact rests on ends."""
 _STILL = 1e-14
 """Rates (rad/s, m/s) of a hand that stands still: only round-off is left of a zero."""
 
@@ -69,6 +71,10 @@ def resting(board: EventHandler, now: HybridState) -> HybridState:
         return now  # a tree goes on moving about its joints
     phase = board.phase_of(now.mode)
     p = phase.parameters(board.inputs(now.t), now.onsets)
+    ends = [name for name in phase.margins if name.split(".", 1)[1].startswith(_ENDS)]
+    values = phase.margin_values(now.t, now.x, p)
+    if any(values[name] < 0.0 for name in ends):
+        return now  # it is beyond the edge of what it touches: that ends the mode
     out = phase.outputs(np.array([now.t]), now.x[None, :], p[None, :])
     sticky = board.system.rules.on_slip == "ignore"
     holds = []

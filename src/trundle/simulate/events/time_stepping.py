@@ -10,14 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
-from trundle.contact.laws import LAWS, PURE_ROLLING, ROLLING, SEPARATED, SLIDING, Sticking
+from trundle.contact.laws import LAWS, PURE_ROLLING, ROLLING, SEPARATED, SLIDING, Sticking, slides
 from trundle.models.tree.system import LOCKED, ContactSystem
 from trundle.models.tree.touching import velocities_changed
+from trundle.numerics.space import angular_size
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.coulomb import ContactImpulses, contact_impulses
+from trundle.simulate.events.coulomb.resisted import ResistedContacts, resisted_impulses
 from trundle.simulate.events.recontact import crossing
 from trundle.simulate.events.states import spins_not
 from trundle.simulate.events.transitions import EventHandler, HybridState
+from trundle.simulate.events.turning import GROUPS, Resistances, resists
 from trundle.simulate.mode import Mode
 
 FIRST_STEP, FINE_STEP, LONGEST_STEP = 1e-6, 1e-4, 1e-2
@@ -27,6 +30,8 @@ _SLOW_FALL = 0.1
 """s, of the fall (L / g)^1/2 over a size, from which on steps need not be shorter: that of 0.1 m."""
 _EVEN = 1e-6
 """Part by which the impulses of the middle may differ from those of the beginning in a longer step."""
+_ROUND_OFF = 1e-12
+"""Part of a jump without contacts."""
 _GROWTH, _SAME, _SHORTER = 1.25, 5, (1.0, 0.1, 0.01, 0.001)
 CLEAR_SLIP = 1e-5
 """Slip (m/s) from which its direction turns slowly enough for an explicit integrator."""
@@ -40,6 +45,8 @@ _INSIDE = 1e-9
 """How far outside its feature (sizes) a point may be."""
 _SLOW = 1.0
 """Velocity (rad/s, m/s) to which changes within a step are compared where everything is slower."""
+_BEARS = ("normal_force", "friction", "rolling", "torsion")
+"""Margins of what contacts bear."""
 _LARGEST = 1e50
 """Of the numbers of a state (SI): products of larger ones overflow, they count as not finite."""
 _FAR = 1e-6
@@ -63,7 +70,10 @@ class _Touching(Sticking):
 
 @dataclass(frozen=True)
 class _Terms:
-    """M nudot = f; of each contact J, b and velocity (normal first), its gap, its spin row; of pins the same; nu."""
+    """M nudot = f; of each contact J, b and velocity (normal first), its gap, its spin row; of pins the same; nu.
+
+    Where turning is resisted also the rows of rolling.
+    """
 
     M: FloatArray
     f: FloatArray
@@ -78,6 +88,9 @@ class _Terms:
     pins_b: FloatArray
     pins_rate: FloatArray
     nu: FloatArray
+    rolling: FloatArray
+    rolling_b: FloatArray
+    rolling_rate: FloatArray
 
 
 class TimeStepping:
@@ -111,7 +124,8 @@ class TimeStepping:
         sticky = self.system.rules.on_slip == "ignore"
         frictions = [joined.friction for joined in self.phase.model.constraints]
         self.friction = np.array([np.inf if sticky else frictions[i].mu for i in self.contacts])
-        self.pure = np.array([spins_not(self.system, i) and frictions[i].torsional == 0.0 for i in self.contacts])
+        self.resistances = Resistances(self.system, [frictions[i] for i in self.contacts])
+        self.pure = np.array([spins_not(self.system, i) and frictions[i].spin_bound == 0.0 for i in self.contacts])
         self.spins = self.pure & np.array([now.mode.laws[i] == PURE_ROLLING.name for i in self.contacts])
         self.pace = pace(self.system)
         self.h, self.same, self.begin = FIRST_STEP * self.pace, 0, now.t
@@ -209,7 +223,8 @@ class TimeStepping:
         if not np.all(np.abs(x) < _LARGEST):
             return None
         apart, size = np.abs(again - jump).max(initial=0.0), np.abs(again).max(initial=0.0)
-        return *self._read(found, opens), bool(apart <= _EVEN * size), x
+        rests = max(apart, size) <= _ROUND_OFF * np.abs(freely).max(initial=0.0)  # contacts bear all that acts
+        return *self._read(found, opens), bool(rests or apart <= _EVEN * size), x
 
     @property
     def middle(self) -> FloatArray:
@@ -218,10 +233,35 @@ class TimeStepping:
 
     def forces(self) -> FloatArray:
         """Return the forces (contacts, d) N, world, on A of all contacts in the last step."""
+        return self._in_the_world(0)
+
+    def moments(self) -> FloatArray:
+        """Return the moments (contacts, k) N m, world, on A against the turning of all contacts in the last step."""
+        return self._in_the_world(self.system.d)
+
+    def spin_moments(self) -> FloatArray:
+        """Return the moments (contacts,) N m on A about the normals of all contacts in the last step."""
+        found = np.zeros(len(self.now.mode.laws))
+        if self.system.d == 3 and self.resistances.any and self._forces is not None:
+            found[list(self.contacts)] = self._forces[:, -1]
+        return found
+
+    def _in_the_world(self, first: int) -> FloatArray:
+        """Return the forces, or what of the pushes is in the columns from `first` on, of all contacts in the world."""
         now, d = self.now, self.system.d
-        found = np.zeros((len(now.mode.laws), d))
-        if self._forces is not None and self.contacts:
-            found[list(self.contacts)] = np.einsum("ija,ij->ia", self._axes(*self._pushed_at), self._forces)
+        size = d if not first else angular_size(d)
+        found = np.zeros((len(now.mode.laws), size))
+        pushes = self._forces
+        if pushes is None or not self.contacts or pushes.shape[1] < first + size:
+            return found
+        pushes = pushes[:, first : first + size]
+        if size == 1:
+            found[list(self.contacts)] = pushes
+            return found
+        axes = self._axes(*self._pushed_at)
+        if first:  # rolling about the tangents, then the spin about the normal
+            axes = np.roll(axes, -1, axis=1)
+        found[list(self.contacts)] = np.einsum("ija,ij->ia", axes, pushes)
         return found
 
     def forces_at(self, t: float, x: FloatArray) -> FloatArray:
@@ -249,9 +289,8 @@ class TimeStepping:
 
     def _terms(self, t: float, x: FloatArray, p: FloatArray) -> _Terms:
         values = [np.asarray(v, dtype=np.float64) for v in self._function("terms")(t, x, p)]
-        M, f, J, b, velocity, gap, spin, spin_b, spin_rate, pins, pins_b, pins_rate, nu = values
-        numbers = (b.ravel(), velocity.ravel(), gap.ravel(), spin, spin_b.ravel(), spin_rate.ravel())
-        return _Terms(M, f.ravel(), J, *numbers, pins, pins_b.ravel(), pins_rate.ravel(), nu.ravel())
+        matrices = (0, 2, 6, 9, 13)  # M and Jacobians
+        return _Terms(*(value if k in matrices else value.ravel() for k, value in enumerate(values)))
 
     def _impulses(
         self, terms: _Terms, h: float, gap: FloatArray, half: FloatArray | None = None
@@ -262,7 +301,7 @@ class TimeStepping:
         """
         d = self.system.d
         change, ahead = (0.0, h) if half is None else (half, h / 2)
-        inverse = np.linalg.inv(terms.M)
+        inverse = np.asarray(np.linalg.inv(terms.M), dtype=np.float64)
         nudot = inverse @ terms.f
         held = np.flatnonzero(self.spins)
         C = np.vstack([terms.spin[held], terms.pins])
@@ -270,33 +309,79 @@ class TimeStepping:
             lever = inverse @ C.T @ np.linalg.pinv(C @ inverse @ C.T, rcond=1e-10, hermitian=True)
             b, rate = np.append(terms.spin_b[held], terms.pins_b), np.append(terms.spin_rate[held], terms.pins_rate)
             nudot = nudot - lever @ (C @ (nudot - change / h) + (ahead * b + rate) / h)
-            inverse = inverse - lever @ C @ inverse
+            inverse = np.asarray(inverse - lever @ C @ inverse, dtype=np.float64)
         # Where others touch in place of a feature its point may be anywhere: it takes no part and stays open.
         near = self.active & np.isfinite(gap) & np.isfinite(terms.gap)
         there = near[self.active]
-        impulses, velocities = np.zeros((len(there), d)), np.zeros((len(there), d))
+        size = d + (self.resistances.rows if self.resistances.any else 0)
+        impulses, velocities = np.zeros((len(there), size)), np.zeros((len(there), size))
         velocities[:, 0] = np.inf
         guess = None if self._forces is None else h * self._forces[near]
-        self._forces = np.zeros((len(self.contacts), d))
+        self._forces = np.zeros((len(self.contacts), size))
         if not near.any():
             return h * nudot, h * nudot, ContactImpulses(impulses, velocities, 0.0), velocities[:, 0]
         rows = np.repeat(near, d)
         J = terms.J[rows]
         free = terms.velocity[rows] + J @ (h * nudot - change) + ahead * terms.b[rows]
         free[::d] += np.maximum(gap[near], 0.0) / h
-        push = inverse @ J.T
-        found = contact_impulses(J @ push, free.reshape(-1, d), self.friction[near], guess=guess)
+        if self.resistances.any:
+            turning = self._turning(terms, near, h * nudot - change, ahead)
+            found, jump = self._resisted(near, (J, free.reshape(-1, d)), turning, inverse, h, guess)
+            jump = h * nudot + jump
+        else:
+            push = inverse @ J.T
+            found = contact_impulses(J @ push, free.reshape(-1, d), self.friction[near], guess=guess)
+            jump = h * nudot + push @ found.impulses.ravel()
         self._forces[near] = found.impulses / h
         impulses[there], velocities[there] = found.impulses, found.velocities
         made = ContactImpulses(impulses, velocities, found.residual)
-        return h * nudot + push @ found.impulses.ravel(), h * nudot, made, velocities[:, 0]
+        return jump, h * nudot, made, velocities[:, 0]
+
+    def _turning(
+        self, terms: _Terms, near: NDArray[np.bool_], jump: FloatArray, ahead: float
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return J (m, rows, nv), the rates (m, rows) in `terms`, and those after a `jump` without pushes."""
+        J, rate, b = (part[near] for part in self.resistances.turning(terms))
+        return J, rate, rate + J @ jump + ahead * b
+
+    def _resisted(
+        self,
+        near: NDArray[np.bool_],
+        sliding: tuple[FloatArray, FloatArray],
+        turning: tuple[FloatArray, FloatArray, FloatArray],
+        inverse: FloatArray,
+        h: float,
+        guess: FloatArray | None,
+    ) -> tuple[ContactImpulses, FloatArray]:
+        """Return pushes and velocities (m, K) of contacts of which some resist their turning, and their jump of nu.
+
+        ``sliding``: rows J (m d, nv) and velocities (m, d) without a push; ``turning``: see `_turning`.
+        """
+        d, resistances = self.system.d, self.resistances
+        laws = [LAWS[self.now.mode.laws[i]] for i in np.array(self.contacts)[near]]
+        touches, holds_spin = (np.array([getattr(law, what) for law in laws]) for what in ("touching", "holds_spin"))
+        turn, rate, rate_after = turning
+        m, rows = rate.shape
+        J = np.concatenate([sliding[0].reshape(m, d, -1), turn], axis=1).reshape(m * (d + rows), -1)
+        before, push = np.hstack([sliding[1], rate_after]), inverse @ J.T
+        # Viscous moments are those of the rates in `terms`.
+        viscous = np.zeros_like(before)
+        viscous[:, d:] = -h * resistances.viscous[near] * touches[:, None] * rate
+        D = J @ push
+        before = before + (D @ viscous.ravel()).reshape(before.shape)
+        bounds = np.column_stack([self.friction[near], resistances.bounds(holds_spin, near)])
+        problem = ResistedContacts(D, before, GROUPS[d], bounds, np.zeros_like(before))
+        found = resisted_impulses(problem, guess)
+        pushes = found.impulses + viscous
+        return ContactImpulses(pushes, found.velocities, found.residual), push @ pushes.ravel()
 
     def _read(self, found: ContactImpulses, opens: FloatArray) -> tuple[Mode, float]:
-        """Return what the contacts did in a step as a mode, and the slowest slip, m/s."""
-        laws = [SEPARATED.name] * len(self.now.mode.laws)
-        largest = float(np.abs(found.impulses).max(initial=0.0))
-        slips = np.linalg.norm(found.velocities[:, 1:], axis=1)
+        """Return what the contacts did in a step as a mode, and the slowest slip, or turning on its body, m/s."""
+        laws, d = [SEPARATED.name] * len(self.now.mode.laws), self.system.d
+        largest = float(np.abs(found.impulses[:, :d]).max(initial=0.0))
+        slips = np.linalg.norm(found.velocities[:, 1:d], axis=1)
         active = np.flatnonzero(self.active)
+        slowest: list[float] = []
         for k, i in enumerate(self.contacts[j] for j in active):
             if found.impulses[k, 0] <= _NOTHING * largest and opens[k] > _OPENS:
                 continue
@@ -305,10 +390,13 @@ class TimeStepping:
             pure = bool(self.pure[active[k]])
             self.spins[active[k]] = pure and not sliding
             laws[i] = SLIDING.name if sliding else PURE_ROLLING.name if pure else ROLLING.name
+            if self.resistances.any:
+                rates, held = found.velocities[k, d:], bool(self.spins[active[k]])
+                laws[i], rate = self.resistances.law(int(active[k]), rates, bool(sliding), held)
+                slowest.append(rate * self.system.contact_pairs[i].shape_A.reference_length)
         mode = replace(self.now.mode, laws=self.system.with_stops(tuple(laws)), rest=False)
-        slides = [laws[self.contacts[j]] == SLIDING.name and self.friction[j] > 0.0 for j in active]
-        sliding = slips[np.array(slides, dtype=bool)].tolist()
-        return mode, float(min(sliding, default=np.inf))
+        rubs = [slides(laws[self.contacts[j]]) and self.friction[j] > 0.0 for j in active]
+        return mode, float(min([*slowest, *slips[np.array(rubs, dtype=bool)].tolist()], default=np.inf))
 
     def settled(self, least: float) -> HybridState | None:
         """Return where events can go on from, or None.
@@ -323,6 +411,8 @@ class TimeStepping:
         self._asked = now.t - self.begin
         if self.board.indeterminate(now):
             return None
+        if self.resistances.any and resists(self.board, now.mode):
+            return self._decided(now)
         phase = self.board.phase_of(now.mode)
         p = phase.parameters(self.board.inputs(now.t))
         names = [self.board.name(i) for i, law in enumerate(now.mode.laws) if LAWS[law].touching]
@@ -330,13 +420,31 @@ class TimeStepping:
         def margins(x: FloatArray) -> dict[str, float] | None:
             """Return the margins, or None if a force does not agree."""
             values = phase.margin_values(now.t, x, p)
-            forces = (values.get(f"{name}.{what}", 0.0) for name in names for what in ("normal_force", "friction"))
+            forces = (values.get(f"{name}.{what}", 0.0) for name in names for what in _BEARS)
             return values if all(value >= 0.0 for value in forces) else None
 
         if margins(now.x) is None or (values := margins(x := projected(phase, now.t, now.x, p))) is None:
             return None
         gaps = frozenset(name for name, value in values.items() if name.endswith(".gap") and value < _SLIPS)
         return replace(now, x=x, unarmed=gaps)
+
+    def _decided(self, now: HybridState) -> HybridState | None:
+        """Return the state with the laws of a decision, if contacts do what they did in the steps, else None."""
+        after = self.board.decision(now)
+        if not isinstance(after, HybridState) or np.any(after.onsets[:, : self.system.d]):
+            return None
+        held = replace(now, onsets=after.onsets, mode=replace(now.mode, laws=after.mode.laws))
+        phase = self.board.phase_of(held.mode)
+        p = phase.parameters(self.board.inputs(now.t), held.onsets)
+        if [slides(one) for one in after.mode.laws] != [slides(one) for one in now.mode.laws]:
+            return None
+        x = projected(phase, now.t, after.x, p)
+        values = phase.margin_values(now.t, x, p)
+        names = [self.board.name(i) for i, law in enumerate(held.mode.laws) if LAWS[law].touching]
+        if any(values.get(f"{name}.{what}", 0.0) < 0.0 for name in names for what in _BEARS):
+            return None
+        gaps = frozenset(name for name, value in values.items() if name.endswith(".gap") and value < _SLIPS)
+        return replace(after, x=x, unarmed=after.unarmed | gaps)
 
     def _function(self, name: str) -> ca.Function:
         atlas, held = self.now.mode.atlas, self.phase.held
@@ -347,11 +455,11 @@ class TimeStepping:
 def _functions(phase: CompiledMode, contacts: Sequence[int]) -> dict[str, ca.Function]:
     """(t, x, p) -> terms, and (t, x, p) -> x' at constant velocities."""
     model, d = phase.model, phase.model.d
-    laws = [
-        _Touching("touching", holds_spin=True) if i in contacts else SEPARATED for i in range(len(model.constraints))
-    ]
+    resisted = any(model.constraints[i].friction.dissipates for i in contacts)
+    touching = _Touching("touching", holds_spin=True, holds_rolling=resisted)
+    laws = [touching if i in contacts else SEPARATED for i in range(len(model.constraints))]
     terms = model.terms(laws)
-    rows: list[list[ca.SX]] = [[], [], [], [], [], [], []]
+    rows: list[list[ca.SX]] = [[] for _ in range(10)]
     for i in contacts:
         k, at = terms.kin[i], terms.split[i]
         axes = ca.horzcat(k.n, k.T).T
@@ -366,14 +474,18 @@ def _functions(phase: CompiledMode, contacts: Sequence[int]) -> dict[str, ca.Fun
             # Along an edge its point runs to the end at once where the ground is nearly straight: gaps alone tell.
             if k.curvature is not None:
                 b, bias = (ca.if_else(k.curvature < LOCKED, 0.0, change) for change in (b, bias))
-        parts = [axes @ J[:d, :], bias, axes @ velocity[:d], gap, J[d:, :], b[d:], velocity[d:]]
+        spin = d + (d - 1 if resisted else 0)
+        parts = [axes @ J[:d, :], bias, axes @ velocity[:d], gap, J[spin:, :], b[spin:], velocity[spin:]]
+        parts += [J[d:spin, :], b[d:spin], velocity[d:spin]]
         for gathered, part in zip(rows, parts, strict=True):
             gathered.append(part)
     last = terms.split[-1].stop if terms.split else 0
     pins = terms.J[last:, :], terms.b[last:], terms.velocity[last:]
     drift = model.state_rate(ca.SX(model.nv, 1), terms.kin, model.coordinate_rates(terms.kin, laws))
     axes = [(model.to_world @ ca.horzcat(terms.kin[i].n, terms.kin[i].T)).T for i in contacts]
-    outputs = [terms.M, terms.S @ model.u - terms.h, *(ca.vertcat(*part) for part in rows), *pins, model.nu]
+    h = model.inertia_terms()[1]  # what contacts resist by their state alone acts only where they touch
+    of_contacts = [ca.vertcat(*part) for part in rows]
+    outputs = [terms.M, terms.S @ model.u - h, *of_contacts[:7], *pins, model.nu, *of_contacts[7:]]
     return {
         "terms": phase.function("terms", *outputs),
         "drift": phase.function("drift", drift),

@@ -9,7 +9,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.law import Ending
-from trundle.contact.laws import LAWS, ROLLING, SEPARATED, SLIDING, is_own
+from trundle.contact.laws import LAWS, ROLLING, SEPARATED, SLIDING, is_own, rolling_law, slides
 from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.models.tree.touching import (
     Strike,
@@ -20,6 +20,7 @@ from trundle.models.tree.touching import (
     touch_function,
     velocities_changed,
 )
+from trundle.numerics.space import angular_size
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.advancement import TOUCHED
 from trundle.simulate.events.chart_transition import has_neighbour, neighbouring_chart, neighbouring_feature
@@ -27,7 +28,7 @@ from trundle.simulate.events.patches import approaches, landing_with
 from trundle.simulate.events.rest import resting
 from trundle.simulate.events.separated import whole_gap
 from trundle.simulate.events.states import cone_margin, followed, impact_at, slip_and_spin, slip_directions
-from trundle.simulate.events.turning import held_laws, roll, spin, stop_turning, without
+from trundle.simulate.events.turning import Given, decided, held_laws, resists, without
 from trundle.simulate.mode import Mode
 from trundle.status import Status
 
@@ -50,11 +51,11 @@ _BORN_ZERO = {SEPARATED.name: "gap", SLIDING.name: "slip_speed"}
 
 @dataclass(frozen=True)
 class HybridState:
-    """Where a simulation stands: time, state, mode, and the directions of slips that are still zero.
+    """Where a simulation stands: time, state, mode, and the directions of slips and turnings that are still zero.
 
-    ``onsets`` (contacts, d); ``unarmed`` names margins that start at zero in this mode, at this instant; ``impulses``
-    of the jump of the velocities that has just led here: contact number -> (d,) N s, world, on A; ``strikes`` where
-    such contacts are that cannot be followed.
+    ``onsets`` (contacts, d + k), world, see `no_onsets`; ``unarmed`` names margins that start at zero in this mode,
+    at this instant; ``impulses`` and ``moments`` of the jump of the velocities that has just led here: contact
+    number -> (d,) N s, (k,) N m s, world, on A; ``strikes`` where such contacts are that cannot be followed.
     """
 
     t: float
@@ -64,6 +65,7 @@ class HybridState:
     unarmed: frozenset[str] = frozenset()
     impulses: Mapping[int, FloatArray] = field(default_factory=dict)
     strikes: Mapping[int, Strike] = field(default_factory=dict)
+    moments: Mapping[int, FloatArray] = field(default_factory=dict)
 
     def was(self, here: Sequence[HybridState]) -> bool:
         """Whether one of the states `here`, of this instant, was in this mode: transitions have led back."""
@@ -90,6 +92,11 @@ class Undecided:
 
     status: Status
     reason: str = ""
+
+
+def no_onsets(system: ContactSystem) -> FloatArray:
+    """Return the onsets (contacts, d + k) of contacts of which none begins to slip or to turn from zero."""
+    return np.zeros((len(system.contact_pairs), system.d + angular_size(system.d)))
 
 
 PAINLEVE = "no force agrees with sliding (Painleve's paradox)"
@@ -133,9 +140,13 @@ class EventHandler:
         if isinstance(ending, Status):
             return ending, f"the margin {event.margin!r} of the law {law!r} reached zero"
         reason, resolve = TRANSITIONS[ending]
-        following = resolve(self, now, event, phase)
+        if ending in DECIDED and resists(self, now.mode):
+            following = self._decided(now, ending)
+        else:
+            following = resolve(self, now, event, phase)
+            following = self._held_or_starting(following) if isinstance(following, HybridState) else following
         if isinstance(following, HybridState):
-            return resting(self, self.holding(following)), reason
+            return resting(self, following), reason
         return following, following.reason or reason if isinstance(following, Undecided) else reason
 
     def without_bounce(self, now: HybridState, event: Event | Undecided) -> HybridState | None:
@@ -145,16 +156,60 @@ class EventHandler:
         after = _landed(self, now, event, held=True) if event.margin in ("gap", "touch") else None
         return resting(self, self.holding(after)) if isinstance(after, HybridState) else None
 
+    def _decided(self, now: HybridState, ending: Ending) -> Following:
+        """Return what follows a slip or a turning that starts or comes to rest, where turning is resisted."""
+        if self.system.rules.on_slip != "slide" and ending in (Ending.SLIPS, Ending.SPINS):
+            return Status.SLIPPED if ending is Ending.SLIPS else Status.SPUN
+        following = self.decision(now)
+        if following is None:
+            return Undecided(Status.JAMMED, PAINLEVE)
+        if isinstance(following, HybridState) and self._starts_beside(following):
+            return Undecided(Status.STEP_TOO_SMALL)
+        return following
+
+    def _held_or_starting(self, now: HybridState) -> HybridState:
+        """Return the state after an event with every turning that is resisted held, or starting."""
+        following = self.decision(now) if resists(self, now.mode) else None
+        if isinstance(following, HybridState) and not self._starts_beside(following):
+            return following
+        return self.holding(now)
+
+    def decision(self, now: HybridState) -> HybridState | Status | None:
+        """Return what `decided` finds, with forces that the mode agrees with: given are the moments it would share."""
+        given: Given = frozenset()
+        while isinstance(following := decided(self, now, given), HybridState):
+            beyond = self._beyond(following) - given
+            if not beyond:
+                break
+            given |= beyond
+        return following
+
+    def _beyond(self, now: HybridState) -> Given:
+        """Return the turnings that a mode holds with moments beyond their bounds."""
+        phase = self.phase_of(now.mode)
+        values = phase.margin_values(now.t, now.x, phase.parameters(self.inputs(now.t), now.onsets))
+        found = set()
+        for i, law in enumerate(now.mode.laws):
+            if LAWS[law].touching:
+                margins = (values.get(f"{self.name(i)}.{what}", 0.0) for what in ("rolling", "torsion"))
+                found |= {(i, number) for number, value in enumerate(margins, 1) if value < 0.0}
+        return frozenset(found)
+
+    def _starts_beside(self, now: HybridState) -> bool:
+        """Whether a slip in space starts beside other contacts: its direction turns with their forces at once."""
+        several = self.system.d == 3 and sum(LAWS[law].touching for law in now.mode.laws) > 1
+        return several and bool(np.any(now.onsets[:, : self.system.d])) and self.steps(now)
+
     def holding(self, now: HybridState) -> HybridState:
         """Return the state with a turning that is resisted and zero held; one that starts here has an onset."""
         return replace(now, mode=replace(now.mode, laws=held_laws(self.system, now.mode, now.x, now.onsets)))
 
     def steps(self, now: HybridState) -> bool:
-        """Return whether time steps can go on: Coulomb's law alone at all contacts, which may slip and come apart."""
+        """Return whether time steps can go on: contacts may slip and come apart, and none pulls."""
         rules, model = self.system.rules, self.system.model(now.mode.atlas)
         minimal = any(name.endswith(".relative_velocity") for name in model.layout)
         strict = rules.on_slip == "stop" or rules.on_separation == "ignore"
-        more = any(joined.friction.dissipates or joined.friction.adhesion for joined in model.constraints)
+        more = any(joined.friction.adhesion for joined in model.constraints)
         return not (
             minimal or strict or more or now.mode.rest or any(is_own(law) or LAWS[law].distant for law in now.mode.laws)
         )
@@ -165,7 +220,7 @@ class EventHandler:
         n'D (n - mu e) < 0 with D = J M^-1 J' (Painleve): where sliding has a force, other motions agree, too.
         """
         touching = [i for i, law in enumerate(now.mode.laws) if LAWS[law].touching]
-        if len(touching) != 1 or now.mode.laws[touching[0]] != SLIDING.name or not self.steps(now):
+        if len(touching) != 1 or not slides(now.mode.laws[touching[0]]) or not self.steps(now):
             return False
         i, atlas = touching[0], now.mode.atlas
         J, v, n, _, _, M, *_ = (np.asarray(a) for a in touch_function(self.system, atlas, i)(now.x))
@@ -173,7 +228,7 @@ class EventHandler:
         J, M = (J, M) if Z is None else (J @ Z, Z.T @ M @ Z)
         slip = v.ravel() - n.ravel() * float(n.ravel() @ v.ravel())
         speed = float(np.linalg.norm(slip))
-        e = slip / speed if speed > _NO_SPIN else now.onsets[i]
+        e = slip / speed if speed > _NO_SPIN else now.onsets[i, : self.system.d]
         push = J.T @ (n.ravel() - self.system.model(atlas).constraints[i].friction.mu * e)
         return float(n.ravel() @ J @ np.linalg.solve(M, push)) < 0.0
 
@@ -213,7 +268,7 @@ def _separate(board: EventHandler, now: HybridState, event: Event, phase: Compil
         # Corners of a patch that come apart at one instant all have gaps that are still zero.
         others = {name for name in now.unarmed if name.endswith(".gap") and not _falls_in(board, after, name)}
         return replace(after, unarmed=after.unarmed | others)
-    if board.system.rules.on_slip == "slide" and now.mode.laws[event.contact] != SLIDING.name:
+    if board.system.rules.on_slip == "slide" and not slides(now.mode.laws[event.contact]):
         return _start_sliding(board, now, event.contact, phase)
     return Undecided(Status.JAMMED, PAINLEVE)
 
@@ -252,7 +307,7 @@ def _start_sliding(board: EventHandler, now: HybridState, contact: int, phase: C
         tangential = force - normal * float(normal @ force)
         size = float(np.linalg.norm(tangential))
         if size > 0:
-            onsets[i] = -tangential / size
+            onsets[i, : board.system.d] = -tangential / size
         mode = board.with_law(replace(now, mode=mode), i, SLIDING.name)
     after = HybridState(now.t, now.x, mode, onsets)
     unarmed = _still_unarmed(board, after, now.unarmed) | {f"{board.name(i)}.slip_speed" for i in starting}
@@ -271,16 +326,15 @@ def _still_starting(board: EventHandler, now: HybridState, unarmed: frozenset[st
     Of several contacts that begin to slide at once each is decided after the other: what the later ones change may
     turn the slip of an earlier one, which is then decided again.
     """
-    sliding = [
-        i for i, law in enumerate(now.mode.laws) if law == SLIDING.name and f"{board.name(i)}.slip_speed" in unarmed
-    ]
+    sliding = [i for i, law in enumerate(now.mode.laws) if slides(law) and f"{board.name(i)}.slip_speed" in unarmed]
     if not sliding:
         return frozenset()
     phase = board.phase_of(now.mode)
     p = phase.parameters(board.inputs(now.t), now.onsets)
     soon = now.x + _SOON * np.asarray(phase.integrator.system.rate(now.t, now.x, p)).ravel()
     slips = {i: slip_and_spin(board.system, now.mode.atlas, soon, i)[1] for i in sliding}
-    return frozenset(f"{board.name(i)}.slip_speed" for i, slip in slips.items() if float(slip @ now.onsets[i]) > 0)
+    d = board.system.d
+    return frozenset(f"{board.name(i)}.slip_speed" for i, slip in slips.items() if float(slip @ now.onsets[i, :d]) > 0)
 
 
 def _stick(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
@@ -308,7 +362,7 @@ def _stick_together(board: EventHandler, now: HybridState, contact: int) -> Hybr
     """Return the state in which all contacts roll whose slips end with that of `contact`; None: no such one."""
     mode, stopping = now.mode, [contact]
     for i, law in enumerate(now.mode.laws):
-        ends = law == SLIDING.name and f"{board.name(i)}.slip_speed" not in now.unarmed and i != contact
+        ends = slides(law) and f"{board.name(i)}.slip_speed" not in now.unarmed and i != contact
         if ends and board.system.model(mode.atlas).constraints[i].friction.mu > 0.0:
             if float(np.linalg.norm(slip_and_spin(board.system, mode.atlas, now.x, i)[1])) < _HARDLY:
                 stopping.append(i)
@@ -413,7 +467,7 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
     if rule == "ignore" and not impact.rests:
         board.ignored(f"{board.name(contact)}.friction", cone_margin(impact.impulses, system, atlas, x))
     x = velocities_changed(system, atlas, x, impact.jump)
-    if rule == "stop" and any(law == SLIDING.name and _slips(system, atlas, x, i) for i, law in impact.laws.items()):
+    if rule == "stop" and any(slides(law) and _slips(system, atlas, x, i) for i, law in impact.laws.items()):
         return Status.SLIPPED
     taking_part = {contact, *closed} - impact.untouched
 
@@ -434,7 +488,8 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
     unarmed = {f"{names[i]}.{_BORN_ZERO[laws[i]]}" for i in taking_part if laws[i] in _BORN_ZERO}
     unarmed |= {name for name in now.unarmed if system.number(name) not in taking_part}
     onsets = np.array(now.onsets)
-    onsets[list(taking_part)] = slip_directions(impact, system, atlas, x)[list(taking_part)]
+    onsets[list(taking_part)] = 0.0
+    onsets[list(taking_part), : system.d] = slip_directions(impact, system, atlas, x)[list(taking_part)]
     return HybridState(now.t, x, mode, onsets, frozenset(unarmed), impact.impulses, strikes)
 
 
@@ -476,6 +531,24 @@ def _onto_feature(board: EventHandler, now: HybridState, event: Event, phase: Co
     return replace(now, mode=replace(now.mode, laws=tuple(laws)), onsets=onsets)
 
 
+def _spin(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
+    """Spin on freely: only a bound of the moment that holds, without drilling friction, leads here."""
+    if board.system.rules.on_slip != "slide":
+        return Status.SPUN
+    law = rolling_law(False, LAWS[now.mode.laws[event.contact]].holds_rolling)
+    return replace(now, mode=board.with_law(now, event.contact, law.name))
+
+
+def _undecided(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
+    """Turnings that are resisted are decided together (`DECIDED`)."""
+    return Undecided(Status.JAMMED)
+
+
+DECIDED = frozenset(
+    {Ending.SLIPS, Ending.STICKS, Ending.SPINS, Ending.STOPS_SPINNING, Ending.ROLLS, Ending.STOPS_ROLLING}
+)
+"""Endings after which contacts that resist their turning are decided together, whichever of them reached its end."""
+
 TRANSITIONS: dict[Ending, tuple[str, Resolve]] = {
     Ending.SEPARATES: ("the contact force reached zero", _separate),
     Ending.LOCKS: ("the relative curvature reached zero", _lock),
@@ -486,10 +559,10 @@ TRANSITIONS: dict[Ending, tuple[str, Resolve]] = {
     Ending.LEAVES_HAND: ("the contact left the hand", _stop(Status.OFF_THE_HAND)),
     Ending.SLIPS: ("the contact force left the friction cone", _slip),
     Ending.STICKS: ("the slip came to rest", _stick),
-    Ending.SPINS: ("the torsional moment left its bound", spin),
-    Ending.STOPS_SPINNING: ("the spin came to rest", stop_turning),
-    Ending.ROLLS: ("the moment against rolling left its bound", roll),
-    Ending.STOPS_ROLLING: ("the rolling came to rest", stop_turning),
+    Ending.SPINS: ("the torsional moment left its bound", _spin),
+    Ending.STOPS_SPINNING: ("the spin came to rest", _undecided),
+    Ending.ROLLS: ("the moment against rolling left its bound", _undecided),
+    Ending.STOPS_ROLLING: ("the rolling came to rest", _undecided),
     Ending.LANDS: ("the gap closed", _land),
     Ending.TOUCHES_BLUNTLY: (
         "the shapes meet where no point of contact of theirs can be followed",

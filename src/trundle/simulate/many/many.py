@@ -26,7 +26,7 @@ from trundle.numerics.ode.batch import BatchIntegration, Pieces, integrate_batch
 from trundle.records.policy import TimedPolicy
 from trundle.simulate.compiled_mode import CompiledMode
 from trundle.simulate.divergence import diverged
-from trundle.simulate.events import ContactDetector, HybridState
+from trundle.simulate.events import ContactDetector, HybridState, no_onsets
 from trundle.simulate.events.chart_transition import is_seam
 from trundle.simulate.many.elsewhere import packed, unpacked
 from trundle.simulate.many.feedback import LinearFeedback
@@ -222,7 +222,7 @@ class _Job:
         parameters = np.repeat(p[None], len(self.times), axis=0)
         parameters[:, : done.held.shape[2]] = done.held[k]
         steady = len(parameters) and bool(np.all(parameters == parameters[0]))  # else inputs jumped between samples
-        first = HybridState(0.0, done.samples[k][0], phase.mode, np.zeros((len(phase.mode.laws), self.system.d)))
+        first = HybridState(0.0, done.samples[k][0], phase.mode, no_onsets(self.system))
         log.segments.append(Segment(phase, self.times, done.samples[k], parameters, since=first if steady else None))
         return log
 
@@ -250,7 +250,7 @@ class _Job:
         held = [policy for i in numbers if (policy := self.policy(i)) is not None]
         step, tolerance = self.method.step, self.method.relative_tolerance
         spans = np.diff(np.concatenate([[0.0], ends]))
-        first = HybridState(0.0, begun.x[fast[0]], phase.mode, np.zeros((len(phase.mode.laws), self.system.d)))
+        first = HybridState(0.0, begun.x[fast[0]], phase.mode, no_onsets(self.system))
         steps = runner.stepping.most(first, MAX_STEPS)(spans) if step is None else MAX_STEPS + spans / step
         return integrate_batch(
             phase.integrator,

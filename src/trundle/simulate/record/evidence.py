@@ -17,6 +17,7 @@ from trundle.audit.evidence import lifted, lifted_rotation, lifted_turning
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, is_own
 from trundle.models.tree.system import Atlas, ContactSystem
+from trundle.numerics.space import angular_size
 from trundle.simulate.mode import Method
 
 if TYPE_CHECKING:
@@ -215,19 +216,21 @@ def _jumps(system: ContactSystem, segments: Sequence[Segment], jumps: Sequence[J
     x_after = np.array([one.after for one in jumps]) if n else none
     before = _frames_at(system, [one.atlases[0] for one in jumps], x_before) if n else _no_frames(len(anatomy.names))
     after = _frames_at(system, [one.atlases[1] for one in jumps], x_after) if n else before
-    of_jump, contact, impulse = [], [], []
+    of_jump, contact, impulse, turning, nothing = [], [], [], [], np.zeros(angular_size(d))
     for k, one in enumerate(jumps):
         for i, push in one.impulses.items():
             of_jump.append(k)
             contact.append(i)
             impulse.append(np.asarray(push).ravel())
+            turning.append(one.moments.get(i, nothing))
     numbers, contacts = np.array(of_jump, dtype=np.intp), np.array(contact, dtype=np.intp)
     point, normal = _places(system, jumps, after, numbers, contacts)
     pushes = lifted(np.array(impulse).reshape(len(impulse), d))
+    moments = lifted_turning(np.array(turning).reshape(len(turning), -1 if turning else len(nothing)))
     # A rim that lies flat has no one point; where it pushed nothing nothing is to be said of it.
     told = np.all(np.isfinite(normal), axis=1) | np.any(pushes != 0.0, axis=1)
     numbers, contacts = numbers[told], contacts[told]
-    point, normal, pushes = point[told], normal[told], pushes[told]
+    point, normal, pushes, moments = point[told], normal[told], pushes[told], moments[told]
     held = {i: system.d == 3 and system.touching_law(i).holds_spin for i in dict.fromkeys(contacts.tolist())}
     holds = [held[i] for i in contacts.tolist()]
     none = np.zeros(system.model().u.shape[0])
@@ -245,6 +248,7 @@ def _jumps(system: ContactSystem, segments: Sequence[Segment], jumps: Sequence[J
         point=point,
         normal=normal,
         impulse=pushes,
+        moment=moments,
         holds_spin=np.array(holds, dtype=bool),
         inputs=inputs,
         joints=x_before[:, joints],

@@ -31,8 +31,9 @@ Transition = TypedDict(
 class Segment:
     """Samples of one phase: times (n,), states (n, n_x), parameters (n, n_p).
 
-    ``forces``: (n, contacts, d) N, world, on A of each contact, where they do not follow from the mode. ``since``:
-    where the smooth motion of these samples began, with the same inputs and no event since; None where not known.
+    ``forces``: (n, contacts, d) N, world, on A of each contact, and ``spin_moments`` (n, contacts), N m about its
+    normal, where they do not follow from the mode. ``since``: where the smooth
+    motion of these samples began, with the same inputs and no event since; None where not known.
     ``parts``: the segments it was joined of.
     """
 
@@ -43,6 +44,7 @@ class Segment:
     forces: FloatArray | None = None
     since: HybridState | None = None
     parts: tuple[Segment, ...] = ()
+    spin_moments: FloatArray | None = None
 
     def outputs(self) -> dict[str, FloatArray]:
         """Return the quantities of the samples, see `CompiledMode.outputs`."""
@@ -104,6 +106,9 @@ def _witness(segment: Segment) -> Witness:
     if forces is not None:
         names = [f"{constraint.name}.force" for constraint in segment.phase.model.constraints]
         out |= {name: forces[:, i] for i, name in enumerate(names) if name in out}
+    if segment.spin_moments is not None:
+        names = [f"{constraint.name}.moment" for constraint in segment.phase.model.constraints]
+        out |= {name: segment.spin_moments[:, [i]] for i, name in enumerate(names) if name in out}
     return Witness(t, x, np.concatenate(shown), np.concatenate(stretch), out)
 
 
@@ -138,7 +143,8 @@ class Jump:
         The charts before and after it.
     laws : tuple of str
         After it.
-    impulses : mapping of contact number -> (d,) N s, world, on A
+    impulses, moments : mapping of contact number -> (d,) N s, (k,) N m s, world, on A
+        Of forces, and of moments against turning.
     kick : bool
         Whether the user changed the state.
     inputs : (n_u,), or None
@@ -160,6 +166,7 @@ class Jump:
     inputs: FloatArray | None = None
     pushed: FloatArray | None = None
     strikes: Mapping[int, Strike] = field(default_factory=dict)
+    moments: Mapping[int, FloatArray] = field(default_factory=dict)
 
 
 @dataclass
@@ -218,7 +225,9 @@ class Log:
         atlases = before.mode.atlas, after.mode.atlas
         states = np.array(before.x), np.array(after.x)
         laws, pushes = after.mode.laws, after.impulses
-        jump = Jump(before.t, after.t, *states, atlases, laws, pushes, kick, inputs, pushed, after.strikes)
+        jump = Jump(
+            before.t, after.t, *states, atlases, laws, pushes, kick, inputs, pushed, after.strikes, after.moments
+        )
         self.jumps.append(jump)
 
     def mark(self) -> tuple[int, int, dict[str, float]]:

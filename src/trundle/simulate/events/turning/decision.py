@@ -1,0 +1,351 @@
+"""Decision: what contacts that resist their turning do from an instant on, all of them and all at once.
+
+Slip, rolling and spin of a contact that are zero are held, or start: accelerations a and forces F of all contacts that
+touch are one problem,
+
+    a = J nudot + b,   0 <= F_n,  0 <= a_n,  F_n a_n = 0,
+    |F_g| <= b_g F_n,   a_g = 0 or F_g = -b_g F_n a_g / |a_g|   of each group g that is zero: slip, rolling, spin,
+    F_g = -b_g F_n v_g / |v_g|                                   of each one that is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.contact.contact import Kinematics
+from trundle.contact.law import Friction, Law, Rows, viscous_moment
+from trundle.contact.laws import (
+    LAWS,
+    SEPARATED,
+    STILL_RATE,
+    STOPPED,
+    Sliding,
+    Sticking,
+    rolling_law,
+    sliding_law,
+)
+from trundle.models.tree.touching import velocities_changed
+from trundle.numerics.space import dot
+from trundle.simulate.compiled_mode import CompiledMode
+from trundle.simulate.events.coulomb.resisted import ResistedContacts, resisted_impulses
+from trundle.simulate.events.states import spins_not
+from trundle.simulate.mode import Mode
+from trundle.status import Status
+
+if TYPE_CHECKING:
+    from trundle.simulate.events.transitions import EventHandler, HybridState
+
+_NO_SLIP = 1e-8
+"""Slip (m/s) that is none: slips end at 1e-9 m/s, and levers join them."""
+_SOLVED = 1e-9
+"""Residual up to which forces obey the law."""
+_MOVES = 1e-8
+"""Acceleration, of the largest there is, from which a contact opens or slips, and a turning starts."""
+_RANK = 1e-10
+"""Of the largest singular value: rows that depend on each other."""
+_SMALLEST = 1e-300
+
+
+class WholeContact(Law):
+    """All rows of a contact in its own axes, of which each may be held: normal, tangents, rolling, spin.
+
+    What the state alone gives is applied: viscous moments, and the pull of adhesion, -adhesion n, so that the normal
+    multiplier is the load.
+    """
+
+    name = "whole"
+    slipping = True
+
+    def rows(self, k: Kinematics, friction: Friction) -> Rows:
+        """Return 1 + (d - 1) + (d - 1) + 1 rows, in the plane 1 + 1 + 1."""
+        zero, d = ca.SX(0, k.wrel.shape[0]), k.n.shape[0]
+        normal, tangents = k.n.T, k.T.T
+        linear = ca.vertcat(normal, tangents)
+        LA, LB = linear @ k.LA, linear @ k.LB
+        b = ca.vertcat(dot(k.n, k.bias) + dot(k.ndot, k.vrel), tangents @ k.bias)
+        velocity = linear @ k.vrel
+        if d == 2:
+            axes, rates, turning = ca.SX.eye(1), k.alrel, k.wrel
+        else:
+            spin = dot(k.n, k.wrel)
+            axes = ca.vertcat(zero, tangents, normal)
+            rates = ca.vertcat(tangents @ k.alrel - spin * (tangents @ k.ndot), dot(k.n, k.alrel) + dot(k.ndot, k.wrel))
+            turning = axes @ k.wrel
+        rows = ca.horzcat(axes, ca.SX(axes.shape[0], d))
+        LA, LB = ca.vertcat(LA, rows), ca.vertcat(LB, rows)
+        viscous = viscous_moment(k, friction)
+        moment = ca.SX(k.wrel.shape[0], 1) if viscous is None else viscous
+        applied = ca.vertcat(moment, -friction.adhesion * k.n)
+        velocity, none = ca.vertcat(velocity, turning), ca.SX(LA.shape[0], 1)
+        return Rows(LA, LB, ca.vertcat(b, rates), velocity, none, applied=applied)
+
+    def wrench(self, k: Kinematics, lam: ca.SX, friction: Friction) -> tuple[ca.SX, ca.SX]:
+        """Return the force and the moment about the normal."""
+        d = k.n.shape[0]
+        force = ca.horzcat(k.n, k.T) @ lam[:d] - friction.adhesion * k.n
+        return force, ca.SX(1, 1) if d == 2 else lam[-1]
+
+    def margins(self, k: Kinematics, lam: ca.SX, friction: Friction) -> dict[str, ca.SX]:
+        """Return nothing: it is no law of a mode."""
+        return {}
+
+
+WHOLE = WholeContact()
+ROWS = {2: 3, 3: 6}
+"""Rows of `WholeContact`, by dimension."""
+GROUPS = {2: (slice(1, 2), slice(2, 3)), 3: (slice(1, 3), slice(3, 5), slice(5, 6))}
+"""Columns of slip, rolling and, in space, spin among the rows of `WholeContact`."""
+
+
+def resists(board: EventHandler, mode: Mode) -> bool:
+    """Return whether contacts that touch in a mode resist rolling or spin, other than by viscous moments alone."""
+    joined = board.system.model(mode.atlas).constraints
+    return any(
+        isinstance(LAWS[law], Sticking | Sliding) and bool(one.friction.rolling or one.friction.drilling)
+        for law, one in zip(mode.laws, joined, strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class _Instant:
+    """The equations of motion at an instant, and where the rows (m, K) of the contacts stand.
+
+    ``inverse`` (nv, nv): M^-1 with what always holds (pins, feet) held; ``free`` (nv,): accelerations without contacts.
+    ``axes`` (m, d, d): normal and tangents, world, as rows.
+    """
+
+    inverse: FloatArray
+    free: FloatArray
+    J: FloatArray
+    b: FloatArray
+    velocity: FloatArray
+    axes: FloatArray
+
+    @property
+    def accelerations(self) -> FloatArray:
+        """Of all rows without contacts (m, K)."""
+        return (self.J @ self.free).reshape(self.velocity.shape) + self.b
+
+
+Given = frozenset[tuple[int, int]]
+"""Groups, by contact and number: 1 rolling, 2 spin."""
+
+
+def decided(board: EventHandler, now: HybridState, given: Given = frozenset()) -> HybridState | Status | None:
+    """Return the state from which on every contact that touches does what the law asks for; None: no forces do.
+
+    The laws that `now` has do not matter but for which contacts touch; what is nearly zero is made zero. Where several
+    contacts hold a turning the moments of those `given` are from then on the part of their bounds that they are here,
+    and the others hold it.
+    """
+    contacts = [i for i, law in enumerate(now.mode.laws) if _takes_part(law)]
+    instant = _instant_at(board, now, contacts)
+    v, d = instant.velocity, board.system.d
+    groups = GROUPS[d]
+    zero = _zero_groups(board, now, contacts, v)
+    bounds = _bounds(board, now, contacts, zero)
+    while True:
+        rays = np.zeros_like(v)
+        for g, columns in enumerate(groups):
+            size = np.sqrt(np.sum(v[:, columns] ** 2, axis=1, keepdims=True))
+            rays[:, columns] = np.where(zero[:, g, None], 0.0, v[:, columns] / np.maximum(size, _SMALLEST))
+        D = instant.J @ instant.inverse @ instant.J.T
+        problem = ResistedContacts(D, instant.accelerations, groups, bounds, rays)
+        found = resisted_impulses(problem)
+        if not found.residual <= _SOLVED:
+            return None
+        scaled = np.abs(found.velocities / problem.roots)
+        moves = scaled > _MOVES * max(float(np.abs(problem.before / problem.roots).max()), _SMALLEST)
+        starts = np.column_stack([zero[:, g] & np.any(moves[:, columns], axis=1) for g, columns in enumerate(groups)])
+        starts &= np.isfinite(bounds)
+        # A spin that a contact holds without bound as long as it sticks is free where it slides.
+        freed = np.isinf(bounds[:, -1]) & (starts[:, 0] | ~zero[:, 0]) if d == 3 else np.zeros(len(v), dtype=bool)
+        if board.system.rules.on_slip != "slide" or not freed.any():
+            break
+        drilling = [board.system.model(now.mode.atlas).constraints[i].friction.drilling for i in contacts]
+        bounds[freed, -1] = np.array(drilling)[freed]
+    opens = (found.impulses[:, 0] <= 0.0) & moves[:, 0] & (found.velocities[:, 0] > 0.0)
+    share = np.array([[(i, g) in given for g in range(len(groups))] for i in contacts]).reshape(zero.shape)
+    share &= zero & ~starts & np.isfinite(bounds)
+    parts = _parts(found.impulses, bounds, groups)
+    outcome = _Outcome(zero, starts, share, opens, bounds, found.velocities, parts)
+    return _following(board, now, contacts, instant, outcome)
+
+
+def _parts(L: FloatArray, bounds: FloatArray, groups: Sequence[slice]) -> FloatArray:
+    """Return -L_g / (b_g L_n) in the columns of L (m, K): what moments are of their bounds, 0 without one."""
+    parts, limited = np.zeros_like(L), np.where(np.isinf(bounds), 0.0, bounds)
+    most = limited * np.maximum(L[:, :1], 0.0)
+    for g, columns in enumerate(groups):
+        part = -L[:, columns] / np.maximum(most[:, g, None], _SMALLEST)
+        parts[:, columns] = np.where(most[:, g, None] > 0.0, part, 0.0)
+    return parts
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What a decision found of m contacts and G groups: what was zero, starts, is given and opens; numbers (m, K)."""
+
+    zero: np.ndarray
+    starts: np.ndarray
+    given: np.ndarray
+    opens: np.ndarray
+    bounds: FloatArray
+    accelerations: FloatArray
+    parts: FloatArray
+
+
+def _takes_part(law: str) -> bool:
+    return isinstance(LAWS[law], Sticking | Sliding) or law == STOPPED.name
+
+
+def _zero_groups(board: EventHandler, now: HybridState, contacts: Sequence[int], v: FloatArray) -> np.ndarray:
+    """Return which groups (m, G) are zero; a spin that is stopped at once by a moment without bound counts as zero."""
+    groups = GROUPS[board.system.d]
+    found = np.zeros((len(contacts), len(groups)), dtype=bool)
+    for g, columns in enumerate(groups):
+        size = np.sqrt(np.sum(v[:, columns] ** 2, axis=1))
+        found[:, g] = size <= (_NO_SLIP if g == 0 else 2.0 * STILL_RATE)
+    if board.system.d == 3:
+        unbounded = np.array([_holds_any_spin(board, now, i) for i in contacts], dtype=bool)
+        found[:, -1] |= unbounded & found[:, 0]
+    return found
+
+
+def _holds_any_spin(board: EventHandler, now: HybridState, contact: int) -> bool:
+    friction = board.system.model(now.mode.atlas).constraints[contact].friction
+    return spins_not(board.system, contact) and not friction.spin_bound
+
+
+def _bounds(board: EventHandler, now: HybridState, contacts: Sequence[int], zero: np.ndarray) -> FloatArray:
+    """Return the bounds (m, G) of slip, rolling and spin; what ends a run instead of giving way has none."""
+    system = board.system
+    joined, slips = system.model(now.mode.atlas).constraints, system.rules.on_slip == "slide"
+    found = np.zeros(zero.shape)
+    for k, i in enumerate(contacts):
+        friction = joined[i].friction
+        if now.mode.laws[i] == STOPPED.name:
+            continue
+        found[k, 0] = friction.mu if slips or not zero[k, 0] else np.inf
+        found[k, 1] = friction.rolling
+        if system.d == 3:
+            found[k, 2] = friction.drilling
+            if zero[k, 2] and (spins_not(system, i) or friction.drilling):
+                found[k, 2] = (friction.spin_bound or np.inf) if slips else np.inf
+    return found
+
+
+def _instant_at(board: EventHandler, now: HybridState, contacts: Sequence[int]) -> _Instant:
+    phase = board.phase_of(now.mode)
+    key = ("decision", now.mode.atlas, now.mode.laws, phase.held)
+    function = board.system.kept(key, lambda: _function(phase, contacts))
+    p = phase.parameters(board.inputs(now.t), now.onsets)
+    values = [np.asarray(value, dtype=np.float64) for value in function(now.t, now.x, p)]
+    M, f, J, b, velocity, axes, fixed, push, fixed_b = values
+    inverse = np.asarray(np.linalg.inv(M), dtype=np.float64)
+    free = inverse @ f.ravel()
+    if len(fixed):
+        lever = inverse @ push.T @ np.linalg.pinv(fixed @ inverse @ push.T, rcond=_RANK)
+        free = free - lever @ (fixed @ free + fixed_b.ravel())
+        inverse = np.asarray(inverse - lever @ fixed @ inverse, dtype=np.float64)
+    m, d, K = len(contacts), board.system.d, ROWS[board.system.d]
+    return _Instant(inverse, free, J, b.reshape(m, K), velocity.reshape(m, K), axes.reshape(m, d, d))
+
+
+def _function(phase: CompiledMode, contacts: Sequence[int]) -> ca.Function:
+    """(t, x, p) -> M, S u - h, J, b, velocity, axes of the contacts, and J, G, b of what holds both ways."""
+    model = phase.model
+    laws = [WHOLE if i in contacts else LAWS[law] for i, law in enumerate(phase.mode.laws)]
+    terms = model.terms(laws)
+    at = [row for i in contacts for row in range(terms.split[i].start, terms.split[i].stop)]
+    others = [row for row in range(terms.J.shape[0]) if row not in set(at)]
+    G = terms.J if terms.G is None else terms.G
+    axes = [(model.to_world @ ca.horzcat(terms.kin[i].n, terms.kin[i].T)).T for i in contacts]
+    return phase.function(
+        "decision",
+        terms.M,
+        terms.S @ model.u - terms.h,
+        terms.J[at, :],
+        terms.b[at],
+        terms.velocity[at],
+        ca.vertcat(*axes),
+        terms.J[others, :],
+        G[others, :],
+        terms.b[others],
+    )
+
+
+def _following(
+    board: EventHandler, now: HybridState, contacts: Sequence[int], instant: _Instant, found: _Outcome
+) -> HybridState | Status:
+    """Return the state with the laws of an outcome, what it holds at zero, and the directions of what starts."""
+    system, d = board.system, board.system.d
+    laws, onsets = list(now.mode.laws), np.array(now.onsets)
+    unarmed = {name for name in now.unarmed if name.endswith(".gap")}
+    for k, i in enumerate(contacts):
+        name, a = board.name(i), found.accelerations[k]
+        onsets[i] = 0.0
+        if found.opens[k]:
+            alone = sum(LAWS[laws[j]].touching for j in system.pair_of(i)) == 1
+            if alone and system.on_separation(i) != "fly":
+                return Status.SEPARATED
+            laws[i] = SEPARATED.name
+            unarmed.add(f"{name}.gap")
+        if found.opens[k] or laws[i] == STOPPED.name:
+            continue
+        held = found.zero[k] & ~found.starts[k] & ~found.given[k] & (found.bounds[k] > 0.0)
+        slips = found.starts[k, 0] or not found.zero[k, 0] or found.bounds[k, 0] == 0.0
+        laws[i] = (sliding_law if slips else rolling_law)(bool(d == 3 and held[-1]), bool(held[1])).name
+        slip, rolling = GROUPS[d][:2]
+        if found.starts[k, 0] and found.bounds[k, 0] > 0.0:
+            onsets[i, :d] = _unit(a[slip]) @ instant.axes[k, 1:]
+            unarmed.add(f"{name}.slip_speed")
+        begins = (found.starts[k] | found.given[k]) & (found.bounds[k] > 0.0)
+        if begins[1]:
+            direction = found.parts[k, rolling] if found.given[k, 1] else _unit(a[rolling])
+            onsets[i, d:] += direction @ (np.eye(1) if d == 2 else instant.axes[k, 1:])
+            unarmed.add(f"{name}.rolling_rate")
+        if d == 3 and begins[2]:
+            onsets[i, d:] += (found.parts[k, -1] if found.given[k, 2] else np.sign(a[-1])) * instant.axes[k, 0]
+            unarmed.add(f"{name}.spin_rate")
+    mode = replace(now.mode, laws=system.with_stops(tuple(laws)), rest=False)
+    after = _at_zero(board, now, contacts, instant, found)
+    return replace(after, mode=mode, onsets=onsets, unarmed=frozenset(unarmed))
+
+
+def _unit(a: FloatArray) -> FloatArray:
+    return a / max(float(np.linalg.norm(a)), _SMALLEST)
+
+
+def _at_zero(
+    board: EventHandler, now: HybridState, contacts: Sequence[int], instant: _Instant, found: _Outcome
+) -> HybridState:
+    """Return the state with what is zero, resisted and closed exactly zero, by the smallest change in the metric M.
+
+    The impulses of that are added to those that have led here.
+    """
+    v, d = instant.velocity, board.system.d
+    rows = np.zeros(v.shape, dtype=bool)
+    rows[:, 0] = ~found.opens
+    for g, columns in enumerate(GROUPS[d]):
+        rows[:, columns] = (found.zero[:, g] & (found.bounds[:, g] > 0.0) & ~found.opens)[:, None]
+    at = np.flatnonzero(rows.ravel())
+    R = instant.J[at]
+    push = instant.inverse @ R.T
+    L = np.zeros(v.size)
+    L[at] = -np.linalg.pinv(R @ push, rcond=_RANK, hermitian=True) @ v.ravel()[at]
+    if not np.any(L):
+        return now
+    x = velocities_changed(board.system, now.mode.atlas, now.x, push @ L[at])
+    impulses, moments = dict(now.impulses), dict(now.moments)
+    for i, axes, of_contact in zip(contacts, instant.axes, L.reshape(v.shape), strict=True):
+        turning = of_contact[d:] @ (np.eye(1) if d == 2 else np.roll(axes, -1, axis=0))
+        impulses[i] = impulses.get(i, 0.0) + of_contact[:d] @ axes
+        moments[i] = moments.get(i, 0.0) + turning
+    return replace(now, x=x, impulses=impulses, moments=moments)

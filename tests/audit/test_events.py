@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import trundle as tr
-from tests.audit.runs import RUNS, STEPPED, bounces, evidence
+from tests.audit.runs import RUNS, STEPPED, Run, bounces, drives, evidence, rolls
 from trundle.audit import Anatomy, Evidence, Frames, Report, anatomy_of, audited
 from trundle.models import Prismatic
 from trundle.models.tree.system import ContactSystem
@@ -201,3 +201,17 @@ def test_a_body_that_moves_as_it_is_told_is_judged_by_its_velocity() -> None:
     (found,) = audited(system, replace(known, samples=samples)).findings
     assert (found.law, found.bodies) == ("motion", ("told",))
     assert found.amount == pytest.approx(MOVE, rel=1e-3)
+
+
+@pytest.mark.parametrize("declared", [1e-11, 1e-9, 1e-7, 1e-6])
+@pytest.mark.parametrize("make", [rolls, drives])
+def test_forces_that_are_wrong_by_a_hundredth_are_found_at_any_accuracy_that_a_run_declares(
+    declared: float, make: Callable[[], Run]
+) -> None:
+    """A thousand times the accuracy is allowed: less than a hundredth for all of these."""
+    system, told = evidence(make(), 0.01, relative_tolerance=declared)
+    right = audited(system, told)
+    assert not right.findings
+    assert worst(right, "momentum") < 0.1
+    samples = replace(told.samples, force=1.01 * told.samples.force)
+    assert worst(audited(system, replace(told, samples=samples)), "momentum") > 1.0

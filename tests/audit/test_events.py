@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import trundle as tr
-from tests.audit.runs import RUNS, STEPPED, bounces, evidence
+from tests.audit.runs import RUNS, STEPPED, Run, bounces, drives, evidence, rolls
 from trundle.audit import Anatomy, Evidence, Frames, Report, anatomy_of, audited
 from trundle.models import Prismatic
 from trundle.models.tree.system import ContactSystem
@@ -201,3 +201,38 @@ def test_a_body_that_moves_as_it_is_told_is_judged_by_its_velocity() -> None:
     (found,) = audited(system, replace(known, samples=samples)).findings
     assert (found.law, found.bodies) == ("motion", ("told",))
     assert found.amount == pytest.approx(MOVE, rel=1e-3)
+
+
+@pytest.mark.parametrize("declared", [1e-11, 1e-9, 1e-7, 1e-6])
+@pytest.mark.parametrize("make", [rolls, drives])
+def test_forces_that_are_wrong_by_a_hundredth_are_found_at_any_accuracy_that_a_run_declares(
+    declared: float, make: Callable[[], Run]
+) -> None:
+    """A thousand times the accuracy is allowed: less than a hundredth for all of these."""
+    system, told = evidence(make(), 0.01, relative_tolerance=declared)
+    right = audited(system, told)
+    assert not right.findings
+    assert worst(right, "momentum") < 0.1
+    samples = replace(told.samples, force=1.01 * told.samples.force)
+    assert worst(audited(system, replace(told, samples=samples)), "momentum") > 1.0
+
+
+@pytest.mark.slow
+def test_a_force_within_a_time_step_is_judged_by_the_cone_of_its_middle() -> None:
+    """A ball rolls off another one: the normal turns within a step by far more than round-off."""
+    radius = 1e-6
+    robot = tr.Robot(gravity=(0, 0, -9.81), on_slip="slide", on_separation="fly")
+    robot.terrain(tr.Plane(), friction=0.3, restitution=0.5)
+    for name in "ab":
+        robot.free(1e3 * radius**3, shape=tr.Sphere(radius), name=name)
+    robot.contact("a", "b", friction=0.3, restitution=0.5)
+    tree, unit = robot.finish(), np.sqrt(radius / 9.81)
+    start = tree.place(contacts=(), a=(0, 0, 1.02 * radius), b=(0.5 * radius, 0, 3.2 * radius))
+    system, told = evidence((tree, start, 2.7 * unit, None), 0.05 * unit)
+    assert not audited(system, told).findings
+    samples = told.samples
+    row, contact = np.argwhere((samples.stretch < 0)[:, None] & np.any(samples.force, axis=2))[-1]
+    force, normal = samples.force.copy(), samples.normal[row, contact]
+    force[row, contact] = 2.0 * force[row, contact] - (force[row, contact] @ normal) * normal  # twice the friction
+    report = audited(system, replace(told, samples=replace(samples, force=force)))
+    assert [finding.law for finding in report.findings] == ["friction cone"]

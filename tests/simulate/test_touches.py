@@ -221,3 +221,17 @@ def test_what_swings_faster_than_samples_show_is_not_called_inconsistent(frequen
     assert run["joint_position"][:, 0] == pytest.approx(0.001 * np.cos(2 * np.pi * frequency * run.time), abs=1e-10)
     assert run.status is tr.Status.SUCCESS
     assert run.metadata["audit"]["checked"]["motion"]["unjudged"] > 0
+
+
+@pytest.mark.parametrize("size", [0.1, 1e-5])
+def test_a_small_ball_that_bounces_on_another_one_comes_down_on_it_again(size) -> None:
+    """A fall through a few sizes takes less than the time between two looks: it went through what it had hit before."""
+    robot = tr.Robot(gravity=(0, 0, -9.81), **FLYING)
+    robot.terrain(tr.Sphere(3.0 * size), friction=0.0, restitution=0.6, bounce_speed=0.01 * np.sqrt(9.81 * size))
+    robot.free(1e3 * size**3, shape=tr.Sphere(size), name="ball")
+    tree, fall = robot.finish(), np.sqrt(2.0 * size / 9.81)
+    flights = 2.0 * fall * 0.6 ** np.arange(1, 4)
+    landings = fall + np.concatenate([[0.0], np.cumsum(flights)])
+    run = tr.simulate(tree, tree.place(contacts=(), ball=(0, 0, 5.0 * size)), 12.0 * fall)
+    assert run.status is tr.Status.SUCCESS, run.transitions
+    assert run["event_time"][: len(landings)] == pytest.approx(landings, rel=1e-9)

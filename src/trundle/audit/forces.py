@@ -13,6 +13,9 @@ from trundle.audit.report import Check, Values, judged
 from trundle.audit.scales import Local, Scales
 from trundle.checks import FloatArray
 
+_SAME = 1e-12
+"""s: times of one instant."""
+
 
 def force_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[Check]:
     """Return the checks of forces at the samples."""
@@ -30,6 +33,7 @@ def force_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[C
     local = scales.at(np.where(anatomy.moves[A], A, B))
     weight = np.where(local.weight > 0.0, local.weight, float(size.max(initial=0.0)))
     least = tolerances.CONE * size + tolerances.PULL * weight
+    tilted = least + size * _turn_in_steps(evidence, A, B)
     own = samples.claims.own[:, real] | ~samples.acted[:, None]
     times, runs = samples.time, samples.run
     adhesion = np.array([law.adhesion for law in laws])
@@ -39,7 +43,7 @@ def force_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[C
     pull = np.maximum(-load - adhesion, 0.0)
     text = "{bodies}: the contact pulls with {amount} {unit} at {time} s"
     pulls = not evidence.separations_ignored
-    values = Values.of_table(pull, least, times, runs, ~own & pulls)
+    values = Values.of_table(pull, tilted, times, runs, ~own & pulls)
     found = [judged("pulling forces", "N", names, text, values)]
 
     v = point_velocities(samples, A, B, samples.on_A[:, real])
@@ -51,10 +55,26 @@ def force_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[C
     beyond[:, np.isinf(mu)] = 0.0
     text = "{bodies}: the force is {amount} {unit} outside its friction cone at {time} s"
     cones = not evidence.slips_ignored
-    values = Values.of_table(beyond, least, times, runs, ~own & cones)
+    values = Values.of_table(beyond, tilted, times, runs, ~own & cones)
     found.append(judged("friction cone", "N", names, text, values))
     found.append(_moments(evidence, real, laws, names, bearing, least * local.size))
     found.append(_directions(evidence, local, real, names, v, along, mu * bearing, least, blur))
+    return found
+
+
+def _turn_in_steps(evidence: Evidence, A: list[int], B: list[int]) -> FloatArray:
+    """Return by what angles (n, contacts), rad, normals may turn within the time steps that samples are in.
+
+    There a force is that of the step's middle, and so is its cone: impulses are judged where they act.
+    """
+    samples, jumps = evidence.samples, evidence.jumps
+    found = np.zeros((len(samples), len(A)))
+    steps, rows = np.flatnonzero(jumps.steps), np.flatnonzero(samples.stretch < 0)
+    if len(steps) and len(rows):
+        of_step = np.searchsorted(jumps.end[steps], samples.time[rows] - _SAME)
+        h = (jumps.end - jumps.begin)[steps[np.minimum(of_step, len(steps) - 1)]]
+        turn = length(samples.frames.angular_velocity[rows])
+        found[rows] = h[:, None] * (turn[:, A] + turn[:, B])
     return found
 
 

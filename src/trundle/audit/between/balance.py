@@ -49,8 +49,7 @@ def balance_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list
     intervals = Intervals(samples.time, samples.stretch)
     if not len(intervals):
         return []
-    part = max(1.0, tolerances.DECLARED * evidence.accuracy / tolerances.MOTION)
-    between = Between(anatomy, samples, intervals, scales, part)
+    between = Between(anatomy, samples, intervals, scales, tolerances.DECLARED * evidence.accuracy)
     return [*_motion(between), *_momentum(between)]
 
 
@@ -59,8 +58,8 @@ class Between:
 
     Attributes
     ----------
-    part : float
-        By which tolerances grow with the accuracy that a run declares.
+    declared : float
+        Relative accuracy that is asked of a run by what it declares: no tolerance is less.
     resolved : (k,)
         In which intervals the samples show what compliant contacts do.
     slides : (n,)
@@ -71,8 +70,11 @@ class Between:
         The square of the fastest turn of a body.
     """
 
-    def __init__(self, anatomy: Anatomy, samples: Samples, intervals: Intervals, scales: Scales, part: float) -> None:
-        self.anatomy, self.samples, self.intervals, self.scales, self.part = anatomy, samples, intervals, scales, part
+    def __init__(
+        self, anatomy: Anatomy, samples: Samples, intervals: Intervals, scales: Scales, declared: float
+    ) -> None:
+        self.anatomy, self.samples, self.intervals, self.scales = anatomy, samples, intervals, scales
+        self.declared = declared
         self.resolved = resolved(anatomy, samples, intervals)
         self.slides = flagged(samples.claims.slides)
         self.turning_slips = _turning_slips(self)
@@ -86,6 +88,10 @@ class Between:
         """
         scales = self.scales
         return (self.turning + (scales.weight + force) / scales.mass / scales.least)[:, None]
+
+    def tolerance(self, least: float) -> float:
+        """Return a relative tolerance: `least`, or what the run declares."""
+        return max(least, self.declared)
 
     def larger(self, values: FloatArray) -> FloatArray:
         """Return the larger one (k, ...) of values (n, ...) at both ends of each interval."""
@@ -116,7 +122,7 @@ def _motion(between: Between) -> list[Check]:
     told = anatomy.told
     names = tuple((anatomy.names[i],) for i in told)
     frames, h, m = samples.frames.of(view_of(told)), intervals.h[:, None], len(told)
-    sizes, part, fast = scales.sizes[told], between.part, between.pace()
+    sizes, relative, fast = scales.sizes[told], between.tolerance(tolerances.MOTION), between.pace()
     speed, w = length(frames.velocity), frames.angular_velocity
     turn, R = length(w), frames.rotation
     # Velocities, then the rates w x R of two of the rotations' columns: the third is their product.
@@ -134,14 +140,14 @@ def _motion(between: Between) -> list[Check]:
     # The first step of a stretch puts the bodies onto its constraints.
     put = intervals.first[:, None] * tolerances.GAP
     missed = length(missed)
-    allowed = (tolerances.MOTION * part + put) * sizes + tolerances.MOTION * part * pace + _ROUND_OFF * far + missed
+    allowed = (relative + put) * sizes + relative * pace + _ROUND_OFF * far + missed
     off = length(between.change(frames.position) - travel)
     known = (missed <= tolerances.JUDGED * (pace + sizes)) & between.resolved[:, None]
     text = "{bodies} is {amount} {unit} from where its velocity brings it, at {time} s"
     found = [between.check("motion", "m", names, text, (off, allowed), known)]
     off = _size(between.change(columns) - turned)
     missed = _size(missed_turn)
-    allowed = tolerances.MOTION * part * (1.0 + between.larger(turn) * h) + missed + put
+    allowed = relative * (1.0 + between.larger(turn) * h) + missed + put
     text = "{bodies} is turned by {amount} {unit} from where its angular velocity brings it, at {time} s"
     known = (missed <= tolerances.JUDGED) & between.resolved[:, None]
     return [*found, between.check("turning", "rad", names, text, (off, allowed), known)]
@@ -261,7 +267,7 @@ def _momentum(between: Between) -> list[Check]:
     local = scales.at(anatomy.column_bodies)
     floor = np.where(intervals.first, tolerances.PROJECTED, tolerances.NOTHING)[:, None] * local.momentum
     floor = floor * np.where(kept.angular, local.size, 1.0)
-    allowed = tolerances.MOMENTUM * between.part * size + error + floor
+    allowed = between.tolerance(tolerances.MOMENTUM) * size + error + floor
     if (slack := _slack(anatomy, samples)) is not None:
         allowed = allowed + h * between.larger(slack)
     shown = between.resolved & _shown(error, h * largest)
@@ -353,7 +359,7 @@ def _energy(between: Between, bodies: Moving, contacts: Wrenches, torques: Float
     )
     size = between.larger(kinetic) + added(np.abs(between.change(height))) + np.abs(total[:, 0])
     gained = between.change(energy) - total[:, 0]
-    allowed = tolerances.ENERGY * between.part * size + error[:, 0] + tolerances.NOTHING * scales.energy
+    allowed = between.tolerance(tolerances.ENERGY) * size + error[:, 0] + tolerances.NOTHING * scales.energy
     allowed = allowed + _ROUND_OFF * added(np.abs(height))[intervals.right]
     put = tolerances.GAP * scales.weight * scales.size + tolerances.PROJECTED * scales.energy
     allowed = allowed + np.where(intervals.first, put, 0.0)

@@ -195,11 +195,14 @@ class SeparatedPairs:
             if not self._open[number] and not self._has_margin(number):
                 a = self._opened(a, b, look) or a
             if not self._open[number]:
-                if b.apart_at_least > TOUCHED or b.gap > TOUCHED:
-                    self._open[number] = True
-                elif b.gap < -SUNK and b.speed < -_STILL and not self._has_margin(number):
-                    return self._sunk(a, b, look)
-                continue
+                opened = _opened(a, b, look)
+                if opened is None:
+                    if b.gap < -SUNK and b.speed < -_STILL and not self._has_margin(number):
+                        return self._sunk(a, b, look)
+                    continue
+                a, self._open[number] = opened, True
+                if a is b:
+                    continue
             found = first_in(a, b, look, known)
             if found is not None and not _stays(*found):
                 return found
@@ -221,6 +224,17 @@ class SeparatedPairs:
             if middle.gap > TOUCHED:
                 return first_in(middle, b, look, False) or (middle, b)
         return replace(a, opened=False), b
+
+
+def _opened(a: Look, b: Look, look: Callable[[float, Look], Look]) -> Look | None:
+    """Return an early look at which a pair that comes apart at `a` is open, as it may be back before `b`; or None."""
+    h = 2.0 * TOUCHED / max(a.speed, _STILL)
+    while h < b.t - a.t:
+        middle = look(a.t + h, a)
+        if middle.gap > TOUCHED:
+            return middle
+        h *= 2.0
+    return b if b.apart_at_least > TOUCHED or b.gap > TOUCHED else None
 
 
 def _stays(before: Look, after: Look) -> bool:

@@ -49,7 +49,7 @@ _BEARS = ("normal_force", "friction", "rolling", "torsion")
 """Margins of what contacts bear."""
 _LARGEST = 1e50
 """Of the numbers of a state (SI): products of larger ones overflow, they count as not finite."""
-_FAR = 1e-6
+_UNSOLVED = 1e-6
 """Residual of Coulomb's law with which no step is taken."""
 
 
@@ -213,7 +213,7 @@ class TimeStepping:
         center = self._terms(now.t + h / 2, middle, p)
         again, more_freely, found, opens = self._impulses(center, h, begin.gap, jump / 2)
         self._pushed_at = now.t + h / 2, middle
-        if not found.residual < _FAR or not np.all(np.isfinite(again)):
+        if not found.residual < _UNSOLVED or not np.all(np.isfinite(again)):
             return None
         if np.abs(more_freely - freely).max(initial=0.0) > np.abs(center.nu).max(initial=0.0) + _SLOW:
             return None  # bodies turn round within the step

@@ -225,10 +225,8 @@ class Log:
         atlases = before.mode.atlas, after.mode.atlas
         states = np.array(before.x), np.array(after.x)
         laws, pushes = after.mode.laws, after.impulses
-        jump = Jump(
-            before.t, after.t, *states, atlases, laws, pushes, kick, inputs, pushed, after.strikes, after.moments
-        )
-        self.jumps.append(jump)
+        more = kick, inputs, pushed, after.strikes, after.moments
+        self.jumps.append(Jump(before.t, after.t, *states, atlases, laws, pushes, *more))
 
     def mark(self) -> tuple[int, int, dict[str, float]]:
         """Return what `back` needs to take back what was gathered of the motion since."""

@@ -156,19 +156,33 @@ def events(state: State) -> Iterator[Finding]:
     by_name = {contact.name: contact for contact in state.motion.contacts}
     meetings = {(m.A.name, m.B.name if m.B else None): m for m in state.meetings}
     work: dict[float, float] = {}
+    taken: dict[float, float] = {}
     scale = float(state.masses.sum()) * state.speed
     for event in state.motion.events:
         contact = by_name.get(event.contact)
         work[event.time] = work.get(event.time, 0.0) + float(event.impulse @ (event.before + event.after)) / 2
         meeting = None if contact is None else meetings.get((contact.A, contact.B))
+        if meeting is not None and meeting.lever:  # what a moment against rolling takes is not told: at most its bound
+            turning = 2.0 * _fastest_turning(state, event.time)
+            taken[event.time] = (
+                taken.get(event.time, 0.0) + meeting.lever * float(np.linalg.norm(event.impulse)) * turning
+            )
         if contact is not None and meeting is not None:
             yield from _of_event(state, event, contact, meeting, scale)
     for time, gained in work.items():
         if _stops(state, time):  # what its impulse takes is not told: the energy of all samples is judged
             continue
+        gained -= taken.get(time, 0.0)
         if gained > MOMENTUM * scale * state.speed and state.scene.coasts and state.motion.ground_v is None:
             text = f"the impulses at {time:.6g} s make {gained:.3g} J"
             yield Finding("impact energy", time, gained, MOMENTUM * scale * state.speed, "all bodies", text)
+
+
+def _fastest_turning(state: State, time: float) -> float:
+    """Return the largest angular speed, rad/s, of a body about an instant."""
+    row = int(np.searchsorted(state.motion.time, time))
+    omega = state.motion.omega[max(row - 1, 0) : row + 2]
+    return float(np.linalg.norm(omega, axis=2).max(initial=0.0))
 
 
 def _stops(state: State, time: float) -> bool:

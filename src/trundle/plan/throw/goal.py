@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.contact.laws import LAWS, SEPARATED, SLIDING
+from trundle.contact.laws import LAWS, SEPARATED, slides
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.tree.approach import placed, with_charts
 from trundle.models.tree.closing import nearest
@@ -132,7 +132,8 @@ class ThrowGoal:
         if leaving is None or leaving + 1 == len(log.transitions):
             return None
         release, time = log.transitions[leaving]["time"], log.transitions[leaving + 1]["time"]
-        slips = [change["time"] for change in log.transitions[:leaving] if change["to"] == SLIDING.name]
+        until = log.transitions[:leaving]
+        slips = [change["time"] for change in until if change["to"] in LAWS and slides(change["to"])]
         flown = next(s for s in reversed(log.segments) if s.times[-1] <= time and not touches(s.phase.mode))
         x, atlas = self._touching(system, flown)
         J, v, n, _, _, M, *_ = (np.asarray(value) for value in touch_function(system, atlas, 0)(x))

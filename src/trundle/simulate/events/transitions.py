@@ -141,7 +141,7 @@ class EventHandler:
             return ending, f"the margin {event.margin!r} of the law {law!r} reached zero"
         reason, resolve = TRANSITIONS[ending]
         if ending in DECIDED and resists(self, now.mode):
-            following = self._decided(now, ending)
+            following = self._decided(now, ending, event.contact)
         else:
             following = resolve(self, now, event, phase)
             following = self._held_or_starting(following) if isinstance(following, HybridState) else following
@@ -156,11 +156,12 @@ class EventHandler:
         after = _landed(self, now, event, held=True) if event.margin in ("gap", "touch") else None
         return resting(self, self.holding(after)) if isinstance(after, HybridState) else None
 
-    def _decided(self, now: HybridState, ending: Ending) -> Following:
+    def _decided(self, now: HybridState, ending: Ending, contact: int) -> Following:
         """Return what follows a slip or a turning that starts or comes to rest, where turning is resisted."""
         if self.system.rules.on_slip != "slide" and ending in (Ending.SLIPS, Ending.SPINS):
             return Status.SLIPPED if ending is Ending.SLIPS else Status.SPUN
-        following = self.decision(now)
+        group = {Ending.SLIPS: 0, Ending.ROLLS: 1, Ending.SPINS: 2}.get(ending)
+        following = self.decision(now, None if group is None else (contact, group))
         if following is None:
             return Undecided(Status.JAMMED, PAINLEVE)
         if isinstance(following, HybridState) and self._starts_beside(following):
@@ -174,10 +175,10 @@ class EventHandler:
             return following
         return self.holding(now)
 
-    def decision(self, now: HybridState) -> HybridState | Status | None:
+    def decision(self, now: HybridState, leaving: tuple[int, int] | None = None) -> HybridState | Status | None:
         """Return what `decided` finds, with forces that the mode agrees with: given are the moments it would share."""
         given: Given = frozenset()
-        while isinstance(following := decided(self, now, given), HybridState):
+        while isinstance(following := decided(self, now, given, leaving), HybridState):
             beyond = self._beyond(following) - given
             if not beyond:
                 break

@@ -47,6 +47,8 @@ _SOLVED = 1e-9
 """Residual up to which forces obey the law."""
 _MOVES = 1e-8
 """Acceleration, of the largest there is, from which a contact opens or slips, and a turning starts."""
+_AT_BOUND = 1.0 - 1e-6
+"""Part of a bound from which on a group that reaches it is there."""
 _RANK = 1e-10
 """Of the largest singular value: rows that depend on each other."""
 _SMALLEST = 1e-300
@@ -134,15 +136,17 @@ class _Instant:
 
 
 Given = frozenset[tuple[int, int]]
-"""Groups, by contact and number: 1 rolling, 2 spin."""
+"""Groups, by contact and number: 0 slip, 1 rolling, 2 spin."""
 
 
-def decided(board: EventHandler, now: HybridState, given: Given = frozenset()) -> HybridState | Status | None:
+def decided(
+    board: EventHandler, now: HybridState, given: Given = frozenset(), leaving: tuple[int, int] | None = None
+) -> HybridState | Status | None:
     """Return the state from which on every contact that touches does what the law asks for; None: no forces do.
 
     The laws that `now` has do not matter but for which contacts touch; what is nearly zero is made zero. Where several
     contacts hold a turning the moments of those `given` are from then on the part of their bounds that they are here,
-    and the others hold it.
+    and the others hold it. The group `leaving` of a contact has just reached its bound: it starts, where it is there.
     """
     contacts = [i for i, law in enumerate(now.mode.laws) if _takes_part(law)]
     instant = _instant_at(board, now, contacts)
@@ -172,8 +176,11 @@ def decided(board: EventHandler, now: HybridState, given: Given = frozenset()) -
         bounds[freed, -1] = np.array(drilling)[freed]
     opens = (found.impulses[:, 0] <= 0.0) & moves[:, 0] & (found.velocities[:, 0] > 0.0)
     share = np.array([[(i, g) in given for g in range(len(groups))] for i in contacts]).reshape(zero.shape)
-    share &= zero & ~starts & np.isfinite(bounds)
     parts = _parts(found.impulses, bounds, groups)
+    if leaving is not None and leaving[0] in contacts:
+        k, g = contacts.index(leaving[0]), leaving[1]
+        starts[k, g] |= zero[k, g] and bool(np.linalg.norm(parts[k, groups[g]]) > _AT_BOUND)
+    share &= zero & ~starts & np.isfinite(bounds)
     outcome = _Outcome(zero, starts, share, opens, bounds, found.velocities, parts)
     return _following(board, now, contacts, instant, outcome)
 
@@ -243,7 +250,8 @@ def _bounds(board: EventHandler, now: HybridState, contacts: Sequence[int], zero
 
 def _instant_at(board: EventHandler, now: HybridState, contacts: Sequence[int]) -> _Instant:
     phase = board.phase_of(now.mode)
-    key = ("decision", now.mode.atlas, now.mode.laws, phase.held)
+    laws = tuple(WHOLE.name if i in contacts else law for i, law in enumerate(now.mode.laws))
+    key = ("decision", now.mode.atlas, laws, phase.held)
     function = board.system.kept(key, lambda: _function(phase, contacts))
     p = phase.parameters(board.inputs(now.t), now.onsets)
     values = [np.asarray(value, dtype=np.float64) for value in function(now.t, now.x, p)]
@@ -304,23 +312,27 @@ def _following(
         laws[i] = (sliding_law if slips else rolling_law)(bool(d == 3 and held[-1]), bool(held[1])).name
         slip, rolling = GROUPS[d][:2]
         if found.starts[k, 0] and found.bounds[k, 0] > 0.0:
-            onsets[i, :d] = _unit(a[slip]) @ instant.axes[k, 1:]
+            onsets[i, :d] = _direction(a[slip], found.parts[k, slip]) @ instant.axes[k, 1:]
             unarmed.add(f"{name}.slip_speed")
         begins = (found.starts[k] | found.given[k]) & (found.bounds[k] > 0.0)
         if begins[1]:
-            direction = found.parts[k, rolling] if found.given[k, 1] else _unit(a[rolling])
+            part = found.parts[k, rolling]
+            direction = part if found.given[k, 1] else _direction(a[rolling], part)
             onsets[i, d:] += direction @ (np.eye(1) if d == 2 else instant.axes[k, 1:])
             unarmed.add(f"{name}.rolling_rate")
         if d == 3 and begins[2]:
-            onsets[i, d:] += (found.parts[k, -1] if found.given[k, 2] else np.sign(a[-1])) * instant.axes[k, 0]
+            part = found.parts[k, -1:]
+            onsets[i, d:] += (part if found.given[k, 2] else _direction(a[-1:], part)) * instant.axes[k, 0]
             unarmed.add(f"{name}.spin_rate")
     mode = replace(now.mode, laws=system.with_stops(tuple(laws)), rest=False)
     after = _at_zero(board, now, contacts, instant, found)
     return replace(after, mode=mode, onsets=onsets, unarmed=frozenset(unarmed))
 
 
-def _unit(a: FloatArray) -> FloatArray:
-    return a / max(float(np.linalg.norm(a)), _SMALLEST)
+def _direction(acceleration: FloatArray, part: FloatArray) -> FloatArray:
+    """Return the unit vector along which a group starts: against the whole of its bound, else as it accelerates."""
+    size = float(np.linalg.norm(part))
+    return part / size if size > 0.5 else acceleration / max(float(np.linalg.norm(acceleration)), _SMALLEST)
 
 
 def _at_zero(

@@ -95,3 +95,18 @@ def test_many_runs_are_audited_as_one_is(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(tolerances, "QUADRATURE", 1e-30)
     bad = tr.simulate_many(pair, starts, 0.1, output_step=0.01)
     assert [status.label for status in bad.statuses] == [run.status.label for run in bad]
+
+
+def test_a_rate_that_rises_and_comes_back_between_two_samples_breaks_no_law() -> None:
+    """The flat side of a box of tonnes rolls over a crest within a millisecond: its turning rises by 4 % meanwhile."""
+    robot = tr.Robot(gravity=[0.0, -9.81], on_slip="slide", on_separation="fly")
+    robot.free(65200.0, 252000.0, shape=tr.Rounded(tr.Box([2.19, 0.897]), 0.151), name="box")
+    robot.terrain(tr.Parabola(-0.000131), friction=0.828)
+    tree = robot.finish()
+    start = tree.place(box=[-2.43, 3.5051, 2.18], contacts=[], rates={"box": [-1.39, 1.19, -0.0505]})
+    run = tr.simulate(tree, start, 2.6, output_step=8.6e-3)
+    begin, end = (note["time"] for note in run.transitions[1:3])
+    assert end - begin < 1e-3
+    assert not np.any((run.time > begin) & (run.time < end))
+    assert run.status.label == "success"
+    assert run.feasible

@@ -228,13 +228,11 @@ class Runner:
                 states = np.vstack([now.x[None], seen[1], done.x_end[None]])
                 found = watch.touched(times, states, self._state_at(phase, now, p), end)
                 if found is not None:
-                    instant, end = found
-                    done, _ = self._integrate(phase, now.t, now.x, instant, p, armed, first_step)
+                    done, end = self._up_to(phase, now, p, armed, first_step, found)
             if done.status is Status.SUCCESS:
                 back = recontact(self.system, phase, now.t, done, p, waiting, depths, self._state_at(phase, now, p))
                 if back is not None:
-                    instant, end = back
-                    done, _ = self._integrate(phase, now.t, now.x, instant, p, armed, first_step)
+                    done, end = self._up_to(phase, now, p, armed, first_step, back)
             lasted = done.t_end > now.t
             if end is None or lasted or not self.log.segments:  # forces that end a mode at once never acted
                 self._keep(phase, done, p, since[0], ended=end is not None)
@@ -333,6 +331,23 @@ class Runner:
         recorded, looked = np.isin(done.times, output), np.isin(done.times, looks)
         seen = done.times[looked], done.states[looked]
         return replace(done, times=done.times[recorded], states=done.states[recorded]), seen
+
+    def _up_to(
+        self,
+        phase: CompiledMode,
+        now: HybridState,
+        p: FloatArray,
+        armed: np.ndarray,
+        first_step: float | None,
+        found: tuple[float, Event],
+    ) -> tuple[Integration, Event | None]:
+        """Integrate up to the instant (s) at which something was `found`; what ends the mode sooner comes first.
+
+        Longer steps may have passed over that: a slip that begins and ends within one.
+        """
+        instant, event = found
+        done, _ = self._integrate(phase, now.t, now.x, instant, p, armed, first_step)
+        return done, event if done.t_end >= instant else self._event(phase, done)
 
     def _state_at(self, phase: CompiledMode, now: HybridState, p: FloatArray) -> Callable[[float], FloatArray]:
         def state(t: float) -> FloatArray:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .scene import Finding, Motion, Scene
+from .scene import Finding, Motion, Scene, moment, world_inertia
 from .shapes import Array
 from .state import GAP, Meeting, State
 
@@ -117,11 +117,29 @@ def jumps(state: State) -> Iterator[Finding]:
         w0, w1 = (np.linalg.norm(w, axis=1) for w in (mo.omega[:-1, i], mo.omega[1:, i]))
         change = np.linalg.norm(mo.omega[1:, i] - mo.omega[:-1, i], axis=1)
         room = (np.maximum(w0, w1) + change) * dt * 1.01 + (allowed / state.length)
-        room += _hidden(mo.omega[1:, i] - mo.omega[:-1, i], dt, struck)
+        room += _hidden(mo.omega[1:, i] - mo.omega[:-1, i], dt, struck) + _risen(state, i, dt)
         k = int(np.argmax(np.minimum(turned, np.pi) - room))
         if turned[k] > room[k]:
             text = f"{link.name} turns by {turned[k]:.3g} rad beside its angular velocity"
             yield Finding("jump", float(mo.time[k]), float(turned[k]), float(room[k]), link.name, text)
+
+
+def _risen(state: State, link: int, dt: Array) -> Array:
+    """Return how much further (n - 1,), rad, a body turns whose rate rises between two samples and comes back.
+
+    With |omega'| <= A the rate is at most A dt / 2 over the larger one at the ends, and its mean at most A dt / 4. A is
+    the larger one at both samples, of what the recorded forces make of the body alone: an edge that rolls over nearly
+    flat ground has them at both ends, against each other, within a millisecond.
+    """
+    mo, scene = state.motion, state.scene
+    inertia = world_inertia(mo.R[:, link], scene.links[link].inertia)
+    torque = np.zeros((len(mo.time), inertia.shape[-1]))
+    for contact in mo.contacts:
+        for name, sign in ((contact.A, 1.0), (contact.B, -1.0)):
+            if name is not None and scene.number_of[scene.shape_of[name].link] == link:
+                torque += moment(contact.position - mo.position[:, link], sign * contact.force)
+    fastest = np.linalg.norm(np.linalg.solve(inertia, torque[..., None])[..., 0], axis=1)
+    return np.maximum(fastest[1:], fastest[:-1]) * dt * dt / 4
 
 
 def _struck(motion: Motion) -> Array:

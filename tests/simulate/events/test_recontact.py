@@ -7,6 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import trundle as tr
+from trundle.simulate.events import Event, HybridState
 from trundle.simulate.events.contact_detection import ContactDetector
 from trundle.simulate.events.recontact import DEPTH, crossing, recontact, waiting_depths
 from trundle.simulate.mode import Method, Mode
@@ -114,3 +115,30 @@ def test_a_corner_that_is_passed_over_within_one_step_is_left() -> None:
     turns = Rotation.from_quat(run["body_quaternion"][:, 0, [1, 2, 3, 0]]).as_matrix()
     heights = np.linalg.norm(np.einsum("tij,cj->tci", turns, corners) + run["body_position"], axis=2) - 1.15
     assert heights.min() > -1e-9
+
+
+def test_what_ends_a_mode_before_a_touch_comes_first() -> None:
+    """A longer integration may have passed over the end of a slip; the one up to the touch sees it."""
+    mu, slip, g = 0.2, 1.0, 9.81
+    pair = tr.RollingPair(
+        tr.RigidBody(tr.Circle(0.1), 1.0, 0.005),
+        tr.Ground(tr.Line(0.0, 0.0)),
+        friction=mu,
+        on_slip="slide",
+        on_separation="fly",
+    )
+    start, layout = pair.place(), pair.system.model().layout
+    x = np.array(start.x)
+    x[layout["body.velocity"].start] = slip
+    runner = Runner(pair.system, Method(), None, np.array([0.0, 1.0]), None)
+    now = HybridState(0.0, x, Mode(("sliding",), start.atlas), np.zeros((1, 2)))
+    phase = runner.phase(now.mode)
+    p, armed = runner.parameters(now), np.ones(len(phase.margins), dtype=bool)
+    stops = slip / (3 * mu * g)
+    touch = Event(0, "touch")
+    done, event = runner._up_to(phase, now, p, armed, None, (1.5 * stops, touch))
+    assert done.t_end == pytest.approx(stops, abs=1e-8)
+    assert event == Event(0, "slip_speed")
+    done, event = runner._up_to(phase, now, p, armed, None, (0.5 * stops, touch))
+    assert done.t_end == 0.5 * stops
+    assert event is touch

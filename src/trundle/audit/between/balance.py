@@ -22,6 +22,8 @@ from trundle.audit.mechanics import (
     length,
     moving,
     powers,
+    turned,
+    turned_back,
     turning_terms,
 )
 from trundle.audit.report import Check, Values, judged
@@ -133,7 +135,11 @@ def _motion(between: Between) -> list[Check]:
         paces = (speed + _SLOW * scales.speed) * fast, (turn + _SLOW * scales.speed / sizes) * fast
         return side_by_side(*(np.repeat(pace[:, :, None], k, axis=2) for pace, k in zip(paces, (3, 6), strict=True)))
 
-    total, error = intervals.integrals(rates, None, bend)
+    def slopes() -> FloatArray:
+        a, alpha = _accelerations(anatomy, samples)
+        return side_by_side(a[:, told], cross(alpha[:, told, None], columns))
+
+    total, error = intervals.integrals(rates, None, bend, slopes=slopes)
     (travel, turned), (missed, missed_turn) = (split(one, (m, 3), (m, 2, 3)) for one in (total, error))
     pace = between.larger(speed) * h
     far = greatest(np.abs(frames.position))[intervals.right]
@@ -151,6 +157,18 @@ def _motion(between: Between) -> list[Check]:
     text = "{bodies} is turned by {amount} {unit} from where its angular velocity brings it, at {time} s"
     known = (missed <= tolerances.JUDGED) & between.resolved[:, None]
     return [*found, between.check("turning", "rad", names, text, (off, allowed), known)]
+
+
+def _accelerations(anatomy: Anatomy, samples: Samples) -> tuple[FloatArray, FloatArray]:
+    """Return what contacts alone make of accelerations and angular accelerations (n, bodies, 3), of free bodies."""
+    frames, R = samples.frames, samples.frames.rotation
+    wrenches = contact_wrenches(anatomy, samples, moving(anatomy, frames))
+    heavy = anatomy.mass > 0.0
+    inverse = np.zeros(anatomy.inertia.shape)
+    inverse[heavy] = np.linalg.pinv(anatomy.inertia[heavy])
+    alpha = turned(R, turned(inverse, turned_back(R, wrenches.moment)))
+    a = wrenches.force / np.where(heavy, anatomy.mass, np.inf)[:, None]
+    return a - cross(alpha, turned(R, anatomy.com)), alpha
 
 
 def _size(rows: FloatArray) -> FloatArray:

@@ -138,21 +138,19 @@ class Cloud:
         """Return the least around a point of the boundary, from probes on it that come closer and closer."""
         x, gap, normal = best
         reach, least = self.spacing, gap if cover.quick else float(cover.roughly((R @ x + p)[None])[0])
-        end = 1.001 * reach * _CLOSER**_ZOOMS
-        for _ in range(2 * _ZOOMS):
+        moves = zooms = 0
+        while zooms < _ZOOMS:
             places = self._shape.closest(x + reach * _pattern(self._shape.d))
             there = places @ R.T + p
             s = cover.exactly(there)[0] if cover.quick else cover.roughly(there)
-            k = int(np.argmin(s))
-            way = float(np.linalg.norm(places[k] - x))
+            k, way = int(np.argmin(s)), 0.0
             if float(s[k]) < least:
+                way = float(np.linalg.norm(places[k] - x))
                 x, least = places[k], float(s[k])
+            if way > _MOVED * reach and moves < _ZOOMS:
+                moves += 1
             else:
-                way = 0.0
-            if way < _MOVED * reach:
-                reach *= _CLOSER
-            if reach <= end:
-                break
+                reach, zooms = _CLOSER * reach, zooms + 1
         s, gradient = cover.exactly((R @ x + p)[None])
         return (x, float(s[0]), gradient[0]) if s[0] < gap else (best[0], gap, normal)
 

@@ -121,14 +121,15 @@ def steps_of(run: Any) -> list[tuple[float, float]]:
     return found if begin is None else [*found, (begin, float(run.time[-1]))]
 
 
-def events_of(run: Any) -> list[Event]:
-    """Return what the record says of impacts, nothing if it does not."""
+def events_of(run: Any, planar: bool = False) -> list[Event]:
+    """Return what the record says of impacts, nothing if it does not; `planar`: that in the plane y = 0 alone."""
     if "event_time" not in run.dataset:
         return []
     columns = [run.dataset[f"event_{what}"].values for what in ("time", "contact", "impulse")]
     around = [run.dataset[f"event_velocity_{when}"].values for when in ("before", "after")]
     rows = zip(*columns, *around, strict=True)
-    return [Event(float(t), str(name), np.array(J), np.array(u), np.array(v)) for t, name, J, u, v in rows]
+    seen = [0, 2] if run.dataset["event_impulse"].shape[1] == 3 and planar else slice(None)
+    return [Event(float(t), str(name), *(np.array(a)[seen] for a in vectors)) for t, name, *vectors in rows]
 
 
 def _sides(spec: Spec, label: str) -> tuple[str, str | None] | None:
@@ -170,6 +171,7 @@ def _pair_motion(spec: Spec, run: Any) -> Motion:
         flat("object_velocity").reshape(n, 1, -1),
         rates("object_angular_velocity")[:, None],
         [contact],
+        events=events_of(run, planar=spec.d == 2),
         ground_R=turns("hand_quaternion"),
         ground_p=flat("hand_position"),
         ground_v=flat("hand_velocity"),

@@ -119,7 +119,7 @@ def _smooth(state: State) -> Array:
     for t in breaks:
         k = int(np.searchsorted(time, t, side="right")) - 1
         near[max(k - 2, 0) : k + 3] = True
-    return ~near
+    return ~near & ~state.whirls
 
 
 def _second(rate: Array) -> Array:

@@ -128,7 +128,7 @@ def untouched(state: State) -> Iterator[Finding]:
 def impulses(state: State) -> Iterator[Finding]:
     """Yield, per island of touching components, the change of momentum that touching contacts cannot give."""
     worst: dict[str, Finding] = {}
-    for k in state.intervals():
+    for k in np.flatnonzero(~state.whirls):
         for finding in _interval(state, k):
             known = worst.get(finding.who)
             if known is None or finding.amount / finding.allowed > known.amount / known.allowed:
@@ -223,7 +223,7 @@ def _balance(state: State, k: int, members: list[int], touching: list[Meeting]) 
         factors, _ = nnls(matrix, change, maxiter=50 * matrix.shape[1])
         left = float(np.linalg.norm(matrix @ factors - change))
         # Arms and normals move between the samples, in first order from one ray to another.
-        allowed += 0.3 * float(factors.sum()) * _bend(state, k, touching, centers) ** 2
+        allowed += 0.4 * float(factors.sum()) * _bend(state, k, touching, centers) ** 2
         allowed += float(factors.sum()) * _sway(state, k, touching)
     if left <= allowed:
         return None

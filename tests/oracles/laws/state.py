@@ -143,6 +143,28 @@ class State:
         """Numbers of the intervals between samples."""
         return range(len(self.motion.time) - 1)
 
+    @cached_property
+    def whirls(self) -> Array:
+        """In which intervals (n - 1,) a rim may pass flat over what it touches, or in the two before and after it.
+
+        Its point of contact then runs around it, and forces rise and fall, in less time than samples tell of.
+        """
+        mo, dt = self.motion, np.diff(self.motion.time)
+        found = np.zeros(len(dt), dtype=bool)
+        for meeting in self.meetings:
+            for shape, placed in ((meeting.A, meeting.placed_A), (meeting.B, meeting.placed_B)):
+                if shape is None or placed is None or not shape.body.rims:
+                    continue
+                along = np.abs(np.einsum("ni,ni->n", placed.R[:, :, -1], meeting.gaps.normal))
+                tilt = np.arccos(np.minimum(along, 1.0))
+                spin = np.linalg.norm(mo.omega[:, self.scene.number_of[shape.link]], axis=1)
+                near = meeting.gaps.gap < TOUCH * meeting.size
+                flat = (near[1:] | near[:-1]) & (
+                    np.minimum(tilt[1:], tilt[:-1]) < 2 * np.maximum(spin[1:], spin[:-1]) * dt
+                )
+                found |= flat
+        return np.convolve(found, np.ones(5), mode="same")[: len(dt)] > 0.5
+
     def around(self, points: Array, rows: Array) -> Array:
         """Angular momentum (r, b, k) of the bodies at some samples about points (d,)."""
         mo = self.motion

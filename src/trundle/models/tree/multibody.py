@@ -145,7 +145,7 @@ class Dynamics(HoldsExpressions):
     forces: tuple[ca.SX, ...]
     moments: tuple[ca.SX, ...]
     margins: dict[str, ca.SX]
-    kin: tuple[Kinematics, ...]
+    kin: Sequence[Kinematics]
     terms: Terms
     energy: ca.SX
 

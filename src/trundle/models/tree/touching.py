@@ -166,7 +166,7 @@ def near_features(system: ContactSystem, x: FloatArray, numbers: Sequence[int], 
     pieces = [system.contact_pairs[i].piece or 0 for i in numbers]
     R, p = system.relative_pose(x, numbers[0])
     distances, _ = pair.shape_B.distance(middles[pieces] @ R.T + p)
-    return [numbers[k] for k in np.flatnonzero(distances - radii[pieces] < reach)]
+    return [numbers[k] for k in np.flatnonzero(distances - radii[pieces] < reach).tolist()]
 
 
 def face_below(system: ContactSystem, x: FloatArray, rim: int) -> list[int]:

@@ -107,8 +107,7 @@ def row(object_name: str, hand_name: str, form: str, count: int) -> dict[str, fl
     model = build(A, B, form)
     for law in (*HELD, "sliding"):
         states = random_states(A, B, form, law, count, away=AWAY)
-        smooth = SMOOTH_RATE if law == "sliding" else STILL_RATE
-        oracle = {i: _resisted(states, i, law, smooth) for i in range(count)}
+        oracle = {i: _resisted(states, i, law, STILL_RATE) for i in range(count)}
         cells[f"resisted {law}"] = residual(model, law, states, states.columns(model)[0], oracle)
         if form == "chart" and law in HELD[:2]:
             jointed = build(A, B, form, "pure" if law == "pure-rolling" else "rolling")
@@ -176,7 +175,7 @@ def plane_row(outline: str, terrain: str, form: str, count: int) -> dict[str, fl
             ("resting", 0.0, np.zeros(2)),
             ("sliding", omega, slid),
         ):
-            c = replace(COEFFICIENTS, smooth=SMOOTH_RATE if law == "sliding" else STILL_RATE)
+            c = replace(COEFFICIENTS, smooth=STILL_RATE)
             answer = resisted.in_plane(exact, phi, p, v, w, law, MU, c)
             _plane_cell(cells, f"resisted {law}", pose, law, (exact, outline, terrain, form, (phi, p, w), v), answer)
             if jointed is not None and law == "rolling":

@@ -100,12 +100,15 @@ def test_limits_of_contacts_follow_the_law():
     counts = {}
     for law in LAWS.values():
         terms = model.terms([law])
-        limits = tk.contact_limits(model.constraints, terms.kin, terms.split, edges=6, minimum=0.5)
+        limits = tk.contact_limits(model.constraints, terms.kin, terms.split, edges=6, minimum=0.5, laws=[law])
         counts[law.name] = {limit.name.split(".")[1]: limit.A.shape for limit in limits}
     assert counts == {
         "rolling": {"normal_force": (1, 3), "friction": (6, 3)},
         "pure-rolling": {"normal_force": (1, 4), "friction": (8, 4)},
         "sliding": {"normal_force": (1, 1)},
+        "pure-sliding": {"normal_force": (1, 2)},
+        "skidding": {"normal_force": (1, 3)},
+        "dragged": {"normal_force": (1, 4)},
         "separated": {},
         "fixed": {"normal_force": (1, 6), "friction": (6, 6)},
         "pivoting": {"normal_force": (1, 5), "friction": (8, 5)},

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import trundle as tr
-from trundle.simulate.events import Event, HybridState
+from trundle.simulate.events import Event, HybridState, no_onsets
 from trundle.simulate.events.contact_detection import ContactDetector
 from trundle.simulate.events.recontact import DEPTH, crossing, recontact, waiting_depths
 from trundle.simulate.mode import Method, Mode
@@ -131,7 +131,7 @@ def test_what_ends_a_mode_before_a_touch_comes_first() -> None:
     x = np.array(start.x)
     x[layout["body.velocity"].start] = slip
     runner = Runner(pair.system, Method(), None, np.array([0.0, 1.0]), None)
-    now = HybridState(0.0, x, Mode(("sliding",), start.atlas), np.zeros((1, 2)))
+    now = HybridState(0.0, x, Mode(("sliding",), start.atlas), no_onsets(pair.system))
     phase = runner.phase(now.mode)
     p, armed = runner.parameters(now), np.ones(len(phase.margins), dtype=bool)
     stops = slip / (3 * mu * g)

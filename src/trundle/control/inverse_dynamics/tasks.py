@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from trundle.checks import choice, integer, non_negative, number, positive
 from trundle.contact.contact import Kinematics
+from trundle.contact.laws import Law, Sliding
 from trundle.contact.motion import Motion
 from trundle.control.inverse_dynamics.algebra import Matrix
 from trundle.errors import InputError
@@ -255,6 +256,7 @@ def contact_limits(
     touching: ca.SX | None = None,
     sticking: ca.SX | None = None,
     coefficients: ca.SX | None = None,
+    laws: Sequence[Law] | None = None,
 ) -> list[Limit]:
     """Return the limits of all contacts of a model; see `friction`.
 
@@ -272,14 +274,16 @@ def contact_limits(
         1 where a contact has a cone, default: where it touches.
     coefficients : (contacts,) SX, optional
         Of friction, in place of the model's.
+    laws : sequence of Law, optional
+        One a contact: needed where one slides and holds a turning, whose rows are as many as those of rolling.
     """
     size = max((rows.stop for rows in split), default=0)
     limits: list[Limit] = []
     for i, (one, k, rows) in enumerate(zip(constraints, kin, split, strict=True)):
         d, spins, width = k.n.shape[0], k.wrel.shape[0], rows.stop - rows.start
         found: list[Limit] = []
-        if width == 1:
-            row = _placed(ca.SX(1), rows, size)
+        if width == 1 or (laws is not None and isinstance(laws[i], Sliding)):
+            row = _placed(ca.SX(1), slice(rows.start, rows.start + 1), size)
             found = [Limit(f"{one.name}.normal_force", "force", minimum, math.inf, row)]
         elif width:
             columns = slice(rows.start + spins, rows.stop) if width == spins + d else rows

@@ -84,8 +84,20 @@ class KinematicsOf(Sequence[Kinematics]):
     def __getitem__(self, contact: int | slice) -> Kinematics | KinematicsOf:
         return KinematicsOf(self._made[contact]) if isinstance(contact, slice) else self._made[contact]()
 
-    def __reduce__(self) -> tuple[type[tuple[Kinematics, ...]], tuple[tuple[Kinematics, ...]]]:
-        return tuple, (tuple(self),)
+    def __repr__(self) -> str:
+        return f"KinematicsOf({tuple(self)})"
+
+    def __reduce__(self) -> tuple[Callable[..., KinematicsOf], tuple[Kinematics, ...]]:
+        return _known, tuple(self)
+
+
+def _known(*kinematics: Kinematics) -> KinematicsOf:
+    """Return kinematics that are made already."""
+    return KinematicsOf([partial(_itself, one) for one in kinematics])
+
+
+def _itself(one: Kinematics) -> Kinematics:
+    return one
 
 
 @dataclass(frozen=True)

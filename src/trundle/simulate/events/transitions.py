@@ -153,7 +153,9 @@ class EventHandler:
         """Return the landing of a contact that bounced lower than a gap is known; None if this event is no such one."""
         if not isinstance(event, Event) or not self.system.contact_pairs[event.contact].restitution.restitution:
             return None
-        after = _landed(self, now, event, held=True) if event.margin in ("gap", "touch") else None
+        if event.margin not in ("gap", "touch"):
+            return None
+        after = _land(self, now, event, self.phase_of(now.mode), held=True)
         return resting(self, self.holding(after)) if isinstance(after, HybridState) else None
 
     def _decided(self, now: HybridState, ending: Ending, contact: int) -> Following:
@@ -391,17 +393,17 @@ def _law_after_slip(system: ContactSystem, now: HybridState, contact: int) -> st
     return ROLLING.name if bounded and abs(spin) > _NO_SPIN else chosen
 
 
-def _land(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
+def _land(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode, held: bool = False) -> Following:
     """A gap closed: an impact of the new contact and those that are closed.
 
-    Of the corners, edges and faces of a shape the one that touches lands.
+    Of the corners, edges and faces of a shape the one that touches lands. ``held``: all stay closed.
     """
     if event.contact in board.system.beside:
         free = phase.free_features(event.contact)
         reach = _TOUCHES * board.system.contact_pairs[event.contact].shape_A.reference_length
         near = near_features(board.system, now.x, free, reach) or free
         event = replace(event, contact=min(near, key=lambda i: open_gap(board.system, now.x, i, phase.least_inside(i))))
-    return _landed(board, now, event)
+    return _landed(board, now, event, held)
 
 
 def _onto_face(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:

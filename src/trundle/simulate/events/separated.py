@@ -20,8 +20,8 @@ from trundle.simulate.mode import Mode
 
 BETWEEN_STEPS = 2e-3
 """s, within which margins of the integrator see every touch themselves."""
-_SINCE = 2.0 ** np.arange(-12.0, 0.0)
-"""Parts of the time between two looks at which a pair that has come apart may be open."""
+_SOONEST = 2.0**-12
+"""Part of the time between two looks after which a pair that comes apart is looked at first, if not sooner."""
 _STILL = 1e-9
 """m/s. A pair that approaches more slowly stays as it is."""
 
@@ -192,8 +192,6 @@ class SeparatedPairs:
             a = before if before is not None and before.t == times[k] else self._look(j, float(times[k]), rows[k])
             before = b = self._look(j, float(times[k + 1]), rows[k + 1])
             known = ended and k + 1 == last
-            if not self._open[number] and not self._has_margin(number):
-                a = self._opened(a, b, look) or a
             if not self._open[number]:
                 opened = _opened(a, b, look)
                 if opened is None:
@@ -208,15 +206,6 @@ class SeparatedPairs:
                 return found
         return None
 
-    def _opened(self, a: Look, b: Look, look: Callable[[float, Look], Look]) -> Look | None:
-        """Return the first look at which a pair that came apart is open between two looks; None: there is none."""
-        for part in _SINCE:
-            middle = look(a.t + float(part) * (b.t - a.t), a)
-            if middle.apart_at_least > TOUCHED or middle.gap > TOUCHED:
-                self._open[a.pair.number] = True
-                return middle
-        return None
-
     def _sunk(self, a: Look, b: Look, look: Callable[[float, Look], Look]) -> tuple[Look, Look]:
         """Return where a pair that has not been seen open touches: after the last instant at which it was open."""
         for t in np.linspace(b.t, a.t, 9)[1:-1]:
@@ -228,7 +217,7 @@ class SeparatedPairs:
 
 def _opened(a: Look, b: Look, look: Callable[[float, Look], Look]) -> Look | None:
     """Return an early look at which a pair that comes apart at `a` is open, as it may be back before `b`; or None."""
-    h = 2.0 * TOUCHED / max(a.speed, _STILL)
+    h = min(2.0 * TOUCHED / max(a.speed, _STILL), _SOONEST * (b.t - a.t))
     while h < b.t - a.t:
         middle = look(a.t + h, a)
         if middle.gap > TOUCHED:

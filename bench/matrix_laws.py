@@ -28,7 +28,7 @@ from tests.oracles import resisted, spatial
 from trundle.checks import FloatArray
 from trundle.contact.choice import make_contact
 from trundle.contact.compliant import SMOOTH_RATE, HuntCrossley
-from trundle.contact.laws import LAWS, STILL_RATE, Friction
+from trundle.contact.laws import LAWS, Friction, still_rate
 from trundle.models import Tree, TreeModel
 from trundle.models.tree.conversion import rolling_values
 from trundle.models.tree.force import Force, Potential
@@ -107,7 +107,7 @@ def row(object_name: str, hand_name: str, form: str, count: int) -> dict[str, fl
     model = build(A, B, form)
     for law in (*HELD, "sliding"):
         states = random_states(A, B, form, law, count, away=AWAY)
-        oracle = {i: _resisted(states, i, law, STILL_RATE) for i in range(count)}
+        oracle = {i: _resisted(states, i, law, still_rate(0.0)) for i in range(count)}
         cells[f"resisted {law}"] = residual(model, law, states, states.columns(model)[0], oracle)
         if form == "chart" and law in HELD[:2]:
             jointed = build(A, B, form, "pure" if law == "pure-rolling" else "rolling")
@@ -175,7 +175,7 @@ def plane_row(outline: str, terrain: str, form: str, count: int) -> dict[str, fl
             ("resting", 0.0, np.zeros(2)),
             ("sliding", omega, slid),
         ):
-            c = replace(COEFFICIENTS, smooth=STILL_RATE)
+            c = replace(COEFFICIENTS, smooth=still_rate(0.0))
             answer = resisted.in_plane(exact, phi, p, v, w, law, MU, c)
             _plane_cell(cells, f"resisted {law}", pose, law, (exact, outline, terrain, form, (phi, p, w), v), answer)
             if jointed is not None and law == "rolling":

@@ -155,11 +155,16 @@ def _balance(anatomy: Anatomy, jumps: Jumps, scales: Scales, part: float) -> Che
     wrenches = Wrenches.none(m, len(anatomy.names))
     contacts = [anatomy.contacts[i] for i in jumps.contact]
     real = np.array([one.pair.stop is None for one in contacts], dtype=bool)
+    # A face lands as a whole at the tilt that its shape declares.
+    on_A = np.array([one.A for one in contacts], dtype=np.intp)
+    highest = np.where(jumps.steps[jumps.jump], 0.0, 2.0 * anatomy.tilt[on_A] * scales.sizes[on_A])
+    tilted = np.clip(jumps.gaps, -highest, highest)
     for sign, side in ((1.0, "A"), (-1.0, "B")):
         body = np.array([getattr(one, side) for one in contacts], dtype=np.intp)
         rows = np.flatnonzero(real & anatomy.moves[body])
         at = jumps.jump[rows], body[rows]
-        wrenches.add(*at, jumps.point[rows] - center[at], sign * jumps.impulse[rows], sign * jumps.moments[rows])
+        place = jumps.point[rows] if side == "B" else jumps.point[rows] + tilted[rows, None] * jumps.normal[rows]
+        wrenches.add(*at, place - center[at], sign * jumps.impulse[rows], sign * jumps.moments[rows])
     h = (jumps.end - jumps.begin)[:, None]
     weight = h[:, :, None] * (anatomy.mass[:, None] * anatomy.gravity)[None]
     wrenches.force[:] += weight

@@ -146,7 +146,7 @@ class Jumps:
     jump, contact : (k,)
         Of each impulse: the number of its jump and of its contact.
     point, normal, impulse : (k, 3) m, -, N s
-        World, on A.
+        World; of points on B, of impulses on A.
     holds_spin : (k,)
         Whether the contact may hold the spin about its normal from then on.
     inputs : (m, n_u)
@@ -155,6 +155,8 @@ class Jumps:
     rates_after : (m, joints)
     moment : (k, 3) N m s, or None
         Impulses of the moments against turning, world, on A; None: there are none.
+    gap : (k,) m, or None
+        How far the points on A are above those on B, as those of a face are that lands at a tilt; None: nowhere.
     """
 
     begin: FloatArray
@@ -174,6 +176,7 @@ class Jumps:
     rates: FloatArray
     rates_after: FloatArray
     moment: FloatArray | None = None
+    gap: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.begin)
@@ -182,6 +185,11 @@ class Jumps:
     def moments(self) -> FloatArray:
         """Impulses of moments (k, 3), N m s."""
         return np.zeros_like(self.impulse) if self.moment is None else self.moment
+
+    @property
+    def gaps(self) -> FloatArray:
+        """Gaps (k,), m."""
+        return np.zeros(len(self.impulse)) if self.gap is None else self.gap
 
     @property
     def steps(self) -> Flags:

@@ -53,8 +53,9 @@ have no end in time, so what is slower than that is ended."""
 HOP = 4e-9
 """m: height of a hop that may be ended as well, where a gap is looked for and known to 1e-10 m: twice the engine's."""
 
-QUADRATURE = 15.0
-"""How many times the difference of two quadratures (six nodes and four) a balance between samples may be off."""
+QUADRATURE = 30.0
+"""How many times the difference of two quadratures (six nodes and four) a balance between samples may be off: where a
+rate has a cusp, as a force has where a curvature has no end, it is up to 26 times (of |t|^(1/5), wherever it falls)."""
 
 JUDGED = 1e-2
 """Part of what changes between two samples up to which the error of its quadrature may be for it to count as judged."""

@@ -41,8 +41,14 @@ Several contacts share what they hold by the least sum of squares. With this lev
 bounds, take what forces cannot, and rows stay well above round-off.
 """
 
-STILL_RATE = 1e-7
-"""Rate (rad/s) at which a turning that is resisted has stopped."""
+_STILL_SPEED, _LENGTH = 1e-8, 0.1
+"""m/s, m: a turning that is resisted has stopped when it moves what is a body's length away no faster; the length where
+none is given. A speed, as that of a slip that has ended, and not a rate: rates of small bodies are large."""
+
+
+def still_rate(length: float) -> float:
+    """Return the rate (rad/s) at which a turning that is resisted has stopped, of a body of a length (m; 0: 0.1)."""
+    return _STILL_SPEED / (length or _LENGTH)
 
 
 def _turned(k: Kinematics, law: Sticking, friction: Friction, onset: ca.SX | None, smooth: float) -> Rows:
@@ -105,13 +111,13 @@ def _turning_margins(
             margins["rolling"] = friction.rolling * load - across * ca.norm_2(lam[at : at + k.T.shape[1]])
         at += k.T.shape[1]
     elif friction.rolling > 0:
-        margins["rolling_rate"] = ca.norm_2(turning) - STILL_RATE
+        margins["rolling_rate"] = ca.norm_2(turning) - still_rate(law.length)
     if law.holds_spin and space:
         bound = friction.spin_bound if law.rolls else friction.drilling
         if bound > 0:
             margins["torsion"] = bound * load - about * ca.fabs(lam[at])
     elif space and friction.drilling > 0:
-        margins["spin_rate"] = ca.fabs(spin) - STILL_RATE
+        margins["spin_rate"] = ca.fabs(spin) - still_rate(law.length)
     return margins
 
 
@@ -138,9 +144,10 @@ class Sticking(Law):
     holds_rolling : bool
         No rolling: T'wrel = 0, in the plane wrel = 0.
     onset : (k,), optional
-        The direction of a turning that is still zero, see `load_moment`; it is weighted with `STILL_RATE`.
+        The direction of a turning that is still zero, see `load_moment`; it is weighted with `still_rate`.
     length : float, m
-        Of the body: multipliers of what is held have levers in proportion to its root; 0: they are moments.
+        Of the body: multipliers of what is held have levers in proportion to its root; 0: they are moments. See also
+        `still_rate`.
     """
 
     name: str
@@ -153,7 +160,7 @@ class Sticking(Law):
 
     def rows(self, k: Kinematics, friction: Friction) -> Rows:
         """Return vrel' = 0 and what is held of the turning (theory, "What rolling forbids")."""
-        return _turned(k, self, friction, self.onset, STILL_RATE)
+        return _turned(k, self, friction, self.onset, still_rate(self.length))
 
     def wrench(self, k: Kinematics, lam: ca.SX, friction: Friction) -> tuple[ca.SX, ca.SX]:
         """Return the force lam[:d] and the moment about the normal: the last multiplier, or what resists a spin."""
@@ -161,7 +168,10 @@ class Sticking(Law):
         force, moment = lam[:d], ca.SX(1, 1)
         if k.wrel.shape[0] == 3 and self.holds_spin:
             return force, _levers(self, friction)[1] * lam[-1]
-        resisting, viscous = load_moment(k, friction, self, STILL_RATE, self.onset), viscous_moment(k, friction)
+        resisting, viscous = (
+            load_moment(k, friction, self, still_rate(self.length), self.onset),
+            viscous_moment(k, friction),
+        )
         if k.wrel.shape[0] == 3 and resisting is not None:
             moment = dot(k.n, resisting) * (dot(k.n, force) + friction.adhesion)
         return force, (moment if viscous is None or k.wrel.shape[0] == 1 else moment + dot(k.n, viscous))
@@ -210,7 +220,10 @@ class Sliding(Law):
     def rows(self, k: Kinematics, friction: Friction) -> Rows:
         """Return (n.vrel)' = n.bias + ndot.vrel = 0, pushed along n - mu e, and what is held of the turning."""
         push = self.direction(k, friction)
-        moment, applied = load_moment(k, friction, self, STILL_RATE, self.turning_onset), viscous_moment(k, friction)
+        moment, applied = (
+            load_moment(k, friction, self, still_rate(self.length), self.turning_onset),
+            viscous_moment(k, friction),
+        )
         LA, LB, GA, GB = k.n.T @ k.LA, k.n.T @ k.LB, push.T @ k.LA, push.T @ k.LB
         b, velocity, position = dot(k.n, k.bias) + dot(k.ndot, k.vrel), dot(k.n, k.vrel), dot(k.n, k.gap)
         if moment is not None:
@@ -249,7 +262,7 @@ class Sliding(Law):
             force = force + friction.adhesion * (push - k.n)
         if k.wrel.shape[0] == 3 and self.holds_spin:
             return force, _levers(self, friction)[1] * lam[-1]
-        moment = load_moment(k, friction, self, STILL_RATE, self.turning_onset)
+        moment = load_moment(k, friction, self, still_rate(self.length), self.turning_onset)
         about = ca.SX(1, 1) if moment is None or k.wrel.shape[0] == 1 else dot(k.n, moment) * load
         return force, (about - friction.drilling_viscous * spin if friction.drilling_viscous else about)
 

@@ -10,15 +10,16 @@ from trundle.geometry.queries.separation import separation
 _HEIGHT, _WAVELENGTH, _RADIUS, _ROUNDING = 0.0733, 1.81, 0.0654, 0.016
 
 
-def _above_trough(points: np.ndarray) -> np.ndarray:
-    """Return the distances (n,), m, of points near the lowest line of a wave, by Newton on their feet."""
+def _above_wave(points: np.ndarray, phase: float = -np.pi / 2) -> np.ndarray:
+    """Return the distances (n,), m, of points near the lines of a wave, by Newton on their feet."""
     k = 2 * np.pi / _WAVELENGTH
     foot = points[:, 0].copy()
     for _ in range(20):
-        z, slope, bend = (_HEIGHT * f for f in (-np.cos(k * foot), k * np.sin(k * foot), k * k * np.cos(k * foot)))
+        angle = k * foot + phase
+        z, slope, bend = (_HEIGHT * f for f in (np.sin(angle), k * np.cos(angle), -k * k * np.sin(angle)))
         residual = (foot - points[:, 0]) + (z - points[:, 2]) * slope
         foot -= residual / (1 + slope**2 + (z - points[:, 2]) * bend)
-    z, slope = -_HEIGHT * np.cos(k * foot), _HEIGHT * k * np.sin(k * foot)
+    z, slope = _HEIGHT * np.sin(k * foot + phase), _HEIGHT * k * np.cos(k * foot + phase)
     return ((points[:, 2] - z) - slope * (points[:, 0] - foot)) / np.sqrt(1 + slope**2)
 
 
@@ -35,6 +36,23 @@ def test_across_a_trough_the_nearer_side_of_a_disc_is_found() -> None:
         R = np.array([[c, 0, -s], [0, 1, 0], [s, 0, c]]) @ np.array([[1, 0, 0], [0, ca, -sa], [0, sa, ca]])
         R = R @ np.array([[cs, -ss, 0], [ss, cs, 0], [0, 0, 1]])
         p = np.array([0.0, 0.0, 0.018 - _HEIGHT])
-        p[2] -= _above_trough(rim @ R.T + p).min() - _ROUNDING - 1e-6
-        least = _above_trough(rim @ R.T + p).min() - _ROUNDING
+        p[2] -= _above_wave(rim @ R.T + p).min() - _ROUNDING - 1e-6
+        least = _above_wave(rim @ R.T + p).min() - _ROUNDING
         assert abs(measure.apart(R, p).gap - least) < 5e-9
+
+
+def test_of_an_edge_nearly_along_a_wave_the_nearer_end_is_found() -> None:
+    """Points fall so little along such an edge that a corner 1e-6 m deeper was missed by half a millimetre."""
+    wave = tr.Extrusion(tr.Sinusoid(_HEIGHT, _WAVELENGTH, 0.3))
+    half = np.array([0.05, 0.08, 0.03])
+    measure = separation(tr.Rounded(tr.Box(half - _ROUNDING), _ROUNDING), wave)
+    corners = (half - _ROUNDING) * np.stack(np.meshgrid(*3 * [[-1.0, 1.0]]), axis=-1).reshape(-1, 3)
+    random = np.random.default_rng(2)
+    for _ in range(25):
+        tilt, roll, along = random.uniform(0.5, 1.0), random.uniform(-1, 1) * 10.0 ** random.uniform(-4, -2), 0.1
+        (c, s), (cr, sr) = ((np.cos(angle), np.sin(angle)) for angle in (tilt, roll))
+        R = np.array([[1, 0, 0], [0, cr, -sr], [0, sr, cr]]) @ np.array([[c, 0, -s], [0, 1, 0], [s, 0, c]])
+        p = np.array([along, 0.0, 0.2])
+        p[2] -= _above_wave(corners @ R.T + p, 0.3).min() - _ROUNDING - random.uniform(-2e-6, 1e-3)
+        least = _above_wave(corners @ R.T + p, 0.3).min() - _ROUNDING
+        assert abs(measure.apart(R, p).gap - least) < 1e-9

@@ -32,6 +32,10 @@ _CLOSE = 0.05
 _NEWTON = 20
 _TURNS, _SETTLED = 8, 1e-7
 """From foot to foot: so often, or until the distance changes by less, in sizes."""
+_LEVEL = 1e-9
+"""How much lower than the nearest point, in sizes, others may be along its gradient."""
+_STRIDES = 0.25 ** np.arange(8)
+"""Parts of the way to the lowest point."""
 _PATTERN = 2.399963229728653
 """rad, the golden angle: probes around a point."""
 
@@ -93,6 +97,7 @@ class Cloud:
     def __init__(self, shape: Shape) -> None:
         self._shape = shape
         self.points, self.spacing = shape.numeric(_filled)
+        self._convex = shape.representations.support is not None and not shape.representations.hull
 
     def least(self, cover: Cover, R: FloatArray, p: FloatArray) -> Nearest:
         """Return the point (d,) of the boundary with the least distance to the `cover`, that distance, its gradient.
@@ -112,7 +117,7 @@ class Cloud:
             elif best[1] > 4.0 * (self.spacing + size):
                 found.append(best)
             else:
-                found.append(self._zoomed(cover, R, p, best))
+                found.append(self._strode(cover, R, p, self._zoomed(cover, R, p, best)))
         return min(found, key=lambda nearest: nearest[1])
 
     def _low_points(self, rough: FloatArray) -> NDArray[np.intp]:
@@ -132,7 +137,7 @@ class Cloud:
     def around(self, cover: Cover, R: FloatArray, p: FloatArray, x: FloatArray) -> Nearest:
         """Return the least within a spacing or two of a point `x` (d,) of the boundary."""
         s, gradient = cover.exactly((R @ x + p)[None])
-        return self._zoomed(cover, R, p, (x, float(s[0]), gradient[0]))
+        return self._strode(cover, R, p, self._zoomed(cover, R, p, (x, float(s[0]), gradient[0])))
 
     def _zoomed(self, cover: Cover, R: FloatArray, p: FloatArray, best: Nearest) -> Nearest:
         """Return the least around a point of the boundary, from probes on it that come closer and closer."""
@@ -163,6 +168,7 @@ class Cloud:
 
     def _alternating(self, cover: Cover, R: FloatArray, p: FloatArray, best: Nearest) -> Nearest:
         """Return the least around a point of the boundary: the point nearest to its foot, and so on."""
+        settled = _SETTLED * self._shape.reference_length
         for _ in range(_TURNS):
             x, gap, normal = best
             foot = R @ x + p - gap * normal
@@ -175,8 +181,31 @@ class Cloud:
             if not quick[0] < gap:
                 break
             best = closer, quick[0], quick[1]
-            if gap - best[1] < _SETTLED * self._shape.reference_length:
+            if gap - best[1] < settled:
                 break
+        return self._strode(cover, R, p, best)
+
+    def _strode(self, cover: Cover, R: FloatArray, p: FloatArray, best: Nearest) -> Nearest:
+        """Return the least on the ways to the points of a convex boundary that are lowest along the gradient.
+
+        Along an edge or a face that is nearly parallel to the other shape points fall so little that probes, and
+        points nearest to feet, stay where they are. On the other side of the plane across the gradient there is no
+        point that is lower by more than the lowest one (Frank and Wolfe 1956).
+        """
+        if not self._convex:
+            return best
+        lowest, size = numeric_support(self._shape), self._shape.reference_length
+        for _ in range(_TURNS):
+            x, gap, normal = best
+            way = lowest.at(-(R.T @ normal)[None])[1][0] - x
+            if not -float(normal @ (R @ way)) > _LEVEL * size:
+                break
+            places = self._shape.closest(x + _STRIDES[:, None] * way)
+            s, gradient = cover.exactly(places @ R.T + p)
+            k = int(np.argmin(s))
+            if not s[k] < gap:
+                break
+            best = places[k], float(s[k]), gradient[k]
         return best
 
 

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import compress
 from typing import overload
 
 import casadi as ca
@@ -14,6 +15,7 @@ from trundle.checks import FloatArray
 from trundle.contact.contact import Contact, Kinematics, kinematics
 from trundle.contact.laws import SEPARATED, Friction, Law, laws_of
 from trundle.contact.motion import Motion
+from trundle.contact.stops import JointStop
 from trundle.errors import InputError
 from trundle.models.tree.composite import Branch, composite_inertia
 from trundle.models.tree.constrained import corrections, solve
@@ -358,7 +360,7 @@ class Multibody(HoldsExpressions, ABC):
             terms.S @ self.u - terms.h,
             -b,
             terms.G,
-            self._proximal(mode),
+            self._proximal(mode, terms),
             leaves_first=bool(self.branches),
         )
         forces, moments, margins = [], [], {}
@@ -406,7 +408,7 @@ class Multibody(HoldsExpressions, ABC):
         """
         mode = laws_of(self.constraints, mode)
         terms = self.terms(mode)
-        smallest = corrections(terms.M, terms.J, self._proximal(mode), leaves_first=bool(self.branches))
+        smallest = corrections(terms.M, terms.J, self._proximal(mode, terms), leaves_first=bool(self.branches))
         touching = [law.touching for law in mode]
         aligned = [
             constraint.contact.restore(constraint.s + terms.kin[i].shift) if on else constraint.s
@@ -419,12 +421,23 @@ class Multibody(HoldsExpressions, ABC):
         s, nu = ca.vertcat(*(j.s for j in self.constraints)), self.nu + smallest(terms.velocity)
         return ca.Function("adjusted", [self.x, self.u], [self.replaced(s, nu)], _FREE)(positioned, self.u)
 
-    def _proximal(self, mode: Sequence[Law]) -> float:
-        """Contacts that may depend on each other need unique multipliers."""
+    def _proximal(self, mode: Sequence[Law], terms: Terms) -> float | ca.SX:
+        """Contacts that may depend on each other need unique multipliers.
+
+        A joint's stop is a row of its own unit: its term is in parts of what it moves.
+        """
         bodies = [constraint.carrier for constraint, law in zip(self.constraints, mode, strict=True) if law.touching]
         if not self.loops and len(set(bodies)) == len(bodies) <= _INDEPENDENT[self.d]:
             return 0.0
-        return PROXIMAL / sum(value_of(body.mass) for body in self.bodies)
+        size = PROXIMAL / sum(value_of(body.mass) for body in self.bodies)
+        both = zip(self.constraints, mode, strict=True)
+        stops = [isinstance(one.contact, JointStop) and law.touching for one, law in both]
+        if not any(stops):
+            return size
+        sizes = ca.SX.ones(terms.J.shape[0], 1) * size
+        for rows in compress(terms.split, stops):
+            sizes[rows] = PROXIMAL * ca.sum2(terms.J[rows, :] ** 2 / ca.diag(terms.M).T)
+        return sizes
 
 
 def _generalized(applied: ca.SX, k: Kinematics, JA: ca.SX, JB: ca.SX) -> ca.SX:

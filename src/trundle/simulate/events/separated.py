@@ -76,7 +76,8 @@ class SeparatedPairs:
         return all(self._has_margin(pair.number) for pair in self.pairs)
 
     def _has_margin(self, number: int) -> bool:
-        return self.system.contact_pairs[number].form == "support"
+        # A rim's margin waits while its face is down, whose points are not followed in flight.
+        return self.system.contact_pairs[number].form == "support" and number not in self.system.faces
 
     def look(self, number: int, t: float, x: FloatArray) -> Look:
         """Return the look at a pair, by its place among the pairs, at the state `x` (n_x,)."""

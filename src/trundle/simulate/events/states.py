@@ -9,6 +9,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import SLIDING
+from trundle.contact.restitution import PLASTIC
 from trundle.models.tree.approach import with_charts
 from trundle.models.tree.joints import Prismatic
 from trundle.models.tree.system import Atlas, ContactSystem
@@ -48,14 +49,15 @@ def impact_at(
     closed: Sequence[int],
     sticky: bool = False,
     held: bool = False,
+    plastic: bool = False,
     strikes: Mapping[int, Strike] = MappingProxyType({}),
 ) -> Impact:
     """Return the impact, plastic or with a bounce, at the contact `new` of the state `x`, with the contacts `closed`.
 
     Islands are decided one by one: the contacts of one that nothing strikes are not in the outcome, and go on.
 
-    ``sticky``: friction has no limit. ``held``: all contacts stay closed. ``strikes``: where contacts are that their
-    coordinates do not tell.
+    ``sticky``: friction has no limit. ``held``: all contacts stay closed. ``plastic``: none bounces. ``strikes``: where
+    contacts are that their coordinates do not tell.
     """
     model = system.model(atlas)
     candidates: dict[int, Candidate] = {}
@@ -71,7 +73,7 @@ def impact_at(
             M, J, spin = Z.T @ mass @ Z, J @ Z, spin @ Z
         mu = np.inf if sticky else model.constraints[i].friction.mu
         held_spin = spin.ravel() if spins_not(system, i) else None
-        restitution = system.contact_pairs[i].restitution
+        restitution = PLASTIC if plastic else system.contact_pairs[i].restitution
         candidates[i] = Candidate(
             J, v.ravel(), n.ravel(), mu, held_spin, float(rate[0, 0]), restitution, rest_speed(system, i)
         )

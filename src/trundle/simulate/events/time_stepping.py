@@ -392,8 +392,9 @@ class TimeStepping:
             laws[i] = SLIDING.name if sliding else PURE_ROLLING.name if pure else ROLLING.name
             if self.resistances.any:
                 rates, held = found.velocities[k, d:], bool(self.spins[active[k]])
-                laws[i], rate = self.resistances.law(int(active[k]), rates, bool(sliding), held)
-                slowest.append(rate * self.system.contact_pairs[i].shape_A.reference_length)
+                length = self.system.contact_pairs[i].shape_A.reference_length
+                laws[i], rate = self.resistances.law(int(active[k]), rates, bool(sliding), held, length)
+                slowest.append(rate * length)
         mode = replace(self.now.mode, laws=self.system.with_stops(tuple(laws)), rest=False)
         rubs = [slides(laws[self.contacts[j]]) and self.friction[j] > 0.0 for j in active]
         return mode, float(min([*slowest, *slips[np.array(rubs, dtype=bool)].tolist()], default=np.inf))

@@ -15,6 +15,7 @@ from trundle.models.tree.touching import (
     Strike,
     face_below,
     free_directions,
+    gap_of,
     near_features,
     open_gap,
     touch_function,
@@ -44,6 +45,8 @@ _SOON, _CLOSES = 1e-4, 1e-9
 """A contact that comes apart has a gap that grows as t^3; one that jams loses more than this (m) within _SOON (s)."""
 _TOUCHES = 1e-3
 """Distance, in sizes, within which parts of a shape are that may be those that have just touched."""
+_ON_FACE = 1e-8
+"""How much higher, in sizes, points of a face are that do not touch."""
 _NEWTON = 4
 """Steps that turn a tilt of 0.1 rad to round-off."""
 _BORN_ZERO = {SEPARATED.name: "gap", SLIDING.name: "slip_speed"}
@@ -403,7 +406,38 @@ def _land(board: EventHandler, now: HybridState, event: Event, phase: CompiledMo
         reach = _TOUCHES * board.system.contact_pairs[event.contact].shape_A.reference_length
         near = near_features(board.system, now.x, free, reach) or free
         event = replace(event, contact=min(near, key=lambda i: open_gap(board.system, now.x, i, phase.least_inside(i))))
-    return _landed(board, now, event, held)
+    return _lain_down(board, _landed(board, now, event, held), event.contact, held)
+
+
+def _lain_down(board: EventHandler, after: Following, contact: int, held: bool) -> Following:
+    """Return what follows a landing of a face, which took part as a whole though it was tilted a little.
+
+    A body that stays on all points of its face is put onto them. Else it hops on: the points are on a circle, which
+    touches between them; where hops are too low to be followed it stays on the lowest ones.
+    """
+    system = board.system
+    if not isinstance(after, HybridState) or contact not in system.rims:
+        return after
+    face = face_below(system, after.x, system.rims[contact])
+    stays = [i for i in face if LAWS[after.mode.laws[i]].touching]
+    if len(stays) < len(face):
+        for i in _above(system, after.x, stays, held):
+            mode = board.with_law(after, i, SEPARATED.name)
+            after = replace(after, mode=mode, onsets=without(after.onsets, i))
+        if not held:
+            return after
+    down, x = board.phase_of(after.mode), after.x
+    p = down.parameters(board.inputs(after.t), after.onsets)
+    for _ in range(_NEWTON):
+        x = projected(down, after.t, x, p)
+    return replace(after, x=x)
+
+
+def _above(system: ContactSystem, x: FloatArray, face: Sequence[int], lowest: bool) -> list[int]:
+    """Return which of the points of a face are above the ground, or ``lowest``: above the lowest one of them."""
+    gaps = {i: gap_of(system, x, i) for i in face}
+    least = min(gaps.values(), default=0.0) if lowest else 0.0
+    return [i for i, gap in gaps.items() if gap - least > _ON_FACE * system.contact_pairs[i].shape_A.reference_length]
 
 
 def _onto_face(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
@@ -415,13 +449,7 @@ def _onto_face(board: EventHandler, now: HybridState, event: Event, phase: Compi
     after = _land(board, apart, Event(face[0], "gap"), phase)
     if isinstance(after, HybridState) and any(after.mode.laws[i] == SEPARATED.name for i in face):
         return Undecided(Status.NOT_A_POINT_CONTACT)  # it rocks on over its face
-    if not isinstance(after, HybridState):
-        return after
-    flat, x = board.phase_of(after.mode), after.x
-    p = flat.parameters(board.inputs(now.t), after.onsets)
-    for _ in range(_NEWTON):
-        x = projected(flat, now.t, x, p)
-    return replace(after, x=x)
+    return after
 
 
 def _strike(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
@@ -460,7 +488,13 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
     strikes = {} if event.strike is None else {contact: event.strike}
     if strikes:
         with_it = [i for i in with_it if i not in system.pair_of(contact)]
-    impact = impact_at(system, atlas, x, contact, [*closed, *with_it], rule == "ignore", held, strikes)
+    sticky, both = rule == "ignore", [contact, *closed, *with_it]
+    above = _above(system, x, [i for i in both if i in system.rims], True) if held else []
+    impact = impact_at(system, atlas, x, contact, both, sticky, held and not above, bool(above), strikes)
+    if above and any(impact.laws.get(i, SEPARATED.name) == SEPARATED.name for i in both):
+        # A face that is tilted a little and does not come to lie: it rocks on what touches.
+        with_it = [i for i in with_it if i not in above]
+        impact = impact_at(system, atlas, x, contact, [i for i in both if i not in above], sticky, held)
     # What touches in flight flies on where this landing neither brings it nor drives it in; a face lies down whole.
     idle = {i for i in with_it if not np.any(impact.impulses.get(i, 0.0)) and not approaches(system, atlas, x, i)}
     idle -= set(system.rims)

@@ -17,7 +17,7 @@ from trundle.audit.evidence import lifted, lifted_rotation, lifted_turning
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, is_own
 from trundle.models.tree.system import Atlas, ContactSystem
-from trundle.numerics.space import angular_size
+from trundle.numerics.space import angular_size, dot
 from trundle.simulate.mode import Method
 
 if TYPE_CHECKING:
@@ -225,13 +225,13 @@ def _jumps(system: ContactSystem, segments: Sequence[Segment], jumps: Sequence[J
             impulse.append(np.asarray(push).ravel())
             turning.append(one.moments.get(i, nothing))
     numbers, contacts = np.array(of_jump, dtype=np.intp), np.array(contact, dtype=np.intp)
-    point, normal = _places(system, jumps, after, numbers, contacts)
+    point, normal, gap = _places(system, jumps, after, numbers, contacts)
     pushes = lifted(np.array(impulse).reshape(len(impulse), d))
     moments = lifted_turning(np.array(turning).reshape(len(turning), -1 if turning else len(nothing)))
     # A rim that lies flat has no one point; where it pushed nothing nothing is to be said of it.
     told = np.all(np.isfinite(normal), axis=1) | np.any(pushes != 0.0, axis=1)
     numbers, contacts = numbers[told], contacts[told]
-    point, normal, pushes, moments = point[told], normal[told], pushes[told], moments[told]
+    point, normal, gap, pushes, moments = (values[told] for values in (point, normal, gap, pushes, moments))
     held = {i: system.d == 3 and system.touching_law(i).holds_spin for i in dict.fromkeys(contacts.tolist())}
     holds = [held[i] for i in contacts.tolist()]
     none = np.zeros(system.model().u.shape[0])
@@ -248,6 +248,7 @@ def _jumps(system: ContactSystem, segments: Sequence[Segment], jumps: Sequence[J
         contact=contacts,
         point=point,
         normal=normal,
+        gap=gap,
         impulse=pushes,
         moment=moments,
         holds_spin=np.array(holds, dtype=bool),
@@ -265,15 +266,16 @@ def _no_frames(bodies: int) -> Frames:
 
 def _places(
     system: ContactSystem, jumps: Sequence[Jump], after: Frames, numbers: np.ndarray, contacts: np.ndarray
-) -> tuple[FloatArray, FloatArray]:
-    """Return points on B and normals (k, 3), world, of the contacts that pushed.
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return points on B and normals (k, 3), world, and gaps (k,), m, of the contacts that pushed.
 
-    Those of a time step pushed in its middle: such a point is carried along with A to the end of the step.
+    A face that lands at a tilt is pushed where it is, above or below the points on B. Those of a time step pushed in
+    its middle: such a point is carried along with A to the end of the step.
     """
     names, d = list(anatomy_of(system).names), system.d
-    point, normal = np.zeros((len(numbers), 3)), np.zeros((len(numbers), 3))
+    point, normal, gap = np.zeros((len(numbers), 3)), np.zeros((len(numbers), 3)), np.zeros(len(numbers))
     if not len(numbers):
-        return point, normal
+        return point, normal, gap
     states, there = np.array([one.after for one in jumps]), after
     if any(one.pushed is not None for one in jumps):
         states = np.array([one.after if one.pushed is None else one.pushed for one in jumps])
@@ -290,25 +292,27 @@ def _places(
     for (atlas, contact), rows in groups.items():
         at = numbers[rows]
         free = () if system.free is None else (system.free.values,)
-        values = lifted(np.asarray(_place_function(system, atlas, contact)(states[at].T, *free)).T.reshape(-1, 2, d))
+        values = np.asarray(_place_function(system, atlas, contact)(states[at].T, *free)).T
+        gap[rows], values = values[:, -1], lifted(values[:, :-1].reshape(-1, 2, d))
         A, B = (names.index(name) for name in _bodies(system, contact))
         carried = after.position[at, A] - there.position[at, A]
         point[rows] = there.position[at, B] + np.einsum("kij,kj->ki", there.rotation[at, B], values[:, 1]) + carried
         normal[rows] = values[:, 0]
-    return point, normal
+    return point, normal, gap
 
 
 def _place_function(system: ContactSystem, atlas: Atlas, contact: int) -> ca.Function:
-    """X -> (n, x_B): a contact's normal in the world, and its point in the frame of B."""
+    """X -> (n, x_B, gap): a contact's normal in the world, its point in the frame of B, and how far A's is above it."""
 
     def build() -> ca.Function:
         """Build the function of one atlas."""
         model = system.expressions(atlas)
         joined = model.constraints[contact]
-        _, touch = joined.contact.touch(joined.A, joined.B, joined.s)
+        on_A, touch = joined.contact.touch(joined.A, joined.B, joined.s)
+        gap = dot(touch.n, joined.A.p + on_A.r - joined.B.p - touch.r)
         normal = model.to_world @ touch.n
         symbols = [model.x, *([] if system.free is None else [system.free.symbols])]
-        return ca.Function("place", symbols, [ca.densify(ca.vertcat(normal, joined.B.R.T @ touch.r))])
+        return ca.Function("place", symbols, [ca.densify(ca.vertcat(normal, joined.B.R.T @ touch.r, gap))])
 
     return system.shared(("audit place", atlas, contact), build)
 

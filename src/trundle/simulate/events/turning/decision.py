@@ -23,12 +23,12 @@ from trundle.contact.law import Friction, Law, Rows, viscous_moment
 from trundle.contact.laws import (
     LAWS,
     SEPARATED,
-    STILL_RATE,
     STOPPED,
     Sliding,
     Sticking,
     rolling_law,
     sliding_law,
+    still_rate,
 )
 from trundle.models.tree.touching import velocities_changed
 from trundle.numerics.space import dot
@@ -216,9 +216,11 @@ def _zero_groups(board: EventHandler, now: HybridState, contacts: Sequence[int],
     """Return which groups (m, G) are zero; a spin that is stopped at once by a moment without bound counts as zero."""
     groups = GROUPS[board.system.d]
     found = np.zeros((len(contacts), len(groups)), dtype=bool)
+    pairs = board.system.contact_pairs
+    still = 2.0 * np.array([still_rate(pairs[i].shape_A.reference_length) for i in contacts])
     for g, columns in enumerate(groups):
         size = np.sqrt(np.sum(v[:, columns] ** 2, axis=1))
-        found[:, g] = size <= (_NO_SLIP if g == 0 else 2.0 * STILL_RATE)
+        found[:, g] = size <= (_NO_SLIP if g == 0 else still)
     if board.system.d == 3:
         unbounded = np.array([_holds_any_spin(board, now, i) for i in contacts], dtype=bool)
         found[:, -1] |= unbounded & found[:, 0]

@@ -7,7 +7,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.law import relative_turning
-from trundle.contact.laws import LAWS, SEPARATED, STILL_RATE, Sliding, Sticking, rolling_law, sliding_law
+from trundle.contact.laws import LAWS, SEPARATED, Sliding, Sticking, rolling_law, sliding_law, still_rate
 from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.simulate.mode import Mode
 
@@ -20,9 +20,10 @@ def held_laws(system: ContactSystem, mode: Mode, x: FloatArray, onsets: FloatArr
         resisted = bool(friction.rolling or friction.drilling) and not np.any(onsets[i, system.d :])
         if not isinstance(law, Sticking | Sliding) or not resisted:
             continue
+        still = 2.0 * still_rate(system.contact_pairs[i].shape_A.reference_length)
         rolling, spin = _rates(system, mode.atlas, x, i)
-        stands = bool(friction.drilling) and system.d == 3 and spin <= 2 * STILL_RATE
-        rests = bool(friction.rolling) and rolling <= 2 * STILL_RATE
+        stands = bool(friction.drilling) and system.d == 3 and spin <= still
+        rests = bool(friction.rolling) and rolling <= still
         family = sliding_law if isinstance(law, Sliding) else rolling_law
         laws[i] = family(law.holds_spin or stands, law.holds_rolling or rests).name
     return tuple(laws)

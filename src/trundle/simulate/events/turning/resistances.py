@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
 from trundle.contact.law import Friction
-from trundle.contact.laws import STILL_RATE, rolling_law, sliding_law
+from trundle.contact.laws import rolling_law, sliding_law, still_rate
 from trundle.models.tree.system import ContactSystem
 from trundle.numerics.space import angular_size
 
@@ -71,13 +71,19 @@ class Resistances:
         rate = np.hstack([rate, terms.spin_rate.reshape(m, 1)])
         return J, rate, np.hstack([b, terms.spin_b.reshape(m, 1)])
 
-    def law(self, contact: int, rates: FloatArray, slides: bool, holds_any_spin: bool) -> tuple[str, float]:
-        """Return the name of the law of a contact with these rates (rows,), and the slowest that is resisted, rad/s."""
+    def law(
+        self, contact: int, rates: FloatArray, slides: bool, holds_any_spin: bool, length: float
+    ) -> tuple[str, float]:
+        """Return the name of the law of a contact with these rates (rows,), and the slowest that is resisted, rad/s.
+
+        ``length`` (m): of its body.
+        """
         friction, across = self.frictions[contact], self.d - 1
         rolling = float(np.linalg.norm(rates[:across]))
         spin = float(np.abs(rates[across:]).max(initial=0.0))
-        rests = friction.rolling > 0.0 and rolling <= STILL_RATE
-        stands = self.d == 3 and friction.drilling > 0.0 and spin <= STILL_RATE
+        still = still_rate(length)
+        rests = friction.rolling > 0.0 and rolling <= still
+        stands = self.d == 3 and friction.drilling > 0.0 and spin <= still
         family = sliding_law if slides else rolling_law
         slow = [rolling] * (friction.rolling > 0.0 and not rests)
         slow += [spin] * (self.d == 3 and friction.drilling > 0.0 and not stands)

@@ -11,7 +11,7 @@ from trundle.audit.evidence import Columns, Flags, Numbers, lifted, lifted_rotat
 from trundle.checks import FloatArray
 from trundle.contact.law import Friction
 from trundle.geometry.shape import Shape
-from trundle.geometry.shapes.bodies import Cylinder, Disc
+from trundle.geometry.shapes.bodies import Cylinder, Disc, Superellipsoid
 from trundle.geometry.shapes.corners import FACE_TILT
 from trundle.geometry.shapes.rounding import Rounded
 from trundle.models.tree.joints import BodySpec, Following, Prescribed, Prismatic, Revolute
@@ -281,9 +281,20 @@ class Anatomy:
         return found
 
     @cached_property
+    def cusped(self) -> bool:
+        """Whether a shape has curvatures without end."""
+        return any(_has_cusps(shape) for one in self.contacts for shape in (one.pair.shape_A, one.pair.shape_B))
+
+    @cached_property
     def stops(self) -> Flags:
         """Which contacts (contacts,) are ends of the range of a joint."""
         return np.array([contact.pair.stop is not None for contact in self.contacts], dtype=bool)
+
+
+def _has_cusps(shape: Shape) -> bool:
+    if isinstance(shape, Rounded):
+        return _has_cusps(shape.shape)
+    return isinstance(shape, Superellipsoid) and min(np.atleast_1d(shape.exponents)) < 2.0
 
 
 def _flat_tilt(shape: Shape) -> float:

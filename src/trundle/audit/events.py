@@ -360,7 +360,8 @@ def _restitution(pushes: Pushes, scales: Scales, part: float) -> Check:
 
     Where that would create energy all coefficients of an event are smaller, as little as keeps the energy. Where a
     contact pushed that did not approach, a blow was passed on: several of them follow each other in one instant, and
-    what is left is that nothing approaches. Poisson's hypothesis says nothing of speeds but that.
+    what is left is that nothing approaches; so it is where a body goes to and fro in a squeeze. Poisson's hypothesis
+    says nothing of speeds but that.
     """
     jumps, (before, after) = pushes.jumps, pushes.opening
     laws, local = [pushes.anatomy.contacts[i].pair.restitution for i in jumps.contact], scales.at(pushes.body)
@@ -381,8 +382,8 @@ def _restitution(pushes: Pushes, scales: Scales, part: float) -> Check:
     passed_on = np.zeros(int(pushes.island.max(initial=-1)) + 1, dtype=bool)
     some = pushes.size > tolerances.CONE * pushes.largest(pushes.size)
     passed_on[pushes.island[some & (approach <= 10.0 * local.rest)]] = True
-    alone = ~passed_on[pushes.island]
     speed = pushes.largest(np.maximum(length(pushes.before), length(pushes.after)))
+    alone = ~passed_on[pushes.island] & ~_squeezed(pushes, speed, scales)
     # What hops too low to be followed is stopped, which moves what bounces beside it.
     most = e * approach + 10.0 * local.rest + _laid_flat(pushes.anatomy, jumps)[jumps.jump] * speed
     slow = np.maximum(factor * np.where(alone, wanted, 0.0) - after, 0.0)
@@ -390,6 +391,30 @@ def _restitution(pushes: Pushes, scales: Scales, part: float) -> Check:
     allowed = tolerances.APPROACH * part * speed + tolerances.NOTHING * local.speed
     text = "{bodies}: after the event at {time} s the normal velocity is {amount} {unit} off from its restitution"
     return pushes.check("restitution", "m/s", text, off, allowed, ~pushes.stop & ~jumps.steps[jumps.jump])
+
+
+def _squeezed(pushes: Pushes, speed: FloatArray, scales: Scales) -> Flags:
+    """Return which impulses (k,) have others, of a contact of one of their bodies, before or after them in an instant.
+
+    ``speed`` (k,): the largest one in the island of each.
+    """
+    jumps, found = pushes.jumps, np.zeros(len(speed), dtype=bool)
+    contacts, size = pushes.anatomy.contacts, scales.sizes[pushes.body]
+    shift = 1
+    while shift < len(found):
+        one, other = slice(None, -shift), slice(shift, None)
+        apart = jumps.begin[jumps.jump[other]] - jumps.begin[jumps.jump[one]]
+        soon = apart * np.maximum(speed[one], speed[other]) <= tolerances.INSTANT * np.minimum(size[one], size[other])
+        soon &= jumps.run[jumps.jump[other]] == jumps.run[jumps.jump[one]]
+        others = (jumps.contact[one] != jumps.contact[other]) & (jumps.jump[one] != jumps.jump[other])
+        if not soon.any():
+            break
+        for k in np.flatnonzero(soon & others).tolist():
+            sides = [{contacts[jumps.contact[i]].A, contacts[jumps.contact[i]].B} for i in (k, k + shift)]
+            if any(pushes.anatomy.moves[body] for body in sides[0] & sides[1]):
+                found[[k, k + shift]] = True
+        shift += 1
+    return found
 
 
 def _bystanders(pushes: Pushes, scales: Scales, part: float, ignored: bool) -> Check:

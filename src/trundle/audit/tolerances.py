@@ -9,6 +9,9 @@ GAP = 5e-6
 """Part of the size of the smaller body that two bodies may overlap: a touch is located to 1e-7 m where a body returns
 at once, and time steps let a gap drift by their step squared."""
 
+INSTANT = 1e-9
+"""Part of the size of a body that it goes between two blows of one instant: no gap is known better."""
+
 OPEN = 5e-5
 """Part of the size of the smaller body from which two bodies are apart: nothing pushes across such a gap. Ten times
 `GAP`, so that no gap is both."""
@@ -53,9 +56,12 @@ have no end in time, so what is slower than that is ended."""
 HOP = 4e-9
 """m: height of a hop that may be ended as well, where a gap is looked for and known to 1e-10 m: twice the engine's."""
 
-QUADRATURE = 30.0
-"""How many times the difference of two quadratures (six nodes and four) a balance between samples may be off: where a
-rate has a cusp, as a force has where a curvature has no end, it is up to 26 times (of |t|^(1/5), wherever it falls)."""
+QUADRATURE = 15.0
+"""How many times the difference of two quadratures (six nodes and four) a balance between samples may be off."""
+
+CUSP = 2.0
+"""How many times more it may be off where a shape has curvatures without end (a superellipsoid with an exponent under
+two): there forces have cusps, of which the quadrature misses up to 26 times that difference (of |t|^(1/5))."""
 
 JUDGED = 1e-2
 """Part of what changes between two samples up to which the error of its quadrature may be for it to count as judged."""

@@ -222,8 +222,9 @@ def _balance(state: State, k: int, members: list[int], touching: list[Meeting]) 
     if matrix.size:
         factors, _ = nnls(matrix, change, maxiter=50 * matrix.shape[1])
         left = float(np.linalg.norm(matrix @ factors - change))
-        # Arms and normals move between the samples, in first order from one ray to another.
-        allowed += 0.4 * float(factors.sum()) * _bend(state, k, touching, centers) ** 2
+        # Arms and normals move between the samples, in first order from one ray to another. In second order a unit
+        # impulse and its moment, both bent, are off by an eighth of n'' and of r x n'' + 2 r' x n' + r'' x n.
+        allowed += 0.6 * float(factors.sum()) * _bend(state, k, touching, centers) ** 2
         allowed += float(factors.sum()) * _sway(state, k, touching)
     if left <= allowed:
         return None

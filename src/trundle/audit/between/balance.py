@@ -48,7 +48,7 @@ _STEADY = 0.02
 def balance_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[Check]:
     """Return the checks of balances between events."""
     samples = evidence.samples
-    intervals = Intervals(samples.time, samples.stretch)
+    intervals = Intervals(samples.time, samples.stretch, tolerances.CUSP if anatomy.cusped else 1.0)
     if not len(intervals):
         return []
     between = Between(anatomy, samples, intervals, scales, tolerances.DECLARED * evidence.accuracy)

@@ -46,9 +46,12 @@ class Intervals:
     before, after : slice or (k,)
         The same, as slices where all samples are of one stretch.
     h : (k,) s
+    doubt : float
+        What the errors of all quadratures are multiplied by.
     """
 
-    def __init__(self, time: FloatArray, stretch: Numbers) -> None:
+    def __init__(self, time: FloatArray, stretch: Numbers, doubt: float = 1.0) -> None:
+        self.doubt = doubt
         together = (stretch[1:] == stretch[:-1]) & (stretch[1:] >= 0) & (np.diff(time) > 0.0)
         self.left = np.flatnonzero(together)
         self.right = self.left + 1
@@ -112,7 +115,7 @@ class Intervals:
                 error[two] += h * h / 12 * np.abs(slope[right] - slope[left])
         if bend is not None and len(short := np.flatnonzero(self.count <= _SHORT)):
             error[short] += self.h[short, None] ** 3 / 12 * bend()[self.right[short]]
-        error = tolerances.QUADRATURE * self._widest(error)
+        error = tolerances.QUADRATURE * self.doubt * self._widest(error)
         return by_columns(self._rule @ rates), error + self._jumps(differences, rates, sizes)
 
     @property

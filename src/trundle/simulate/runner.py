@@ -41,6 +41,7 @@ MAX_STEPS = 1_000_000
 
 ACCURATE = 1e-7
 _AT_SEAM, _NO_LOAD, _SOON = 1e-7, 1e-9, 1e-9
+_INSTANT = 1e-14  # s
 _NO_PULL = 1e-7  # of the weight: force that is none, at the end of a contact or of its rolling
 _LOADS, _BRIEF = (".normal_force", ".friction"), 1e-4
 """Longest time (s) for which a contact that begins without a load is not watched for coming apart."""
@@ -223,6 +224,8 @@ class Runner:
             looks = watch.looks(now.t, stop)
             done, seen = self._integrate(phase, now.t, now.x, stop, p, armed, first_step, looks)
             end = self._event(phase, done)
+            if end is not None and end.margin == "curvature":
+                done = self._before_lock(phase, now, p, done, end)
             if (needed or watch.flying) and done.t_end > now.t:
                 times = np.concatenate([[now.t], seen[0], [done.t_end]])
                 states = np.vstack([now.x[None], seen[1], done.x_end[None]])
@@ -348,6 +351,21 @@ class Runner:
         instant, event = found
         done, _ = self._integrate(phase, now.t, now.x, instant, p, armed, first_step)
         return done, event if done.t_end >= instant else self._event(phase, done)
+
+    def _before_lock(
+        self, phase: CompiledMode, now: HybridState, p: FloatArray, done: Integration, end: Event
+    ) -> Integration:
+        """Return an integration that ends just before a curvature does, where it goes on beyond.
+
+        Curvatures reach zero like the root of the time that is left, and forces grow like its inverse: round-off of an
+        instant further they pull.
+        """
+        name, state, back = f"{self.board.name(end.contact)}.curvature", self._state_at(phase, now, p), _INSTANT
+        t, x = done.t_end, done.x_end
+        while not phase.margin_values(t, x, p)[name] >= 0.0 and done.t_end - back > now.t and back < _SOON:
+            t = done.t_end - back
+            x, back = state(t), 4.0 * back
+        return replace(done, t_end=t, x_end=x)
 
     def _state_at(self, phase: CompiledMode, now: HybridState, p: FloatArray) -> Callable[[float], FloatArray]:
         def state(t: float) -> FloatArray:

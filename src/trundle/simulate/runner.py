@@ -355,35 +355,37 @@ class Runner:
     def _before_lock(
         self, phase: CompiledMode, now: HybridState, p: FloatArray, done: Integration, end: Event
     ) -> Integration:
-        """Return an integration that ends just before a curvature does, where it goes on beyond.
+        """Return an integration that ends just before a curvature does, where it went on beyond.
 
         Curvatures reach zero like the root of the time that is left, and forces grow like its inverse: round-off of an
         instant further they pull.
         """
-        name, state, back = f"{self.board.name(end.contact)}.curvature", self._state_at(phase, now, p), _INSTANT
-        t, x = done.t_end, done.x_end
-        while not phase.margin_values(t, x, p)[name] >= 0.0 and done.t_end - back > now.t and back < _SOON:
-            t = done.t_end - back
-            x, back = state(t), 4.0 * back
-        return replace(done, t_end=t, x_end=x)
+        name, back, found = f"{self.board.name(end.contact)}.curvature", _INSTANT, done
+        while not phase.margin_values(found.t_end, found.x_end, p)[name] >= 0.0:
+            if done.t_end - back <= now.t or back > _SOON:
+                return done
+            found, back = self._integrated_to(phase, now, p, done.t_end - back), 4.0 * back
+        return found if found is done else replace(found, times=done.times, states=done.states, event=done.event)
 
     def _state_at(self, phase: CompiledMode, now: HybridState, p: FloatArray) -> Callable[[float], FloatArray]:
         def state(t: float) -> FloatArray:
             """Return the state at a time in this mode, integrated anew."""
-            if t <= now.t:
-                return now.x
-            done = phase.integrator.integrate(
-                *(now.t, now.x, t, p),
-                relative_tolerance=self.method.relative_tolerance,
-                absolute_tolerance=self.method.relative_tolerance * 1e-2,
-                step=self.method.step,
-                watched=np.zeros(len(phase.margins), dtype=bool),
-            )
-            if done.status is Status.INTERRUPTED:
-                raise KeyboardInterrupt
-            return done.x_end
+            return now.x if t <= now.t else self._integrated_to(phase, now, p, t).x_end
 
         return state
+
+    def _integrated_to(self, phase: CompiledMode, now: HybridState, p: FloatArray, t: float) -> Integration:
+        """Return the integration up to a time in this mode, whatever its margins say."""
+        done = phase.integrator.integrate(
+            *(now.t, now.x, t, p),
+            relative_tolerance=self.method.relative_tolerance,
+            absolute_tolerance=self.method.relative_tolerance * 1e-2,
+            step=self.method.step,
+            watched=np.zeros(len(phase.margins), dtype=bool),
+        )
+        if done.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        return done
 
     def _signs(self, phase: CompiledMode, now: HybridState) -> list[float]:
         """Sign of each contact's roundness at the start of a mode, for bodies that are round on both sides of zero."""

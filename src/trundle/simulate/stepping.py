@@ -31,12 +31,11 @@ STEPPING = "time stepping"
 ROUND_OFF = 1e-12
 """s, by which two times may differ that are meant to be the same."""
 LOOK = 1e-3
-"""s, after which corners and edges that have come near are looked for anew."""
+"""s, after which corners and edges that have come near are looked for anew (of what is 0.1 m large, see `pace`)."""
 SEAM = 1e-9
 """s, by which a contact may be beyond the end of its chart."""
 LEAST, MOST = 1e-5, 2e-3
-"""s, of the shortest such while and of the longest one: the next is twice as long where it follows at once. Of what is
-small both are shorter (`pace`)."""
+"""s, of the shortest such while and of the longest one, as `LOOK`: the next is twice as long if it follows at once."""
 STIFF_STEPS, FEW_STEPS = 100_000, 300
 """Steps of an integrator in a second at which a slip or a force turns faster than it can follow; but so many at least.
 
@@ -50,7 +49,7 @@ class Stepping:
     def __init__(self, runner: Runner) -> None:
         self.runner = runner
         part = pace(runner.system)
-        self._shortest, self._longest = part * LEAST, part * MOST
+        self._shortest, self._longest, self._look = part * LEAST, part * MOST, part * LOOK
         self._least, self._until = self._shortest, -np.inf
 
     def most(self, now: HybridState, otherwise: int) -> Callable[[ArrayLike], FloatArray]:
@@ -102,7 +101,7 @@ class Stepping:
                 steps = steps.on(steps.contacts, now)
             if runner.progress is not None:
                 runner.progress(now.t)
-            if now.t - looked > LOOK:
+            if now.t - looked > self._look:
                 near, looked = self._near(now, {*steps.contacts}), now.t
                 steps = steps if near == list(steps.contacts) else steps.on(near)
             after = steps.settled(self._least)

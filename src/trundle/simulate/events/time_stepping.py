@@ -24,10 +24,10 @@ from trundle.simulate.events.turning import GROUPS, Resistances, resists
 from trundle.simulate.mode import Mode
 
 FIRST_STEP, FINE_STEP, LONGEST_STEP = 1e-6, 1e-4, 1e-2
-"""s. Each step is a fourth longer than the one before; beyond `FINE_STEP` as long as nothing changes. Of what is small
-all are shorter, see `pace`."""
-_SLOW_FALL = 0.1
-"""s, of the fall (L / g)^1/2 over a size, from which on steps need not be shorter: that of 0.1 m."""
+"""s, of what is 0.1 m large on the earth, see `pace`. Each step is a fourth longer than the one before; beyond
+`FINE_STEP` as long as nothing changes."""
+_USUAL_FALL = 0.1
+"""s, of the fall (L / g)^1/2 over 0.1 m."""
 _EVEN = 1e-6
 """Part by which the impulses of the middle may differ from those of the beginning in a longer step."""
 _ROUND_OFF = 1e-12
@@ -59,7 +59,7 @@ def pace(system: ContactSystem) -> float:
     sizes = [pair.shape_A.reference_length for pair in system.shape_pairs.values()]
     if not gravity or not sizes:
         return 1.0
-    return min(1.0, float(np.sqrt(min(sizes) / gravity)) / _SLOW_FALL)
+    return float(np.sqrt(min(sizes) / gravity)) / _USUAL_FALL
 
 
 class _Touching(Sticking):

@@ -17,8 +17,8 @@ from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.models.tree.touching import may_touch
 from trundle.simulate.events.contact_detection import ContactDetector
 from trundle.simulate.events.jumps import with_impulses
-from trundle.simulate.events.states import followed
-from trundle.simulate.events.time_stepping import TimeStepping, pace
+from trundle.simulate.events.states import followed, pace
+from trundle.simulate.events.time_stepping import TimeStepping
 from trundle.simulate.events.transitions import Event, HybridState, no_onsets
 from trundle.simulate.record import Segment
 from trundle.status import Status

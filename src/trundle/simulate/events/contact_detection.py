@@ -17,6 +17,7 @@ from trundle.models.tree.touching import contact_points, points_on_both
 from trundle.simulate.events.exclusion import Exclusion, exclusion
 from trundle.simulate.events.recontact import crossing
 from trundle.simulate.events.separated import SeparatedPairs
+from trundle.simulate.events.states import pace
 from trundle.simulate.events.touchdown import touch_down
 from trundle.simulate.events.transitions import Event
 from trundle.simulate.mode import Mode
@@ -31,7 +32,7 @@ _DEEP = 1e-3
 """Overlap, in sizes of the body, in which a touch was seen too late to go on from."""
 
 WATCH_STEP = 5e-3
-"""Longest time (s) between looks at whole shapes."""
+"""Longest time (s) between looks at whole shapes of up to 0.1 m: what is large moves more slowly (`pace`)."""
 
 GUARD_STEP = 25e-3
 """The same where a touch would not be resolved but ends the run, or margins see it, too."""
@@ -64,6 +65,7 @@ class ContactDetector:
         # Those that touch nowhere are looked at as whole shapes.
         self._needed = [pair for pair in self._pairs if pair.needed and pair.touching]
         self._full = [pair for pair in self._pairs if pair.full]
+        self._slow = max(1.0, pace(system))
 
     @property
     def needed(self) -> bool:
@@ -84,14 +86,14 @@ class ContactDetector:
     def span(self) -> float:
         """Longest time (s) that may pass before the shapes are looked at."""
         if not (self.needed or self.full):
-            return FLIGHT_SPAN if self.flying else np.inf
-        return _BUMPY_SPAN if any(pair.bumpy for pair in self._full) else WATCH_SPAN
+            return self._slow * FLIGHT_SPAN if self.flying else np.inf
+        return self._slow * (_BUMPY_SPAN if any(pair.bumpy for pair in self._full) else WATCH_SPAN)
 
     def looks(self, begin: float, end: float) -> FloatArray | None:
         """Return the times (s) between two at which whole shapes are looked at, or None: neither samples nor ends."""
         if not (self.needed or self.full or self.flying):
             return None
-        step = WATCH_STEP if self.needed else GUARD_STEP
+        step = self._slow * (WATCH_STEP if self.needed else GUARD_STEP)
         if self.system.quickest > 0.0:
             step = min(step, LOOKED_AT / self.system.quickest)
         return np.arange(begin, end, step)[1:]

@@ -23,6 +23,8 @@ _STRIKES = 1e-9
 _REST_FROUDE = 1.5e-5
 """Of sqrt(g L): speed of a hop that is too low to be followed, 1e-10 of the length L high. Rocking and bouncing have no
 end in time, and gaps are certain to 1e-11 of the size (`recontact.DEPTH`)."""
+_USUAL_FALL = 0.1
+"""s, of the fall (L / g)^1/2 over 0.1 m."""
 _LOWEST_FOLLOWED_HOP = 2e-9
 """m, of a contact with coordinates: where it is apart its gap is looked for, and known to 1e-10 m."""
 
@@ -92,6 +94,18 @@ def impact_at(
         rests=any(impact.rests for impact in struck),
         untouched=frozenset(untouched),
     )
+
+
+def pace(system: ContactSystem) -> float:
+    """Return how long the times of a system are beside those of what is 0.1 m large on the earth.
+
+    What is small falls, rolls and turns in less time.
+    """
+    gravity = float(np.linalg.norm(system.physics.get("gravity", 0.0)))
+    sizes = [pair.shape_A.reference_length for pair in system.shape_pairs.values()]
+    if not gravity or not sizes:
+        return 1.0
+    return float(np.sqrt(min(sizes) / gravity)) / _USUAL_FALL
 
 
 def rest_speed(system: ContactSystem, contact: int) -> float:

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, PURE_ROLLING, ROLLING, SEPARATED, SLIDING, Sticking, slides
-from trundle.models.tree.system import LOCKED, ContactSystem
+from trundle.models.tree.system import LOCKED
 from trundle.models.tree.touching import velocities_changed
 from trundle.numerics.space import angular_size
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.coulomb import ContactImpulses, contact_impulses
 from trundle.simulate.events.coulomb.resisted import ResistedContacts, resisted_impulses
 from trundle.simulate.events.recontact import crossing
-from trundle.simulate.events.states import spins_not
+from trundle.simulate.events.states import pace, spins_not
 from trundle.simulate.events.transitions import EventHandler, HybridState
 from trundle.simulate.events.turning import GROUPS, Resistances, resists
 from trundle.simulate.mode import Mode
@@ -26,8 +26,6 @@ from trundle.simulate.mode import Mode
 FIRST_STEP, FINE_STEP, LONGEST_STEP = 1e-6, 1e-4, 1e-2
 """s, of what is 0.1 m large on the earth, see `pace`. Each step is a fourth longer than the one before; beyond
 `FINE_STEP` as long as nothing changes."""
-_USUAL_FALL = 0.1
-"""s, of the fall (L / g)^1/2 over 0.1 m."""
 _EVEN = 1e-6
 """Part by which the impulses of the middle may differ from those of the beginning in a longer step."""
 _ROUND_OFF = 1e-12
@@ -51,15 +49,6 @@ _LARGEST = 1e50
 """Of the numbers of a state (SI): products of larger ones overflow, they count as not finite."""
 _UNSOLVED = 1e-6
 """Residual of Coulomb's law with which no step is taken."""
-
-
-def pace(system: ContactSystem) -> float:
-    """Return the part of their length that time steps have: what is small falls, rolls and turns in less time."""
-    gravity = float(np.linalg.norm(system.physics.get("gravity", 0.0)))
-    sizes = [pair.shape_A.reference_length for pair in system.shape_pairs.values()]
-    if not gravity or not sizes:
-        return 1.0
-    return float(np.sqrt(min(sizes) / gravity)) / _USUAL_FALL
 
 
 class _Touching(Sticking):

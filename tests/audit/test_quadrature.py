@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from trundle.audit.between.quadrature import Intervals
+from trundle.audit.tolerances import CUSP
 
 SPACING, SAMPLES = 0.01, 12
 BESIDE = (1e-17, 1e-13, 1e-9, 1e-6, 1e-3)
@@ -34,3 +35,16 @@ def test_weights_integrate_what_samples_tell() -> None:
     for power in range(6):
         found, _ = Intervals(time, np.zeros(6, dtype=np.intp)).integrals(time[:, None] ** power)
         assert found[:, 0] == pytest.approx(np.diff(time ** (power + 1)) / (power + 1), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("power", [0.2, 1 / 3, 0.5, 0.75])
+@pytest.mark.parametrize("turns", [False, True])
+def test_cusps_wherever_they_fall_are_within_the_error_where_shapes_have_them(power: float, turns: bool) -> None:
+    for beside in np.linspace(0.0, 1.0, 41):
+        time = np.arange(20.0) - 10.0 + beside
+        sign = np.sign(time)
+        rate, integral = np.abs(time) ** power, np.abs(time) ** (power + 1) / (power + 1)
+        rate, integral = (sign * rate, integral) if turns else (rate, sign * integral)
+        intervals = Intervals(time, np.zeros(20, dtype=np.intp), CUSP)
+        found, error = intervals.integrals(rate[:, None], sizes=np.full((20, 1), 10.0))
+        assert np.all(np.abs(found[:, 0] - np.diff(integral)) <= error[:, 0] + 1e-12)

@@ -7,6 +7,7 @@ from scipy.spatial.transform import Rotation
 
 import trundle as tr
 from trundle.models.tree.touching import feature_margin, gap_of
+from trundle.status import Status
 
 G = 9.81
 
@@ -146,3 +147,17 @@ def test_a_block_in_the_air_may_not_start_inside_the_ground(base: tr.Shape, top:
     assert set(pair.place(object_position=[0.0, 0.0, top + 0.11]).laws) == {"separated"}
     with pytest.raises(tr.TrundleError, match="clear of the base"):
         pair.place(object_position=[0.0, 0.0, top + 0.05])
+
+
+def test_a_side_that_comes_onto_the_hollow_of_a_wave_ends_its_contact_before_it_pulls() -> None:
+    """There the relative curvature reaches zero like the root of time, and forces grow like its inverse."""
+    corners = [[0.0776, -0.0154], [0.0427, 0.0575], [0.0487, 0.0653], [0.0594, -0.0593], [0.0954, 0.0115],
+               [0.0589, -0.0494], [-0.0666, 0.0429]]  # fmt: skip
+    robot = tr.Robot(gravity=[0.0, -9.81], on_slip="slide", on_separation="fly")
+    robot.free(0.38, 0.00167, shape=tr.Rounded(tr.Polytope(corners), 0.0156), name="stone")
+    robot.terrain(tr.Sinusoid(0.048, 1.07, 5.85), friction=0.578, restitution=0.361)
+    tree = robot.finish()
+    start = tree.place(stone=[-0.0528, 0.178832, -2.66], contacts=[], rates={"stone": [0.0, 0.989, 0.0888]})
+    run = tr.simulate(tree, start, 0.67)
+    assert run.status is Status.SUCCESS
+    assert any(t["reason"] == "the relative curvature reached zero" for t in run.transitions)

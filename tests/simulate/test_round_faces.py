@@ -76,3 +76,24 @@ def test_a_disc_that_spins_on_a_ball_comes_from_its_face_onto_its_rim_and_back()
     assert run.status is Status.SUCCESS
     assert sum("left its corner" in t["reason"] for t in run.transitions) >= 6
     np.testing.assert_allclose(run["energy"], run["energy"][0], rtol=1e-8)
+
+
+@pytest.mark.parametrize("seed", [1, 3, 4, 5])
+def test_a_disc_that_comes_down_nearly_level_touches_and_goes_on(seed: int) -> None:
+    """Its rim is watched while it is tilted, below the tilt `flat` points of its face: it passes from one to the other."""
+    random = np.random.default_rng([3, seed])
+    rounding, tilt, toward = 0.006, random.uniform(-3e-3, 3e-3), random.uniform(0, 2 * np.pi)
+    robot = tr.Robot(gravity=[0.0, 0.0, -GRAVITY], on_slip="slide", on_separation="fly")
+    robot.free(1.0, [0.0013, 0.0013, 0.0025], shape=tr.Disc(0.07, rounding), name="disc")
+    friction, restitution = random.choice([0.0, 0.3]), random.choice([0.0, 0.2, 0.5])
+    robot.terrain(tr.Plane(), friction=friction, restitution=restitution)
+    tree = robot.finish()
+    height = rounding + 0.07 * abs(np.sin(tilt)) + 10.0 ** random.uniform(-5, -3)
+    turn = [np.cos(tilt / 2), *(np.sin(tilt / 2) * np.array([np.cos(toward), np.sin(toward), 0.0]))]
+    rates = [*random.normal(size=3), *(0.1 * random.normal(size=3))]
+    run = tr.simulate(tree, tree.place(disc=[0, 0, height, *turn], contacts=[], rates={"disc": rates}), 0.15)
+    assert run.status in (Status.SUCCESS, Status.REST)
+    _, x, y, _ = np.asarray(run.dataset["body_quaternion"])[:, 0].T
+    level = 1 - 2 * (x**2 + y**2)
+    lowest = np.asarray(run.dataset["body_position"])[:, 0, 2] - 0.07 * np.sqrt(np.maximum(1 - level**2, 0)) - rounding
+    assert lowest.min() > -4e-7

@@ -1,0 +1,57 @@
+"""Robots in other units: times, lengths and masses a thousand times as large give the same motion, digit by digit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import trundle as tr
+from trundle.status import Status
+
+Run = tuple[tr.Trajectory, float, float]
+
+
+def resisted_wheel(length: float, time: float, mass: float) -> Run:
+    """A wheel whose rolling resistance stops it on a slope, from where it rolls back."""
+    pull, inertia = length / time**2, mass * length**2
+    robot = tr.Robot(gravity=[1.94 * pull, -9.6 * pull], on_slip="slide", on_separation="fly")
+    robot.free(1.45 * mass, 0.00257 * inertia, shape=tr.Circle(0.06 * length), name="wheel")
+    robot.terrain(tr.Line(), friction=tr.Friction(0.8, rolling=0.007 * length))
+    tree = robot.finish()
+    start = tree.place(wheel=[0.0, 0.06 * length, 0.0], contacts=["wheel"], rates={"wheel": 3.6 / time})
+    return tr.simulate(tree, start, 0.4 * time), length, time
+
+
+def stopped_leg(length: float, time: float, mass: float) -> Run:
+    """A trunk that falls with its leg, which a motor drives to its stop, and lands."""
+    pull, inertia = length / time**2, mass * length**2
+    robot = tr.Robot(gravity=[0.0, -9.81 * pull], on_slip="slide", on_separation="fly")
+    trunk = robot.free(24200.0 * mass, 18400.0 * inertia, shape=tr.Circle(1.25 * length), name="trunk")
+    leg = robot.revolute(
+        trunk, [0.0, -0.9 * length], 1620.0 * mass, 528.0 * inertia, center_of_mass=[0.0, -0.705 * length],
+        shape=tr.Circle(0.525 * length), shape_at=[0.0, -1.41 * length], name="leg",
+    )  # fmt: skip
+    robot.resist(leg, low=-0.267, high=0.587)
+    robot.terrain(tr.Line(), friction=0.221, restitution=0.586)
+    tree = robot.finish()
+    start = tree.place(trunk=[0.0, 7.06 * length, 0.0], leg=0.0, contacts=[])
+    push = np.zeros(1)
+    push[tree.model().input_layout["leg.torque"]] = 13e3 * inertia / time**2
+    policy = tr.FunctionPolicy(1.3 * time, lambda t, x: push)
+    return tr.simulate(tree, start, 1.3 * time, policy=policy), length, time
+
+
+@pytest.mark.parametrize("scene", [resisted_wheel, stopped_leg])
+def test_a_robot_in_other_units_moves_alike(scene: Callable[..., Run]) -> None:
+    """Such units keep speeds: gravity of 0.01 m/s2 on bodies of 60 m."""
+    (one, *_), (other, length, time) = scene(1.0, 1.0, 1.0), scene(1e3, 1e3, 1e3)
+    assert one.status is other.status is Status.SUCCESS
+    reasons = [[(t["from"], t["to"], t["reason"]) for t in run.transitions] for run in (one, other)]
+    assert reasons[0] == reasons[1]
+    assert reasons[0]
+    times = [np.array([t["time"] for t in run.transitions]) for run in (one, other)]
+    np.testing.assert_allclose(times[1] / time, times[0], atol=1e-9)
+    ends = [np.asarray(run.dataset["body_position"])[-1] for run in (one, other)]
+    np.testing.assert_allclose(ends[1] / length, ends[0], atol=1e-9)

@@ -80,7 +80,7 @@ def test_a_disc_that_spins_on_a_ball_comes_from_its_face_onto_its_rim_and_back()
 
 @pytest.mark.parametrize("seed", [1, 3, 4, 5])
 def test_a_disc_that_comes_down_nearly_level_touches_and_goes_on(seed: int) -> None:
-    """Its rim is watched while it is tilted, below the tilt `flat` points of its face: it passes from one to the other."""
+    """Its rim is watched while it is tilted, points of its face below the tilt `flat`, one after the other."""
     random = np.random.default_rng([3, seed])
     rounding, tilt, toward = 0.006, random.uniform(-3e-3, 3e-3), random.uniform(0, 2 * np.pi)
     robot = tr.Robot(gravity=[0.0, 0.0, -GRAVITY], on_slip="slide", on_separation="fly")

@@ -156,8 +156,9 @@ class Cloud:
                 moves += 1
             else:
                 reach, zooms = _CLOSER * reach, zooms + 1
-        s, gradient = cover.exactly((R @ x + p)[None])
-        return (x, float(s[0]), gradient[0]) if s[0] < gap else (best[0], gap, normal)
+        there = R @ x + p
+        s, gradient = cover.close_by(there, R @ best[0] + p - gap * normal)
+        return (x, s, gradient) if s < gap else (best[0], gap, normal)
 
     def least_near(self, cover: Cover, R: FloatArray, p: FloatArray, x: FloatArray, foot: FloatArray) -> Nearest | None:
         """Return the least around a point `x` (d,) of the boundary, with a `foot` (d,) close to its own; or None."""
@@ -176,8 +177,7 @@ class Cloud:
             there = R @ closer + p
             quick = cover.near(there, foot)
             if quick is None or not quick[0] < gap:
-                s, gradient = cover.exactly(there[None])
-                quick = float(s[0]), gradient[0]
+                quick = cover.exactly_at(there)
             if not quick[0] < gap:
                 break
             best = closer, quick[0], quick[1]
@@ -201,11 +201,14 @@ class Cloud:
             if not -float(normal @ (R @ way)) > _LEVEL * size:
                 break
             places = self._shape.closest(x + _STRIDES[:, None] * way)
-            s, gradient = cover.exactly(places @ R.T + p)
-            k = int(np.argmin(s))
-            if not s[k] < gap:
+            rough = cover.roughly(np.vstack([x, places]) @ R.T + p)
+            k = int(np.argmin(rough[1:]))
+            if not rough[1 + k] < rough[0]:
                 break
-            best = places[k], float(s[k]), gradient[k]
+            s, gradient = cover.close_by(R @ places[k] + p, R @ x + p - gap * normal)
+            if not s < gap:
+                break
+            best = places[k], s, gradient
         return best
 
 
@@ -268,6 +271,15 @@ class Cover:
         s, gradient = self._shape.distance(points)
         beyond = self._beyond(points) & (s < 0)
         return np.where(beyond, -s, s), np.where(beyond[:, None], -gradient, gradient)
+
+    def exactly_at(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """Return the distance of a point (d,), m, and its gradient (d,)."""
+        s, gradient = self.exactly(x[None])
+        return float(s[0]), gradient[0]
+
+    def close_by(self, x: FloatArray, foot: FloatArray) -> tuple[float, FloatArray]:
+        """Return the same of a point close to one whose `foot` (d,) is known."""
+        return (None if self.quick else self.near(x, foot)) or self.exactly_at(x)
 
     def near(self, x: FloatArray, foot: FloatArray) -> tuple[float, FloatArray] | None:
         """Return the distance of a point (d,), m, and its gradient (d,), from a `foot` (d,) close to its own; or None.

@@ -114,7 +114,9 @@ class Look:
 
     @cached_property
     def apart_at_least(self) -> float:
-        """A quick lower bound of the gap, m: that of balls around the shapes."""
+        """A quick lower bound of the gap, m: that of balls around the shapes, or the gap itself where it is known."""
+        if "apart" in vars(self):
+            return self.gap
         r_A, r_B = self.pair.radii
         if r_A + r_B < np.inf:
             return float(np.linalg.norm(self.A.c - self.B.c)) - r_A - r_B

@@ -19,6 +19,10 @@ _EXACT = 1e-10
 _ITERATIONS = 60
 _OVERLAP = 1e-12
 """Distance, in sizes, under which convex bodies overlap."""
+_SHARPEST = 1e-15
+"""The same where the normal counts: a distance is right to the square of what its normal is."""
+_THIN = 1e-6
+"""Gap, in sizes, whose direction has more round-off than that of a wider one."""
 _NOTHING = 1e-15
 _DRAWN = 1e-3
 """How far, in sizes."""
@@ -237,14 +241,15 @@ class _Convex(Separation):
 
     def _of_cores(self, R: FloatArray, p: FloatArray, guess: FloatArray | None) -> Apart:
         found = self._searched(R, p, guess)
-        if found.gap > 0:
+        if found.gap > _THIN * self._size:
             return found
-        # The normal of shapes that overlap a little is that of shapes drawn out of each other.
-        drawn = self._searched(R, p + (_DRAWN * self._size - found.gap) * found.normal, found.normal)
+        # The normal of shapes that overlap a little, or hardly miss each other, is that of shapes drawn apart: what is
+        # left of a gap has round-off.
+        drawn = self._searched(R, p + (_DRAWN * self._size - found.gap) * found.normal, found.normal, _SHARPEST)
         gap = self._between(R, p, drawn.normal)
-        return replace(drawn, gap=gap) if gap > found.gap else found
+        return replace(drawn, gap=gap) if gap > found.gap - _EXACT * self._size else found
 
-    def _searched(self, R: FloatArray, p: FloatArray, guess: FloatArray | None) -> Apart:
+    def _searched(self, R: FloatArray, p: FloatArray, guess: FloatArray | None, exact: float = _EXACT) -> Apart:
         d = len(p)
         n = np.array(guess) if guess is not None else p / (np.linalg.norm(p) or 1.0)
         if not np.any(n):
@@ -262,7 +267,7 @@ class _Convex(Separation):
             low = float(n @ (a - b))
             if low > best[0]:
                 best = (low, n)
-            if length - best[0] <= _EXACT * self._size or any(
+            if length - best[0] <= exact * self._size or any(
                 np.array_equal(a - b, one - other) for one, other in ends
             ):
                 break

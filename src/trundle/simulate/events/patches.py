@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, SEPARATED
 from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.models.tree.touching import face_below, gap_of, lies_flat, may_touch, near_features, touch_function
-from trundle.simulate.compiled_mode import CompiledMode
+from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.separated import SeparatedPairs, separated_pair
+from trundle.simulate.events.turning import without
 from trundle.simulate.mode import Mode
+
+if TYPE_CHECKING:
+    from trundle.simulate.events.transitions import EventHandler, HybridState
 
 _AT_ONCE = 1e-9
 """Gap, in sizes of the shape, at which a contact lands together with another one: round-off of poses."""
 _TOUCH = 1e-5
 """Distance, in sizes, of whole shapes of which parts may touch: the search for it is as accurate."""
+_ON_FACE = 1e-8
+"""How much higher, in sizes, points of a face are that do not touch."""
+_NEWTON = 4
 _APPROACHES = 1e-9
 """Speed (m/s) from which a contact approaches: slower ones touch without a blow."""
 
@@ -71,6 +82,35 @@ def _features_near(system: ContactSystem, mode: Mode, t: float, x: FloatArray) -
 
 def _reach(system: ContactSystem, contact: int) -> float:
     return _AT_ONCE * system.contact_pairs[contact].shape_A.reference_length
+
+
+def lain_down(board: EventHandler, after: HybridState, contact: int, held: bool) -> HybridState:
+    """Return what follows a landing of a face, which took part as a whole though it was tilted a little.
+
+    A body that stays on all points of its face is put onto them. Else it hops on: the points are on a circle, which
+    touches between them; where hops are too low to be followed it stays on the lowest ones.
+    """
+    system = board.system
+    face = face_below(system, after.x, system.rims[contact])
+    stays = [i for i in face if LAWS[after.mode.laws[i]].touching]
+    if len(stays) < len(face):
+        for i in points_above(system, after.x, stays, held):
+            mode = board.with_law(after, i, SEPARATED.name)
+            after = replace(after, mode=mode, onsets=without(after.onsets, i))
+        if not held:
+            return after
+    down, x = board.phase_of(after.mode), after.x
+    p = down.parameters(board.inputs(after.t), after.onsets)
+    for _ in range(_NEWTON):
+        x = projected(down, after.t, x, p)
+    return replace(after, x=x)
+
+
+def points_above(system: ContactSystem, x: FloatArray, face: Sequence[int], lowest: bool) -> list[int]:
+    """Return which of the points of a face are above the ground, or ``lowest``: above the lowest one of them."""
+    gaps = {i: gap_of(system, x, i) for i in face}
+    least = min(gaps.values(), default=0.0) if lowest else 0.0
+    return [i for i, gap in gaps.items() if gap - least > _ON_FACE * system.contact_pairs[i].shape_A.reference_length]
 
 
 def approaches(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int) -> bool:

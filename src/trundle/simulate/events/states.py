@@ -23,8 +23,8 @@ _STRIKES = 1e-9
 _REST_FROUDE = 1.5e-5
 """Of sqrt(g L): speed of a hop that is too low to be followed, 1e-10 of the length L high. Rocking and bouncing have no
 end in time, and gaps are certain to 1e-11 of the size (`recontact.DEPTH`)."""
-_USUAL_FALL = 0.1
-"""s, of the fall (L / g)^1/2 over 0.1 m."""
+_USUAL = 0.1 / 9.81
+"""s2, L / g of what is 0.1 m large on the earth."""
 _LOWEST_FOLLOWED_HOP = 2e-9
 """m, of a contact with coordinates: where it is apart its gap is looked for, and known to 1e-10 m."""
 
@@ -105,7 +105,7 @@ def pace(system: ContactSystem) -> float:
     sizes = [pair.shape_A.reference_length for pair in system.shape_pairs.values()]
     if not gravity or not sizes:
         return 1.0
-    return float(np.sqrt(min(sizes) / gravity)) / _USUAL_FALL
+    return float(np.sqrt(min(sizes) / gravity / _USUAL))
 
 
 def rest_speed(system: ContactSystem, contact: int) -> float:

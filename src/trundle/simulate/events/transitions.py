@@ -15,7 +15,6 @@ from trundle.models.tree.touching import (
     Strike,
     face_below,
     free_directions,
-    gap_of,
     near_features,
     open_gap,
     touch_function,
@@ -25,7 +24,7 @@ from trundle.numerics.space import angular_size
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.advancement import TOUCHED
 from trundle.simulate.events.chart_transition import has_neighbour, neighbouring_chart, neighbouring_feature
-from trundle.simulate.events.patches import approaches, landing_with
+from trundle.simulate.events.patches import approaches, lain_down, landing_with, points_above
 from trundle.simulate.events.rest import resting
 from trundle.simulate.events.separated import whole_gap
 from trundle.simulate.events.states import cone_margin, followed, impact_at, slip_and_spin, slip_directions
@@ -45,9 +44,6 @@ _SOON, _CLOSES = 1e-4, 1e-9
 """A contact that comes apart has a gap that grows as t^3; one that jams loses more than this (m) within _SOON (s)."""
 _TOUCHES = 1e-3
 """Distance, in sizes, within which parts of a shape are that may be those that have just touched."""
-_ON_FACE = 1e-8
-"""How much higher, in sizes, points of a face are that do not touch."""
-_NEWTON = 4
 """Steps that turn a tilt of 0.1 rad to round-off."""
 _BORN_ZERO = {SEPARATED.name: "gap", SLIDING.name: "slip_speed"}
 
@@ -406,38 +402,10 @@ def _land(board: EventHandler, now: HybridState, event: Event, phase: CompiledMo
         reach = _TOUCHES * board.system.contact_pairs[event.contact].shape_A.reference_length
         near = near_features(board.system, now.x, free, reach) or free
         event = replace(event, contact=min(near, key=lambda i: open_gap(board.system, now.x, i, phase.least_inside(i))))
-    return _lain_down(board, _landed(board, now, event, held), event.contact, held)
-
-
-def _lain_down(board: EventHandler, after: Following, contact: int, held: bool) -> Following:
-    """Return what follows a landing of a face, which took part as a whole though it was tilted a little.
-
-    A body that stays on all points of its face is put onto them. Else it hops on: the points are on a circle, which
-    touches between them; where hops are too low to be followed it stays on the lowest ones.
-    """
-    system = board.system
-    if not isinstance(after, HybridState) or contact not in system.rims:
-        return after
-    face = face_below(system, after.x, system.rims[contact])
-    stays = [i for i in face if LAWS[after.mode.laws[i]].touching]
-    if len(stays) < len(face):
-        for i in _above(system, after.x, stays, held):
-            mode = board.with_law(after, i, SEPARATED.name)
-            after = replace(after, mode=mode, onsets=without(after.onsets, i))
-        if not held:
-            return after
-    down, x = board.phase_of(after.mode), after.x
-    p = down.parameters(board.inputs(after.t), after.onsets)
-    for _ in range(_NEWTON):
-        x = projected(down, after.t, x, p)
-    return replace(after, x=x)
-
-
-def _above(system: ContactSystem, x: FloatArray, face: Sequence[int], lowest: bool) -> list[int]:
-    """Return which of the points of a face are above the ground, or ``lowest``: above the lowest one of them."""
-    gaps = {i: gap_of(system, x, i) for i in face}
-    least = min(gaps.values(), default=0.0) if lowest else 0.0
-    return [i for i, gap in gaps.items() if gap - least > _ON_FACE * system.contact_pairs[i].shape_A.reference_length]
+    after = _landed(board, now, event, held)
+    if isinstance(after, HybridState) and event.contact in board.system.rims:
+        return lain_down(board, after, event.contact, held)
+    return after
 
 
 def _onto_face(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
@@ -489,7 +457,7 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
     if strikes:
         with_it = [i for i in with_it if i not in system.pair_of(contact)]
     sticky, both = rule == "ignore", [contact, *closed, *with_it]
-    above = _above(system, x, [i for i in both if i in system.rims], True) if held else []
+    above = points_above(system, x, [i for i in both if i in system.rims], True) if held else []
     impact = impact_at(system, atlas, x, contact, both, sticky, held and not above, bool(above), strikes)
     if above and any(impact.laws.get(i, SEPARATED.name) == SEPARATED.name for i in both):
         # A face that is tilted a little and does not come to lie: it rocks on what touches.

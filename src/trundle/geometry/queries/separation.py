@@ -267,9 +267,7 @@ class _Convex(Separation):
             low = float(n @ (a - b))
             if low > best[0]:
                 best = (low, n)
-            if length - best[0] <= exact * self._size or any(
-                np.array_equal(a - b, one - other) for one, other in ends
-            ):
+            if length - best[0] <= exact * self._size or any(np.array_equal(a - b, one - other) for one, other in ends):
                 break
             ends.append((a, b))
             corners = np.array([one - other for one, other in ends])

@@ -63,7 +63,8 @@ class Scales:
     @property
     def rest(self) -> float:
         """The speed that an event may take from all bodies, m/s: that of a hop too low to be followed."""
-        return tolerances.REST * self.fall + float(np.sqrt(2.0 * self.weight / self.mass * tolerances.HOP))
+        hop = tolerances.HOP * max(self.size, tolerances.SMALL)
+        return tolerances.REST * self.fall + float(np.sqrt(2.0 * self.weight / self.mass * hop))
 
     @property
     def energy(self) -> float:

@@ -53,8 +53,9 @@ REST = 5e-5
 """Part of the speed of a fall over the largest body's size that an event may take from all bodies: rocking and bouncing
 have no end in time, so what is slower than that is ended."""
 
-HOP = 4e-9
-"""m: height of a hop that may be ended as well, where a gap is looked for and known to 1e-10 m: twice the engine's."""
+HOP, SMALL = 4e-8, 0.1
+"""Height, in sizes, of a hop that may be ended as well, where a gap is looked for: twice the engine's. m: what is
+smaller counts as so large, as gaps are known to 1e-10 m."""
 
 QUADRATURE = 15.0
 """How many times the difference of two quadratures (six nodes and four) a balance between samples may be off."""

@@ -26,6 +26,7 @@ from trundle.models.placement import refuse_locked
 from trundle.models.rigid_body import Hand
 from trundle.models.tree.closing import Closure, close_gaps, refuse_overlaps
 from trundle.models.tree.force import Force, Potential
+from trundle.models.tree.joints import Prismatic
 from trundle.models.tree.model import ContactSpec
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem, Rules, Start, further_law
 from trundle.models.tree.touching import lowest
@@ -140,8 +141,11 @@ class RollingTree:
         return (*(pair for _, pair in self._owned), *self._stops())
 
     def _stops(self) -> Iterator[ContactPair]:
-        A, B = (Circle(1.0), Line()) if self.d == 2 else (Sphere(1.0), Plane())
+        largest = max((part.shape.reference_length for part in self.parts), default=1.0)
         for spec in self.tree.specs:
+            # Gaps of a slide are lengths, those of a hinge angles.
+            size = largest if isinstance(spec.joint, Prismatic) else 1.0
+            A, B = (Circle(size), Line()) if self.d == 2 else (Sphere(size), Plane())
             for end, side, label in ((spec.low, 1.0, "low"), (spec.high, -1.0, "high")):
                 if np.isfinite(end):
                     parent, stop = self.tree.specs[spec.parent].name, JointStop(self.d, end, side)

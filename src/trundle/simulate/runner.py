@@ -24,6 +24,7 @@ from trundle.simulate.events import ContactDetector, Event, EventHandler, Hybrid
 from trundle.simulate.events.chart_transition import is_seam
 from trundle.simulate.events.jumps import with_impulses
 from trundle.simulate.events.recontact import recontact, waiting_depths
+from trundle.simulate.events.states import pace
 from trundle.simulate.events.transitions import INDETERMINATE, Following, Undecided
 from trundle.simulate.mode import Method, Mode
 from trundle.simulate.phases import phase_of
@@ -32,7 +33,7 @@ from trundle.simulate.record.log import Leg, Transition
 from trundle.simulate.stepping import LEAST, STEPPING, Stepping
 from trundle.status import Status
 
-_MANY, _RECENT = 12, 1e-5  # so many transitions within so short a time (s) are no progress
+_MANY, _RECENT = 12, 1e-5  # so many transitions within so short a time (s, of what is 0.1 m large) are no progress
 _ENDLESS = (Status.NOT_FINITE, Status.STEP_TOO_SMALL, Status.TOO_MANY_STEPS)
 """How an integration ends where forces grow without bound or turn at once."""
 
@@ -127,6 +128,7 @@ class Runner:
     def _through(self, now: HybridState, duration: float) -> Status:
         """Go from mode to mode."""
         here: list[HybridState] = []
+        recent = _RECENT * pace(self.system)
         while now.t < duration:
             kept = self.log.mark()
             outcome = self._mode(now, duration)
@@ -139,7 +141,7 @@ class Runner:
                 after = now  # forces that grow without bound at once are no motion
             if isinstance(following, HybridState) and self.board.indeterminate(following):
                 following, reason = Undecided(Status.JAMMED), INDETERMINATE
-            here = [*(one for one in here if after.t - one.t < _RECENT), after]
+            here = [*(one for one in here if after.t - one.t < recent), after]
             stuck = isinstance(following, HybridState) and (len(here) > _MANY or following.was(here))
             if stuck and (low := self.board.without_bounce(after, event)) is not None:
                 following, reason, stuck = low, "it bounces too low to follow", False

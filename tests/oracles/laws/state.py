@@ -17,9 +17,9 @@ GAP = 2e-6
 TOUCH = 1e-5
 """In sizes: closer shapes may push each other."""
 
-HOP, LOWEST, HOPS = 1.5e-5, 2e-9, 4.0
-"""Of sqrt(g L); m: hops that slow or low are not followed. How many may be closed at once: three, with a lever between
-them that makes of one of their pushes two."""
+HOP, LOWEST, SMALL, HOPS = 1.5e-5, 2e-8, 0.1, 4.0
+"""Of sqrt(g L); sizes, of what is at least as large (m): hops that slow or low are not followed. How many may be closed
+at once: three, with a lever between them that makes of one of their pushes two."""
 MOMENTUM = 1e-6
 """Of momentum and energy, in parts of what moves."""
 
@@ -92,10 +92,10 @@ class State:
     def unseen(self) -> float:
         """Speed (m/s) up to which a contact that opens may be closed at once: its hop is too low to be followed.
 
-        As the page on endings says: c sqrt(g L), or a hop of 2e-9 m; several contacts of a body may be closed together.
+        As the page on endings says: c sqrt(g L), or a hop of 2e-8 L; several contacts of a body may be closed together.
         """
         g = float(np.linalg.norm(self.scene.gravity))
-        lowest = LOWEST if self.curved or self.scene.pairs else 0.0
+        lowest = LOWEST * max(self.length, SMALL) if self.curved or self.scene.pairs else 0.0
         return HOPS * (HOP * np.sqrt(g * self.length) + np.sqrt(2.0 * g * lowest))
 
     def hop(self, k: int) -> float:

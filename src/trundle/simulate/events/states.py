@@ -25,8 +25,9 @@ _REST_FROUDE = 1.5e-5
 end in time, and gaps are certain to 1e-11 of the size (`recontact.DEPTH`)."""
 _USUAL = 0.1 / 9.81
 """s2, L / g of what is 0.1 m large on the earth."""
-_LOWEST_FOLLOWED_HOP = 2e-9
-"""m, of a contact with coordinates: where it is apart its gap is looked for, and known to 1e-10 m."""
+_LOWEST_FOLLOWED_HOP, _SMALL = 2e-8, 0.025
+"""In sizes, of a contact with coordinates: where it is apart its gap is looked for. m: what is smaller counts as so
+large, as gaps are known to 1e-10 m."""
 
 
 def spins_not(system: ContactSystem, contact: int) -> bool:
@@ -123,7 +124,7 @@ def rest_speed(system: ContactSystem, contact: int) -> float:
         return _REST_FROUDE * float(np.sqrt(gravity * length if slides else gravity / length))
     length = min(pair.shape_A.reference_length, pair.shape_B.reference_length)
     follows = system.model().constraints[contact].contact.size > 0
-    lowest = _LOWEST_FOLLOWED_HOP if follows else 0.0
+    lowest = _LOWEST_FOLLOWED_HOP * max(length, _SMALL) if follows else 0.0
     return max(_REST_FROUDE * float(np.sqrt(gravity * length)), float(np.sqrt(2.0 * gravity * lowest)))
 
 

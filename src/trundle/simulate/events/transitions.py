@@ -27,7 +27,7 @@ from trundle.simulate.events.chart_transition import has_neighbour, neighbouring
 from trundle.simulate.events.patches import approaches, lain_down, landing_with, points_above
 from trundle.simulate.events.rest import resting
 from trundle.simulate.events.separated import whole_gap
-from trundle.simulate.events.states import cone_margin, followed, impact_at, slip_and_spin, slip_directions
+from trundle.simulate.events.states import cone_margin, followed, impact_at, pace, slip_and_spin, slip_directions
 from trundle.simulate.events.turning import Given, decided, held_laws, resists, without
 from trundle.simulate.mode import Mode
 from trundle.status import Status
@@ -40,8 +40,9 @@ _NO_SLIP = 1e-9
 """Slip (m/s) that is none."""
 _HARDLY = 1e-8
 """Slip (m/s) of a contact that comes to rest with another one: slips end at 1e-9 m/s, and levers join them."""
-_SOON, _CLOSES = 1e-4, 1e-9
-"""A contact that comes apart has a gap that grows as t^3; one that jams loses more than this (m) within _SOON (s)."""
+_SOON, _CLOSES = 1e-4, 1e-8
+"""A contact that comes apart has a gap that grows as t^3; one that jams loses more than this (sizes) within _SOON (s,
+of what is 0.1 m large: `pace`)."""
 _TOUCHES = 1e-3
 """Distance, in sizes, within which parts of a shape are that may be those that have just touched."""
 """Steps that turn a tilt of 0.1 rad to round-off."""
@@ -283,8 +284,10 @@ def _falls_in(board: EventHandler, now: HybridState, gap: str) -> bool:
         return False
     p = flight.parameters(board.inputs(now.t), now.onsets, np.zeros(len(now.mode.laws)))
     ignored = np.zeros(len(flight.margins), dtype=bool)
-    soon = flight.integrator.integrate(now.t, now.x, now.t + _SOON, p, step=_SOON, watched=ignored)
-    return flight.margin_values(soon.t_end, soon.x_end, p)[gap] < -_CLOSES
+    soon = _SOON * pace(board.system)
+    done = flight.integrator.integrate(now.t, now.x, now.t + soon, p, step=soon, watched=ignored)
+    size = board.system.contact_pairs[board.system.number(gap)].shape_A.reference_length
+    return flight.margin_values(done.t_end, done.x_end, p)[gap] < -_CLOSES * size
 
 
 def _slip(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:

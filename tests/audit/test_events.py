@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 
 import casadi as ca
 import numpy as np
@@ -158,6 +159,33 @@ def test_a_bounce_with_another_restitution_than_is_declared_is_found(declared: f
     report = audited(replace(pair, restitution=declared).system, told)
     assert worst(report, "restitution") > 1.0
     assert {finding.law for finding in report.findings} == {"restitution"}
+
+
+def row(masses: tuple[float, ...], restitution: float) -> Run:
+    """Balls that touch, the first of which comes from the side."""
+    robot = tr.Robot(gravity=(0, -9.81), on_slip="slide", on_separation="fly")
+    names = "abcde"[: len(masses)]
+    for name, mass in zip(names, masses, strict=True):
+        robot.free(mass, 0.004, shape=tr.Circle(0.1), name=name)
+    for one, other in pairwise(names):
+        robot.contact(one, other, friction=0.0, restitution=restitution)
+    tree = robot.finish()
+    places = {name: (0.2 * k - 0.1 * (k == 0), 0, 0) for k, name in enumerate(names)}
+    return tree, tree.place(**places, rates={"a": (0, 2.0, 0)}, contacts=[]), 0.06, None
+
+
+def test_a_blow_that_runs_along_a_row_gives_back_what_is_declared() -> None:
+    """All of its events are of one instant; each contact pushes once."""
+    system, told = evidence(row((1.0, 1.0, 1.0), 1.0))
+    assert worst(audited(system, told), "restitution") < 1.0
+    assert worst(audited(row((1.0, 1.0, 1.0), 0.3)[0].system, told), "restitution") > 1e3
+
+
+def test_blows_to_and_fro_in_a_row_may_end() -> None:
+    """They come faster and faster, and the last ones give nothing back."""
+    system, told = evidence(row((0.8497, 1.465, 1.748, 1.354, 1.187), 0.2))
+    assert len(np.unique(told.jumps.begin)) > 12
+    assert worst(audited(system, told), "restitution") < 1.0
 
 
 @pytest.mark.parametrize("beside", [False, True])

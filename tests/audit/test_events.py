@@ -264,3 +264,17 @@ def test_a_force_within_a_time_step_is_judged_by_the_cone_of_its_middle() -> Non
     force[row, contact] = 2.0 * force[row, contact] - (force[row, contact] @ normal) * normal  # twice the friction
     report = audited(system, replace(told, samples=replace(samples, force=force)))
     assert [finding.law for finding in report.findings] == ["friction cone"]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_holds_a_disc_that_rolls_on_without_gravity_is_round_off(seed: int) -> None:
+    """Nothing presses it down after its landing: forces of 1e-15 N neither pull nor leave their cone."""
+    random = np.random.default_rng([21, 20 + seed])
+    robot = tr.Robot(gravity=(0.0, 0.0), on_slip="slide", on_separation="fly")
+    robot.free(0.6, 0.001, shape=tr.Circle(0.04), name="disc")
+    robot.terrain(tr.Line(), friction=0.5, restitution=0.0)
+    tree = robot.finish()
+    turns, along, down = 3.0 * random.normal(), random.normal(), random.uniform(0.2, 3.0)
+    start = tree.place(disc=(0.4, 0.05, 0.0), contacts=[], rates={"disc": (turns, along, -down)})
+    run = tr.simulate(tree, start, 0.3)
+    assert run.status.label == "success"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 
 import casadi as ca
 import numpy as np
@@ -160,6 +161,33 @@ def test_a_bounce_with_another_restitution_than_is_declared_is_found(declared: f
     assert {finding.law for finding in report.findings} == {"restitution"}
 
 
+def row(masses: tuple[float, ...], restitution: float) -> Run:
+    """Balls that touch, the first of which comes from the side."""
+    robot = tr.Robot(gravity=(0, -9.81), on_slip="slide", on_separation="fly")
+    names = "abcde"[: len(masses)]
+    for name, mass in zip(names, masses, strict=True):
+        robot.free(mass, 0.004, shape=tr.Circle(0.1), name=name)
+    for one, other in pairwise(names):
+        robot.contact(one, other, friction=0.0, restitution=restitution)
+    tree = robot.finish()
+    places = {name: (0.2 * k - 0.1 * (k == 0), 0, 0) for k, name in enumerate(names)}
+    return tree, tree.place(**places, rates={"a": (0, 2.0, 0)}, contacts=[]), 0.06, None
+
+
+def test_a_blow_that_runs_along_a_row_gives_back_what_is_declared() -> None:
+    """All of its events are of one instant; each contact pushes once."""
+    system, told = evidence(row((1.0, 1.0, 1.0), 1.0))
+    assert worst(audited(system, told), "restitution") < 1.0
+    assert worst(audited(row((1.0, 1.0, 1.0), 0.3)[0].system, told), "restitution") > 1e3
+
+
+def test_blows_to_and_fro_in_a_row_may_end() -> None:
+    """They come faster and faster, and the last ones give nothing back."""
+    system, told = evidence(row((0.8497, 1.465, 1.748, 1.354, 1.187), 0.2))
+    assert len(np.unique(told.jumps.begin)) > 12
+    assert worst(audited(system, told), "restitution") < 1.0
+
+
 @pytest.mark.parametrize("beside", [False, True])
 def test_what_is_allowed_of_a_light_body_is_the_same_beside_a_heavy_one_far_away(beside: bool) -> None:
     robot = tr.Robot(gravity=(0, 0, -9.81), on_slip="slide", on_separation="fly")
@@ -236,3 +264,17 @@ def test_a_force_within_a_time_step_is_judged_by_the_cone_of_its_middle() -> Non
     force[row, contact] = 2.0 * force[row, contact] - (force[row, contact] @ normal) * normal  # twice the friction
     report = audited(system, replace(told, samples=replace(samples, force=force)))
     assert [finding.law for finding in report.findings] == ["friction cone"]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_holds_a_disc_that_rolls_on_without_gravity_is_round_off(seed: int) -> None:
+    """Nothing presses it down after its landing: forces of 1e-15 N neither pull nor leave their cone."""
+    random = np.random.default_rng([21, 20 + seed])
+    robot = tr.Robot(gravity=(0.0, 0.0), on_slip="slide", on_separation="fly")
+    robot.free(0.6, 0.001, shape=tr.Circle(0.04), name="disc")
+    robot.terrain(tr.Line(), friction=0.5, restitution=0.0)
+    tree = robot.finish()
+    turns, along, down = 3.0 * random.normal(), random.normal(), random.uniform(0.2, 3.0)
+    start = tree.place(disc=(0.4, 0.05, 0.0), contacts=[], rates={"disc": (turns, along, -down)})
+    run = tr.simulate(tree, start, 0.3)
+    assert run.status.label == "success"

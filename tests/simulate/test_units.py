@@ -55,3 +55,31 @@ def test_a_robot_in_other_units_moves_alike(scene: Callable[..., Run]) -> None:
     np.testing.assert_allclose(times[1] / time, times[0], atol=1e-9)
     ends = [np.asarray(run.dataset["body_position"])[-1] for run in (one, other)]
     np.testing.assert_allclose(ends[1] / length, ends[0], atol=1e-9)
+
+
+def driven_legs(gravity: float) -> tr.Trajectory:
+    """A trunk that flies onto its two legs, which motors drive to and fro."""
+    robot = tr.Robot(gravity=[0.0, -gravity], on_slip="slide", on_separation="fly")
+    trunk = robot.free(1.0, 0.002, shape=tr.Circle(0.05), name="trunk")
+    for name, side in (("left", -1.0), ("right", 1.0)):
+        leg = robot.revolute(
+            trunk, [0.05 * side, 0.0], 0.2, 0.0005, center_of_mass=[0.05 * side, -0.05],
+            shape=tr.Circle(0.02), shape_at=[0.1 * side, -0.1], name=name,
+        )  # fmt: skip
+        robot.resist(leg, low=-0.5, high=0.5)
+    robot.terrain(tr.Line(), friction=0.396, restitution=0)
+    tree = robot.finish()
+    start = tree.place(
+        trunk=[0.0, 0.1287, -0.0218], left=0.0, right=0.0, contacts=[], rates={"trunk": [-0.957, -1.0, 0.0]}
+    )
+    torques = np.array([-0.109, 0.173])
+    policy = tr.FunctionPolicy(0.01, lambda t, x: torques * np.sign(np.sin(40.0 * t)))
+    return tr.simulate(tree, start, 0.5, policy=policy)
+
+
+def test_hardly_any_gravity_is_none() -> None:
+    """Where falls take minutes motors and speeds still move things within tenths of a second."""
+    none, hardly = driven_legs(0.0), driven_legs(1e-8)
+    assert none.status is hardly.status is Status.SUCCESS
+    ends = [np.asarray(run.dataset["body_position"])[-1] for run in (none, hardly)]
+    np.testing.assert_allclose(ends[1], ends[0], atol=1e-8)

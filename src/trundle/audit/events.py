@@ -360,8 +360,8 @@ def _restitution(pushes: Pushes, scales: Scales, part: float) -> Check:
 
     Where that would create energy all coefficients of an event are smaller, as little as keeps the energy. Where a
     contact pushed that did not approach, a blow was passed on: several of them follow each other in one instant, and
-    what is left is that nothing approaches; so it is where a body goes to and fro in a squeeze. Poisson's hypothesis
-    says nothing of speeds but that.
+    what is left is that nothing approaches; so it is where a body has gone to and fro in a squeeze. Poisson's
+    hypothesis says nothing of speeds but that.
     """
     jumps, (before, after) = pushes.jumps, pushes.opening
     laws, local = [pushes.anatomy.contacts[i].pair.restitution for i in jumps.contact], scales.at(pushes.body)
@@ -396,6 +396,8 @@ def _restitution(pushes: Pushes, scales: Scales, part: float) -> Check:
 def _squeezed(pushes: Pushes, speed: FloatArray, scales: Scales) -> Flags:
     """Return which impulses (k,) have others, of a contact of one of their bodies, before or after them in an instant.
 
+    Of these only those of contacts that have pushed shortly before: blows to and fro come faster and faster, and the
+    last ones give nothing back. Where a blow runs along a row each contact pushes for the first time, and gives back.
     ``speed`` (k,): the largest one in the island of each.
     """
     jumps, found = pushes.jumps, np.zeros(len(speed), dtype=bool)
@@ -414,7 +416,17 @@ def _squeezed(pushes: Pushes, speed: FloatArray, scales: Scales) -> Flags:
             if any(pushes.anatomy.moves[body] for body in sides[0] & sides[1]):
                 found[[k, k + shift]] = True
         shift += 1
+    for k in np.flatnonzero(found).tolist():
+        found[k] = _pushed_before(jumps, k, float(speed[k]), tolerances.SHORTLY * float(size[k]))
     return found
+
+
+def _pushed_before(jumps: Jumps, k: int, speed: float, way: float) -> bool:
+    """Return whether the contact of the impulse `k` pushed in another event, by a `way` (m) at a speed (m/s) before."""
+    same = (jumps.contact[:k] == jumps.contact[k]) & (jumps.jump[:k] != jumps.jump[k])
+    number = jumps.jump[:k][same]
+    same_run = jumps.run[number] == jumps.run[jumps.jump[k]]
+    return bool(np.any(same_run & ((jumps.begin[jumps.jump[k]] - jumps.begin[number]) * speed <= way)))
 
 
 def _bystanders(pushes: Pushes, scales: Scales, part: float, ignored: bool) -> Check:

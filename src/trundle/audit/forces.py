@@ -32,7 +32,9 @@ def force_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[C
     A, B = ([getattr(anatomy.contacts[i], side) for i in real] for side in "AB")
     local = scales.at(np.where(anatomy.moves[A], A, B))
     weight = np.where(local.weight > 0.0, local.weight, float(size.max(initial=0.0)))
-    least = tolerances.CONE * size + tolerances.PULL * weight
+    # Without gravity what a body that just goes on is held with is round-off.
+    nothing = tolerances.NOTHING * local.mass * local.speed**2 / local.size
+    least = tolerances.CONE * size + tolerances.PULL * weight + nothing
     tilted = least + size * _turn_in_steps(evidence, A, B)
     own = samples.claims.own[:, real] | ~samples.acted[:, None]
     times, runs = samples.time, samples.run

@@ -12,6 +12,9 @@ at once, and time steps let a gap drift by their step squared."""
 INSTANT = 1e-9
 """Part of the size of a body that it goes between two blows of one instant: no gap is known better."""
 
+SHORTLY = 1e-6
+"""The same between two blows of one contact in a squeeze, in which a body goes to and fro faster and faster."""
+
 OPEN = 5e-5
 """Part of the size of the smaller body from which two bodies are apart: nothing pushes across such a gap. Ten times
 `GAP`, so that no gap is both."""

@@ -1,8 +1,10 @@
-"""Nearest points of whole shapes: against distances along curves that bound them."""
+"""Nearest points of whole shapes: against distances along curves that bound them, and hulls of differences."""
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.spatial import ConvexHull
+from scipy.spatial.transform import Rotation
 
 import trundle as tr
 from trundle.geometry.queries.separation import separation
@@ -56,3 +58,21 @@ def test_of_an_edge_nearly_along_a_wave_the_nearer_end_is_found() -> None:
         p[2] -= _above_wave(corners @ R.T + p, 0.3).min() - _ROUNDING - random.uniform(-2e-6, 1e-3)
         least = _above_wave(corners @ R.T + p, 0.3).min() - _ROUNDING
         assert abs(measure.apart(R, p).gap - least) < 1e-9
+
+
+def test_corners_that_hardly_overlap_do_so_in_the_least_direction() -> None:
+    """A search that begins along the centres may end so deep that its normal says nothing: gaps were a third of a size.
+
+    The least overlap is the distance of zero from the nearest face of the difference of both.
+    """
+    random = np.random.default_rng(3)
+    for k in range(30):
+        V, W = 0.05 * random.normal(size=(2, 12, 3))
+        R = Rotation.random(random_state=k).as_matrix()
+        measure, p = separation(tr.Polytope(V.tolist()), tr.Polytope(W.tolist())), 0.3 * np.eye(3)[k % 3]
+        apart = measure.apart(R, p)
+        p = p - (apart.gap + random.choice([0.0, 1e-13, 1e-11, 1e-9])) * apart.normal
+        least = ConvexHull(((V @ R.T + p)[:, None] - W).reshape(-1, 3)).equations[:, 3].max()
+        found = measure.apart(R, p)
+        assert abs(found.gap - least) < 2e-9
+        assert np.all(np.isfinite([found.x_A, found.x_B]))

@@ -24,8 +24,8 @@ _SHARPEST = 1e-15
 _THIN = 1e-6
 """Gap, in sizes, whose direction has more round-off than that of a wider one."""
 _NOTHING = 1e-15
-_DRAWN = 1e-3
-"""How far, in sizes."""
+_DRAWN, _DRAWS = 1e-3, 20
+"""How far, in sizes; how often, where a search began so deep that its normal says little."""
 _ASIDE = 1e-3
 """How far beside each other, in sizes, the points of one normal may be for the nearest ones: normals have errors."""
 
@@ -245,9 +245,14 @@ class _Convex(Separation):
             return found
         # The normal of shapes that overlap a little, or hardly miss each other, is that of shapes drawn apart: what is
         # left of a gap has round-off.
-        drawn = self._searched(R, p + (_DRAWN * self._size - found.gap) * found.normal, found.normal, _SHARPEST)
-        gap = self._between(R, p, drawn.normal)
-        return replace(drawn, gap=gap) if gap > found.gap - _EXACT * self._size else found
+        for _ in range(_DRAWS):
+            drawn = self._searched(R, p + (_DRAWN * self._size - found.gap) * found.normal, found.normal, _SHARPEST)
+            gap, before = self._between(R, p, drawn.normal), found.gap
+            if gap > before - _EXACT * self._size:
+                found = replace(drawn, gap=gap)
+            if gap <= before + _THIN * self._size:
+                break
+        return found
 
     def _searched(self, R: FloatArray, p: FloatArray, guess: FloatArray | None, exact: float = _EXACT) -> Apart:
         d = len(p)
@@ -256,8 +261,8 @@ class _Convex(Separation):
             n = np.eye(d)[-1]
         ends = [self._ends(R, p, n)]
         weights = np.ones(1)
-        best = (-np.inf, n)
         v = ends[0][0] - ends[0][1]
+        best = (float(n @ v), n)
         for _ in range(_ITERATIONS):
             length = float(np.linalg.norm(v))
             if length <= _OVERLAP * self._size:

@@ -27,6 +27,7 @@ _TOUCH = 1e-5
 _ON_FACE = 1e-8
 """How much higher, in sizes, points of a face are that do not touch."""
 _NEWTON = 4
+"""Steps that turn a tilt of 0.1 rad to round-off."""
 _APPROACHES = 1e-9
 """Speed (m/s) from which a contact approaches: slower ones touch without a blow."""
 

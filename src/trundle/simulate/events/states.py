@@ -25,6 +25,8 @@ _REST_FROUDE = 1.5e-5
 end in time, and gaps are certain to 1e-11 of the size (`recontact.DEPTH`)."""
 _USUAL = 0.1 / 9.81
 """s2, L / g of what is 0.1 m large on the earth."""
+_SLOW = 0.01
+"""m, the way at least of what is driven or goes on, while 0.1 m fall on the earth: falls of minutes tell no speed."""
 _LOWEST_FOLLOWED_HOP, _SMALL = 2e-8, 0.025
 """In sizes, of a contact with coordinates: where it is apart its gap is looked for. m: what is smaller counts as so
 large, as gaps are known to 1e-10 m."""
@@ -100,13 +102,14 @@ def impact_at(
 def pace(system: ContactSystem) -> float:
     """Return how long the times of a system are beside those of what is 0.1 m large on the earth.
 
-    What is small falls, rolls and turns in less time.
+    What is small falls, rolls and turns in less time. With little gravity motors and first speeds move things.
     """
     gravity = float(np.linalg.norm(system.physics.get("gravity", 0.0)))
     sizes = [pair.shape_A.reference_length for pair in system.shape_pairs.values()]
     if not gravity or not sizes:
         return 1.0
-    return float(np.sqrt(min(sizes) / gravity / _USUAL))
+    size = min(sizes)
+    return min(float(np.sqrt(size / gravity / _USUAL)), max(1.0, size / _SLOW))
 
 
 def rest_speed(system: ContactSystem, contact: int) -> float:

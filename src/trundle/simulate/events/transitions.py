@@ -45,7 +45,6 @@ _SOON, _CLOSES = 1e-4, 1e-8
 of what is 0.1 m large: `pace`)."""
 _TOUCHES = 1e-3
 """Distance, in sizes, within which parts of a shape are that may be those that have just touched."""
-"""Steps that turn a tilt of 0.1 rad to round-off."""
 _BORN_ZERO = {SEPARATED.name: "gap", SLIDING.name: "slip_speed"}
 
 

@@ -383,12 +383,17 @@ def _restitution(pushes: Pushes, scales: Scales, part: float) -> Check:
     some = pushes.size > tolerances.CONE * pushes.largest(pushes.size)
     passed_on[pushes.island[some & (approach <= 10.0 * local.rest)]] = True
     speed = pushes.largest(np.maximum(length(pushes.before), length(pushes.after)))
-    alone = ~passed_on[pushes.island] & ~_squeezed(pushes, speed, scales)
     # What hops too low to be followed is stopped, which moves what bounces beside it.
     most = e * approach + 10.0 * local.rest + _laid_flat(pushes.anatomy, jumps)[jumps.jump] * speed
-    slow = np.maximum(factor * np.where(alone, wanted, 0.0) - after, 0.0)
-    off = np.where(pushed, slow + np.where(alone & newton, np.maximum(after - most, 0.0), 0.0), 0.0)
-    allowed = tolerances.APPROACH * part * speed + tolerances.NOTHING * local.speed
+
+    def missed(alone: Flags) -> FloatArray:
+        slow = np.maximum(factor * np.where(alone, wanted, 0.0) - after, 0.0)
+        return np.where(pushed, slow + np.where(alone & newton, np.maximum(after - most, 0.0), 0.0), 0.0)
+
+    alone = ~passed_on[pushes.island]
+    off, allowed = missed(alone), tolerances.APPROACH * part * speed + tolerances.NOTHING * local.speed
+    if np.any(off > allowed):
+        off = missed(alone & ~_squeezed(pushes, speed, scales))
     text = "{bodies}: after the event at {time} s the normal velocity is {amount} {unit} off from its restitution"
     return pushes.check("restitution", "m/s", text, off, allowed, ~pushes.stop & ~jumps.steps[jumps.jump])
 

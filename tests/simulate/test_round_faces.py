@@ -78,7 +78,10 @@ def test_a_disc_that_spins_on_a_ball_comes_from_its_face_onto_its_rim_and_back()
     np.testing.assert_allclose(run["energy"], run["energy"][0], rtol=1e-8)
 
 
-@pytest.mark.parametrize("seed", [1, 3, 4, 5])
+ROCKS = pytest.mark.xfail(reason="rocks within its `flat` on eight points in place of a circle: the audit says so")
+
+
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=[ROCKS] * (seed in (0, 2, 8))) for seed in range(12)])
 def test_a_disc_that_comes_down_nearly_level_touches_and_goes_on(seed: int) -> None:
     """Its rim is watched while it is tilted, points of its face below the tilt `flat`, one after the other."""
     random = np.random.default_rng([3, seed])

@@ -367,7 +367,10 @@ class Runner:
             if done.t_end - back <= now.t or back > _SOON:
                 return done
             found, back = self._integrated_to(phase, now, p, done.t_end - back), 4.0 * back
-        return found if found is done else replace(found, times=done.times, states=done.states, event=done.event)
+        if found is done:
+            return done
+        before = done.times <= found.t_end
+        return replace(found, times=done.times[before], states=done.states[before], event=done.event)
 
     def _state_at(self, phase: CompiledMode, now: HybridState, p: FloatArray) -> Callable[[float], FloatArray]:
         def state(t: float) -> FloatArray:

@@ -104,6 +104,10 @@ def pace(system: ContactSystem) -> float:
 
     What is small falls, rolls and turns in less time. With little gravity motors and first speeds move things.
     """
+    return system.kept(("pace",), lambda: _pace(system))
+
+
+def _pace(system: ContactSystem) -> float:
     gravity = float(np.linalg.norm(system.physics.get("gravity", 0.0)))
     sizes = [pair.shape_A.reference_length for pair in system.shape_pairs.values()]
     if not gravity or not sizes:

@@ -465,7 +465,8 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
     if above and any(impact.laws.get(i, SEPARATED.name) == SEPARATED.name for i in both):
         # A face that is tilted a little and does not come to lie: it rocks on what touches.
         with_it = [i for i in with_it if i not in above]
-        impact = impact_at(system, atlas, x, contact, [i for i in both if i not in above], sticky, held)
+        both = [i for i in both if i not in above]
+        impact = impact_at(system, atlas, x, contact, both, sticky, held, strikes=strikes)
     # What touches in flight flies on where this landing neither brings it nor drives it in; a face lies down whole.
     idle = {i for i in with_it if not np.any(impact.impulses.get(i, 0.0)) and not approaches(system, atlas, x, i)}
     idle -= set(system.rims)

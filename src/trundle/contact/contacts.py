@@ -51,6 +51,11 @@ class ChartContact(Contact):
         """2 (d - 1) coordinates."""
         return 2 * (self.d - 1)
 
+    @property
+    def bends_in_meters(self) -> bool:
+        """True."""
+        return True
+
     def patches(self, s: ca.SX) -> tuple[Patch, Patch]:
         """Return the patches of A and B, each in its shape's frame, at `s` (size,)."""
         m = self.d - 1
@@ -281,6 +286,11 @@ class LevelPairContact(Contact):
     def size(self) -> int:
         """The coordinates of two points."""
         return 2 * self.d
+
+    @property
+    def bends_in_meters(self) -> bool:
+        """True."""
+        return True
 
     def touch(self, A: Motion, B: Motion, s: ca.SX) -> tuple[Touch, Touch]:
         """Return both sides at the points `s` = (x_A, x_B)."""

@@ -20,6 +20,8 @@ _BENT = 1e-6
 _FOOT_STEPS, _LOST = 8, 1e-3
 """Newton's steps to a foot, and the size of the last one, in sizes of the body, from which none was found."""
 _NEWTON, _SEEDS = 6, (0.3, 0.6, 0.9)
+_ALONG, _INNER = 12, 0.25
+"""Steps to the hollow of a distance along an edge, by Newton and by secants that keep a part from the ends."""
 _PARTS, _FOOTING = 8, 2
 """Parts of an edge, in which its distance is a cubic, and steps to the rough foot of a point."""
 _TURNS, _TURN = 8, 0.5
@@ -63,6 +65,11 @@ class FeatureContact(Contact):
     def size(self) -> int:
         """No coordinates."""
         return 0
+
+    @property
+    def bends_in_meters(self) -> bool:
+        """Whether the feature is rounded: a sharp one has directions as long as the body."""
+        return bool(self.feature.rounding)
 
     def touch(self, A: Motion, B: Motion, s: ca.SX) -> tuple[Touch, Touch]:
         """Return the feature's point where f is least, and its foot on B."""
@@ -114,11 +121,16 @@ class FeatureContact(Contact):
         quadratic = self.level.bends is not None
         if feature.rim:
             q = self._around(slope, level, x, R, c, along)
+        elif E.shape[0] and quadratic:
+            g, H = slope.call([c, R])
+            q = -_inverse(H) @ g
+        elif E.shape[0] == 1:
+            q = self._hollow_near(slope, self._best(level, x, c, along), R, c, along)
         elif E.shape[0]:
-            q = ca.SX(E.shape[0], 1) if quadratic else self._best(level, x, c, along)
-            for _ in range(1 if quadratic else _NEWTON):
+            q = self._best(level, x, c, along)
+            for _ in range(_NEWTON):
                 g, H = slope.call([c + along @ q, R])
-                q = q - (_inverse(H) @ g if quadratic else _shortened(_downhill(H) @ g, self._reach))
+                q = q - _shortened(_downhill(H) @ g, self._reach)
         else:
             q = ca.SX(0, 1)
         at = c + along @ q
@@ -176,6 +188,26 @@ class FeatureContact(Contact):
             margins.append(smallest_eigenvalue(F.T @ K @ F * feature.size) - _BENT)
         least = -ca.mmax(-ca.vertcat(*margins))
         return ca.Function("nearest", [R, c], [y, foot, patch.n, patch.T, K, least], _FREE)
+
+    def _hollow_near(self, slope: ca.Function, q: ca.SX, R: ca.SX, c: ca.SX, along: ca.SX) -> ca.SX:
+        """Return the y (1,) of the hollow of f on an edge that is next to q, by Newton's steps and by secants.
+
+        Beside the arc of a rounded corner f is straight: steps from there may go to and fro over the arc.
+        """
+        low, high, slope_low, slope_high = ca.SX(-np.inf), ca.SX(np.inf), ca.SX(-1.0), ca.SX(1.0)
+        for _ in range(_ALONG):
+            g, H = slope.call([c + along @ q, R])
+            falls = g < 0
+            low, slope_low = ca.if_else(falls, q, low), ca.if_else(falls, g, slope_low)
+            high, slope_high = ca.if_else(falls, high, q), ca.if_else(falls, slope_high, g)
+            newton = q - _shortened(_downhill(H) @ g, self._reach)
+            beyond = ca.logic_or(newton <= low, newton >= high)
+            known = ca.logic_and(low > -np.inf, high < np.inf)
+            width = ca.if_else(known, high - low, 0.0)
+            part = -slope_low / _not_zero(slope_high - slope_low)
+            secant = ca.if_else(known, low, 0.0) + width * ca.fmax(_INNER, ca.fmin(part, 1.0 - _INNER))
+            q = ca.if_else(ca.logic_and(known, beyond), secant, newton)
+        return q
 
     def _around(self, slope: ca.Function, level: ca.SX, x: ca.SX, R: ca.SX, c: ca.SX, along: ca.SX) -> ca.SX:
         """Return the y (2,), in the axes, of the least f on the circle: where f has one bend, straight down from c."""

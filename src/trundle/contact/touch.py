@@ -86,6 +86,11 @@ class Contact(ABC):
     def restore(self, s: ca.SX) -> ca.SX:
         """Return `s` (size,) put back onto its manifold, to first order."""
 
+    @property
+    def bends_in_meters(self) -> bool:
+        """Whether its relative curvature is in 1/m; else it has no unit."""
+        return False
+
     @abstractmethod
     def limits(self, A: Motion, B: Motion, s: ca.SX) -> dict[str, ca.SX]:
         """Return named scalars that are positive while this contact may be used at `s`."""

@@ -20,7 +20,7 @@ from trundle.geometry.shapes.sizes import LONGEST, coordinates
 from trundle.models.curvature_check import too_large
 from trundle.models.rigid_body import Ground, Hand
 from trundle.models.tree.conversion import to_matrix, to_world
-from trundle.models.tree.system import LOCKED, ContactSystem, Start
+from trundle.models.tree.system import ContactSystem, Start, least_curvature
 from trundle.numerics.space import cross
 
 if TYPE_CHECKING:
@@ -268,8 +268,8 @@ def _fit(
 def refuse_locked(system: ContactSystem, start: Start, contact: int = 0) -> None:
     """Raise `InputError` where the bodies touch at `start` in more than a point, to second order.
 
-    The relative curvature K_A + K_B, times the body's size, has to be more than `LOCKED`. Lines and faces are left to
-    the simulation, which ends there with ``not-a-point-contact``.
+    The relative curvature K_A + K_B has to be more than `least_curvature`. Lines and faces are left to the simulation,
+    which ends there with ``not-a-point-contact``.
     """
     model, contact_pair = system.model(start.atlas), system.contact_pairs[contact]
     constraint = model.constraints[contact]
@@ -279,14 +279,14 @@ def refuse_locked(system: ContactSystem, start: Start, contact: int = 0) -> None
     limits = constraint.contact.limits(constraint.A, constraint.B, constraint.s)
     values = ca.Function("curvature", [model.x], [k.curvature, limits.get("roundness", ca.SX(1))])(start.x)
     curvature, roundness = (float(value) for value in values)  # pyright: ignore[reportGeneralTypeIssues]
-    if contact_pair.form in ("chart", "level-pair"):  # in 1/m; the others have no unit
-        curvature *= contact_pair.shape_A.reference_length
-    if abs(roundness) > _ROUND and not curvature > LOCKED:
+    least = least_curvature(constraint.contact, contact_pair.shape_A.reference_length)
+    unit = " 1/m" if constraint.contact.bends_in_meters else ""
+    if abs(roundness) > _ROUND and not curvature > least:
         raise InputError(
             "contact",
             f"{type(contact_pair.shape_A).__name__} on {type(contact_pair.shape_B).__name__}",
-            "where the bodies touch in one point: their relative curvature times the body's size has to be "
-            f"> {LOCKED:g} (it is {curvature:.3g})" + too_large(contact_pair),
+            f"where the bodies touch in one point: their relative curvature has to be > {least:.3g}{unit} "
+            f"(it is {curvature:.3g}{unit})" + too_large(contact_pair),
         )
 
 

@@ -15,7 +15,7 @@ from trundle.contact.choice import bumpy
 from trundle.contact.laws import LAWS, SLIP_END, Law, Sliding, Sticking, normal_and_tangential
 from trundle.geometry.queries.cloud import data_ranges
 from trundle.models.tree.multibody import Dynamics
-from trundle.models.tree.system import LOCKED, ContactPair, ContactSystem
+from trundle.models.tree.system import ContactPair, ContactSystem, least_curvature
 from trundle.models.tree.tree import TreeModel
 from trundle.numerics.compiled.compile import compile_function
 from trundle.numerics.ode.ode import AT_ONCE, OFTEN, Integrator, OdeSystem
@@ -294,9 +294,9 @@ class CompiledMode:
             return _POINT
         if margin != "curvature":
             return 0.0
-        contact_pair = self.system.contact_pairs[self.system.number(contact)]
-        per_meter = contact_pair.form in ("chart", "level-pair")
-        return LOCKED / contact_pair.shape_A.reference_length if per_meter else LOCKED
+        number = self.system.number(contact)
+        length = self.system.contact_pairs[number].shape_A.reference_length
+        return least_curvature(self.model.constraints[number].contact, length)
 
     def _watched(self, name: str) -> bool:
         contact, margin, rules = self.system.number(name), name.split(".", 1)[1], self.system.rules

@@ -16,6 +16,7 @@ from trundle.contact.laws import LAWS, ROLLING, SEPARATED, STOPPED, Law
 from trundle.contact.proximity import Proximity
 from trundle.contact.restitution import PLASTIC, Restitution
 from trundle.contact.stops import JointStop
+from trundle.contact.touch import Contact
 from trundle.errors import InputError
 from trundle.geometry.boundary import without_caches
 from trundle.geometry.queries.separation import Separation, separation
@@ -138,8 +139,13 @@ class Free:
     phases: dict[Hashable, object] = field(default_factory=dict, repr=False)
 
 
-LOCKED = 1e-4
+_LOCKED = 1e-4
 """Relative curvature times body size under which a contact counts as locked: its point's speed grows without bound."""
+
+
+def least_curvature(contact: Contact, length: float) -> float:
+    """Return the relative curvature, in the contact's unit, under which a body of a `length` (m) is locked."""
+    return _LOCKED / length if contact.bends_in_meters else _LOCKED
 
 
 def further_law(law: Law, pair: ContactPair) -> Law:

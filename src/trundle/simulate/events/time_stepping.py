@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, PURE_ROLLING, ROLLING, SEPARATED, SLIDING, Sticking, slides
-from trundle.models.tree.system import LOCKED
+from trundle.models.tree.system import least_curvature
 from trundle.models.tree.touching import velocities_changed
 from trundle.numerics.space import angular_size
 from trundle.simulate.compiled_mode import CompiledMode, projected
@@ -23,7 +23,7 @@ from trundle.simulate.events.transitions import EventHandler, HybridState
 from trundle.simulate.events.turning import GROUPS, Resistances, resists
 from trundle.simulate.mode import Mode
 
-FIRST_STEP, FINE_STEP, LONGEST_STEP = 1e-6, 1e-4, 1e-2
+FIRST_STEP, FINE_STEP, LONGEST_STEP = 1e-6, 5e-5, 1e-2
 """s, of what is 0.1 m large on the earth, see `pace`. Each step is a fourth longer than the one before; beyond
 `FINE_STEP` as long as nothing changes."""
 _EVEN = 1e-6
@@ -463,7 +463,8 @@ def _functions(phase: CompiledMode, contacts: Sequence[int]) -> dict[str, ca.Fun
             gap = ca.if_else(outside, np.inf, gap)
             # Along an edge its point runs to the end at once where the ground is nearly straight: gaps alone tell.
             if k.curvature is not None:
-                b, bias = (ca.if_else(k.curvature < LOCKED, 0.0, change) for change in (b, bias))
+                least = least_curvature(joined.contact, phase.system.contact_pairs[i].shape_A.reference_length)
+                b, bias = (ca.if_else(k.curvature < least, 0.0, change) for change in (b, bias))
         spin = d + (d - 1 if resisted else 0)
         parts = [axes @ J[:d, :], bias, axes @ velocity[:d], gap, J[spin:, :], b[spin:], velocity[spin:]]
         parts += [J[d:spin, :], b[d:spin], velocity[d:spin]]

@@ -14,6 +14,7 @@ from trundle.audit import Claims, Evidence, Frames, Jumps, Samples, anatomy_of
 from trundle.audit.columns import by_columns, empty
 from trundle.audit.events import Pushes
 from trundle.audit.evidence import lifted, lifted_rotation, lifted_turning
+from trundle.audit.mechanics import cross
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, is_own
 from trundle.models.tree.system import Atlas, ContactSystem
@@ -323,11 +324,12 @@ def _bodies(system: ContactSystem, contact: int) -> tuple[str, str]:
 
 
 def events_of(
-    system: ContactSystem, evidence: Evidence
+    system: ContactSystem, evidence: Evidence, made: Sequence[Jump]
 ) -> tuple[FloatArray, list[str], tuple[FloatArray, FloatArray, FloatArray]]:
     """Return times (k,), contacts, impulses and velocities (k, 3) before and after of what pushed in a run.
 
-    Time steps between two samples are one event of each contact, at the second one.
+    ``made``: the jumps of its log. Time steps between two samples are one event of each contact, at the second one; its
+    velocities are those where the bodies touch as the steps begin and as they end.
     """
     anatomy, jumps = anatomy_of(system), evidence.jumps
     none = np.zeros((0, 3))
@@ -348,5 +350,35 @@ def events_of(
     contacts = [anatomy.contacts[jumps.contact[row]] for row in first]
     # As the user named the sides: on the first of the two.
     sign = np.array([-1.0 if contact.pair.swapped else 1.0 for contact in contacts])[:, None]
-    vectors = sign * impulse, sign * pushes.before[first], sign * pushes.after[last]
+    before, after = pushes.before[first], pushes.after[last]
+    stepped = np.flatnonzero(jumps.steps[jumps.jump[first]])
+    if len(stepped):
+        for velocities, rows, ended in ((before, first, False), (after, last, True)):
+            own = _own_velocities(system, jumps, made, np.array(rows, dtype=np.intp)[stepped], ended)
+            velocities[stepped] = np.where(np.isfinite(own), own, velocities[stepped])
+    vectors = sign * impulse, sign * before, sign * after
     return jumps.end[jumps.jump[last]], [contact.name for contact in contacts], vectors
+
+
+def _own_velocities(
+    system: ContactSystem, jumps: Jumps, made: Sequence[Jump], rows: np.ndarray, ended: bool
+) -> FloatArray:
+    """Return the velocities (k, 3), m/s, of A's points less those of B's, as the time steps of pushes begin or end.
+
+    At their own points of contact: those in the middle of a step have gone on with the bodies.
+    """
+    anatomy, numbers, contacts = anatomy_of(system), jumps.jump[rows], jumps.contact[rows]
+    whole = jumps.after if ended else jumps.before
+    frames = Frames(*(part[numbers] for part in whole.parts))
+    here = []
+    for one in (made[k] for k in numbers.tolist()):
+        state, atlas = (one.after, one.atlases[1]) if ended else (one.before, one.atlases[0])
+        here.append(replace(one, after=state, atlases=(atlas, atlas), pushed=None))
+    at = np.arange(len(rows))
+    point, _, _ = _places(system, here, frames, at, contacts)
+    found = np.zeros_like(point)
+    for sign, side in ((1.0, "A"), (-1.0, "B")):
+        body = np.array([getattr(anatomy.contacts[i], side) for i in contacts], dtype=np.intp)
+        arm = point - frames.position[at, body]
+        found += sign * (frames.velocity[at, body] + cross(frames.angular_velocity[at, body], arm))
+    return found

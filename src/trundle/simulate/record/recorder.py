@@ -80,7 +80,7 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
             last = str(log.transitions[-1]["to"]) if log.transitions else segments[-1].phase.mode.label
             ending = {"time": float(segments[-1].times[-1]), "from": last, "to": status.label, "reason": told}
             metadata["transitions"] = [*log.transitions, ending]
-    dataset = with_events(recorded.dataset, *events_of(system, evidence))
+    dataset = with_events(recorded.dataset, *events_of(system, evidence, log.jumps))
     samples = tuple(
         ModeSamples(s.times, s.states, s.phase.mode.laws, s.phase.mode.atlas, system.model_key) for s in segments
     )

@@ -242,3 +242,31 @@ def _above_wave(points: np.ndarray, amplitude: float, phase: float) -> np.ndarra
         foot -= np.clip(step, -0.05, 0.05)
     z, slope = amplitude * np.sin(k * foot + phase), amplitude * k * np.cos(k * foot + phase)
     return ((points[:, 1] - z) - slope * (points[:, 0] - foot)) / np.sqrt(1 + slope**2)
+
+
+@pytest.mark.parametrize("rounding", [0.1, 0.01])
+def test_an_edge_over_a_rounded_corner_touches_where_it_is_nearest(rounding: float) -> None:
+    """Beside the arc the distance is straight, and a step from there may go over the arc to the other side of it."""
+    random, looked = np.random.default_rng(4), 0
+    for _ in range(8):
+        corners = random.normal(size=(7, 2))
+        body = tr.Rounded(tr.Polytope(corners.tolist()), rounding)
+        level, distance = body.representations.level, body.representations.distance
+        assert level is not None
+        half = float(random.uniform(0.2, 1.5))
+        edge = Feature((0.0, 0.0), ((1.0, 0.0),), (((1.0, 0.0), half), ((-1.0, 0.0), half)), (), (), half)
+        nearest = FeatureContact(edge, level, (), distance)._nearest
+        for angle in random.uniform(-np.pi, np.pi, 200):
+            along, up = np.array([np.cos(angle), np.sin(angle)]), np.array([-np.sin(angle), np.cos(angle)])
+            heights = corners @ up
+            if np.diff(np.sort(heights)[-2:])[0] < 1e-3:
+                continue
+            corner = corners[np.argmax(heights)]
+            at = float(random.uniform(-0.9, 0.9)) * half
+            c = corner + (rounding + 1e-3) * up - at * along
+            y, _, n, _, _, margin = (np.asarray(v).ravel() for v in nearest(np.column_stack([along, up]), c))
+            looked += 1
+            assert margin > 0
+            assert y[0] == pytest.approx(at, abs=1e-9)
+            np.testing.assert_allclose(n, up, atol=1e-9)
+    assert looked > 1000

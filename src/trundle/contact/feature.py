@@ -20,8 +20,9 @@ _BENT = 1e-6
 _FOOT_STEPS, _LOST = 8, 1e-3
 """Newton's steps to a foot, and the size of the last one, in sizes of the body, from which none was found."""
 _NEWTON, _SEEDS = 6, (0.3, 0.6, 0.9)
-_ALONG, _INNER = 12, 0.25
-"""Steps to the hollow of a distance along an edge, by Newton and by secants that keep a part from the ends."""
+_ALONG, _INNER = 14, 0.01
+"""Steps to the hollow of a distance along an edge where that may be bent in short arcs alone; how far inside the bracket
+tangents meet, in parts of it."""
 _PARTS, _FOOTING = 8, 2
 """Parts of an edge, in which its distance is a cubic, and steps to the rough foot of a point."""
 _TURNS, _TURN = 8, 0.5
@@ -117,7 +118,8 @@ class FeatureContact(Contact):
         R, c, x = ca.SX.sym("R", d, d), ca.SX.sym("c", d), ca.SX.sym("x", d)
         level, along = self.level.level(x), R @ ca.SX(E.T)
         hessian, gradient = ca.hessian(level, x)
-        slope = ca.Function("slope", [x, R], [along.T @ gradient, along.T @ hessian @ along], _FREE)
+        bends = [along.T @ gradient, along.T @ hessian @ along]
+        slope = ca.Function("slope", [x, R], bends, _FREE)
         quadratic = self.level.bends is not None
         if feature.rim:
             q = self._around(slope, level, x, R, c, along)
@@ -125,7 +127,8 @@ class FeatureContact(Contact):
             g, H = slope.call([c, R])
             q = -_inverse(H) @ g
         elif E.shape[0] == 1:
-            q = self._hollow_near(slope, self._best(level, x, c, along), R, c, along)
+            values = ca.Function("values", [x, R], [*bends, level], _FREE)
+            q = self._hollow_near(values, self._best(level, x, c, along), R, c, along)
         elif E.shape[0]:
             q = self._best(level, x, c, along)
             for _ in range(_NEWTON):
@@ -189,24 +192,30 @@ class FeatureContact(Contact):
         least = -ca.mmax(-ca.vertcat(*margins))
         return ca.Function("nearest", [R, c], [y, foot, patch.n, patch.T, K, least], _FREE)
 
-    def _hollow_near(self, slope: ca.Function, q: ca.SX, R: ca.SX, c: ca.SX, along: ca.SX) -> ca.SX:
-        """Return the y (1,) of the hollow of f on an edge that is next to q, by Newton's steps and by secants.
+    def _hollow_near(self, values: ca.Function, q: ca.SX, R: ca.SX, c: ca.SX, along: ca.SX) -> ca.SX:
+        """Return the y (1,) of the hollow of f on an edge that is next to q, by Newton's steps inside a bracket.
 
-        Beside the arc of a rounded corner f is straight: steps from there may go to and fro over the arc.
+        Beside the arc of a rounded corner f is straight, and a step from there goes over the arc: then the tangents of
+        both sides meet over it. The point of the least slope is taken.
         """
-        low, high, slope_low, slope_high = ca.SX(-np.inf), ca.SX(np.inf), ca.SX(-1.0), ca.SX(1.0)
-        for _ in range(_ALONG):
-            g, H = slope.call([c + along @ q, R])
+        low = (ca.SX(-np.inf), ca.SX(0.0), ca.SX(-1.0))  # place, f and slope
+        high = (ca.SX(np.inf), ca.SX(0.0), ca.SX(1.0))
+        for _ in range(_NEWTON if self.distance is None else _ALONG):
+            g, H, f = values.call([c + along @ q, R])
             falls = g < 0
-            low, slope_low = ca.if_else(falls, q, low), ca.if_else(falls, g, slope_low)
-            high, slope_high = ca.if_else(falls, high, q), ca.if_else(falls, slope_high, g)
+            low = tuple(ca.if_else(falls, new, old) for new, old in zip((q, f, g), low, strict=True))
+            high = tuple(ca.if_else(falls, old, new) for new, old in zip((q, f, g), high, strict=True))
             newton = q - _shortened(_downhill(H) @ g, self._reach)
-            beyond = ca.logic_or(newton <= low, newton >= high)
-            known = ca.logic_and(low > -np.inf, high < np.inf)
-            width = ca.if_else(known, high - low, 0.0)
-            part = -slope_low / _not_zero(slope_high - slope_low)
-            secant = ca.if_else(known, low, 0.0) + width * ca.fmax(_INNER, ca.fmin(part, 1.0 - _INNER))
-            q = ca.if_else(ca.logic_and(known, beyond), secant, newton)
+            known = ca.logic_and(low[0] > -np.inf, high[0] < np.inf)
+            width = ca.if_else(known, high[0] - low[0], 1.0)
+            part = (low[1] - high[1] + high[2] * width) / (_not_zero(high[2] - low[2]) * width)
+            meet = low[0] + width * ca.fmax(_INNER, ca.fmin(part, 1.0 - _INNER))
+            over = ca.logic_and(known, ca.fabs(newton - q) >= width)
+            q = ca.if_else(over, meet, newton)
+        least = ca.fabs(values.call([c + along @ q, R])[0])
+        for place, _, g in (low, high):
+            better = ca.fabs(g) < least
+            q, least = ca.if_else(better, place, q), ca.if_else(better, ca.fabs(g), least)
         return q
 
     def _around(self, slope: ca.Function, level: ca.SX, x: ca.SX, R: ca.SX, c: ca.SX, along: ca.SX) -> ca.SX:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle import interrupts
 from trundle.checks import FloatArray, array, positive
@@ -43,6 +44,9 @@ MAX_STEPS = 1_000_000
 ACCURATE = 1e-7
 _AT_SEAM, _NO_LOAD, _SOON = 1e-7, 1e-9, 1e-9
 _INSTANT = 1e-14  # s
+_SHARP, _PER_STEP, _INNER, _BRIEFEST = 2.0, 3, 300, 0.01
+"""Steps of the integrator to a sample from which the audit gets more of these: so many a step, at most, and of motions
+that last so many output steps."""
 _NO_PULL = 1e-7  # of the weight: force that is none, at the end of a contact or of its rolling
 _LOADS, _BRIEF = (".normal_force", ".friction"), 1e-4
 """Longest time (s) for which a contact that begins without a load is not watched for coming apart."""
@@ -227,7 +231,7 @@ class Runner:
             done, seen = self._integrate(phase, now.t, now.x, stop, p, armed, first_step, looks)
             end = self._event(phase, done)
             if end is not None and end.margin == "curvature":
-                done = self._before_lock(phase, now, p, done, end)
+                done = self._just_before(phase, now, p, done)
             if (needed or watch.flying) and done.t_end > now.t:
                 times = np.concatenate([[now.t], seen[0], [done.t_end]])
                 states = np.vstack([now.x[None], seen[1], done.x_end[None]])
@@ -240,8 +244,10 @@ class Runner:
                     done, end = self._up_to(phase, now, p, armed, first_step, back)
             lasted = done.t_end > now.t
             if end is None or lasted or not self.log.segments:  # forces that end a mode at once never acted
-                self._keep(phase, done, p, since[0], ended=end is not None)
-            self.log.count(Leg(phase, now, p, done, end))
+                self._keep(phase, done, p, since[0], end is not None, self._inner(phase, now, p, done))
+            beyond = end is not None and not self._told(phase, done, p)
+            counted = self._just_before(phase, now, p, done) if beyond else done
+            self.log.count(Leg(phase, now, p, done, end), counted.margin_minimum)
             if done.status is not Status.SUCCESS:
                 return self._failed(now, done, phase)
             if watch.full and watch.overlaps(np.vstack([seen[1], done.x_end[None]])) is not None:
@@ -354,15 +360,15 @@ class Runner:
         done, _ = self._integrate(phase, now.t, now.x, instant, p, armed, first_step)
         return done, event if done.t_end >= instant else self._event(phase, done)
 
-    def _before_lock(
-        self, phase: CompiledMode, now: HybridState, p: FloatArray, done: Integration, end: Event
-    ) -> Integration:
-        """Return an integration that ends just before a curvature does, where it went on beyond.
+    def _just_before(self, phase: CompiledMode, now: HybridState, p: FloatArray, done: Integration) -> Integration:
+        """Return an integration that ends just before its event, where the margin is beyond zero at its end.
 
         Curvatures reach zero like the root of the time that is left, and forces grow like its inverse: round-off of an
         instant further they pull.
         """
-        name, back, found = f"{self.board.name(end.contact)}.curvature", _INSTANT, done
+        if done.event is None:
+            return done
+        name, back, found = phase.margins[done.event], _INSTANT, done
         while not phase.margin_values(found.t_end, found.x_end, p)[name] >= 0.0:
             if done.t_end - back <= now.t or back > _SOON:
                 return done
@@ -379,13 +385,16 @@ class Runner:
 
         return state
 
-    def _integrated_to(self, phase: CompiledMode, now: HybridState, p: FloatArray, t: float) -> Integration:
-        """Return the integration up to a time in this mode, whatever its margins say."""
+    def _integrated_to(
+        self, phase: CompiledMode, now: HybridState, p: FloatArray, t: float, samples: ArrayLike = ()
+    ) -> Integration:
+        """Return the integration up to a time in this mode, with `samples` (s), whatever its margins say."""
         done = phase.integrator.integrate(
             *(now.t, now.x, t, p),
             relative_tolerance=self.method.relative_tolerance,
             absolute_tolerance=self.method.relative_tolerance * 1e-2,
             step=self.method.step,
+            sample_times=samples,
             watched=np.zeros(len(phase.margins), dtype=bool),
         )
         if done.status is Status.INTERRUPTED:
@@ -401,7 +410,27 @@ class Runner:
             signs.append(-1.0 if below and round_on_both_sides(contact_pair) else 1.0)
         return signs
 
-    def _keep(self, phase: CompiledMode, done: Integration, p: FloatArray, since: HybridState, ended: bool) -> None:
+    def _inner(
+        self, phase: CompiledMode, now: HybridState, p: FloatArray, done: Integration
+    ) -> tuple[FloatArray, FloatArray] | None:
+        """Return times and states between samples, for the audit, where the integrator took several steps to one."""
+        span, every = done.t_end - now.t, float(self.samples[1] - self.samples[0])
+        if span < _BRIEFEST * every or done.steps * every < _SHARP * span or done.status is not Status.SUCCESS:
+            return None
+        count = min(_PER_STEP * done.steps, _INNER)
+        times = now.t + span * np.arange(1, count) / count
+        found = self._integrated_to(phase, now, p, done.t_end, np.setdiff1d(times, done.times))
+        return found.times, found.states
+
+    def _keep(
+        self,
+        phase: CompiledMode,
+        done: Integration,
+        p: FloatArray,
+        since: HybridState,
+        ended: bool,
+        inner: tuple[FloatArray, FloatArray] | None,
+    ) -> None:
         times, states, x = done.times, done.states, done.x_end
         if self.policy is not None and done.status is Status.NOT_FINITE:  # steps too long for such speeds
             self._divergence.check(done.t_end, x, lambda: speeds_at(self.system, phase.mode.atlas, x))
@@ -410,7 +439,8 @@ class Runner:
             if not times.size or times[-1] < done.t_end:
                 times, states = np.append(times, done.t_end), np.vstack([states, done.x_end[None]])
         if times.size:
-            self.log.segments.append(Segment(phase, times, states, np.repeat(p[None], len(times), axis=0), since=since))
+            parameters = np.repeat(p[None], len(times), axis=0)
+            self.log.segments.append(Segment(phase, times, states, parameters, since=since, inner=inner))
 
     def _told(self, phase: CompiledMode, done: Integration, p: FloatArray) -> bool:
         """Whether the force that ends a mode, or what its cone has left, is zero there; else no sample tells of it.

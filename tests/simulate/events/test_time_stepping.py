@@ -101,7 +101,7 @@ def test_a_slip_over_a_ball_stays_on_it_and_its_force_turns_with_the_normal() ->
     runner = Runner(pair.system, Method(), None, np.array([0.0, 1.0]), None)
     now = HybridState(0.0, x, Mode(("sliding",), start.atlas), np.zeros((1, 3)))
     stepping = TimeStepping(runner.board, now, [0])
-    for _ in range(50):
+    for _ in range(80):
         before = stepping.now
         after = stepping.step(1e-4)
         assert after is not None

@@ -26,6 +26,8 @@ from trundle.simulate.mode import Mode
 FIRST_STEP, FINE_STEP, LONGEST_STEP = 1e-6, 5e-5, 1e-2
 """s, of what is 0.1 m large on the earth, see `pace`. Each step is a fourth longer than the one before; beyond
 `FINE_STEP` as long as nothing changes."""
+_CORRECTIONS, _CLOSE = 3, 0.1
+"""Times the middle of a step is looked at, and the part by which its change of velocities may differ from the last."""
 _EVEN = 1e-6
 """Part by which the impulses of the middle may differ from those of the beginning in a longer step."""
 _ROUND_OFF = 1e-12
@@ -194,19 +196,25 @@ class TimeStepping:
         begin = self._terms(now.t, now.x, p)
         self.active = self._taking_part(begin, h)
         jump, freely, found, opens = self._impulses(begin, h, begin.gap)
-        # Once more with what is in the middle of the step, at the mean velocities.
-        middle = velocities_changed(system, atlas, now.x, jump / 2)
-        middle = middle + h / 2 * np.asarray(drift(now.t, middle, p)).ravel()
-        if not np.all(np.abs(middle) < _LARGEST):
-            return None
-        center = self._terms(now.t + h / 2, middle, p)
-        again, more_freely, found, opens = self._impulses(center, h, begin.gap, jump / 2)
-        self._pushed_at = now.t + h / 2, middle
-        if not found.residual < _UNSOLVED or not np.all(np.isfinite(again)):
-            return None
+        # Once more with what is in the middle of the step, at the mean velocities; and again where these were others.
+        again, corrections = jump, 0
+        while True:
+            used, corrections = again, corrections + 1
+            middle = velocities_changed(system, atlas, now.x, used / 2)
+            middle = middle + h / 2 * np.asarray(drift(now.t, middle, p)).ravel()
+            if not np.all(np.abs(middle) < _LARGEST):
+                return None
+            center = self._terms(now.t + h / 2, middle, p)
+            again, more_freely, found, opens = self._impulses(center, h, begin.gap, used / 2)
+            self._pushed_at = now.t + h / 2, middle
+            if not found.residual < _UNSOLVED or not np.all(np.isfinite(again)):
+                return None
+            close = np.abs(again - used).max(initial=0.0) <= _CLOSE * np.abs(again).max(initial=0.0)
+            if close or corrections == _CORRECTIONS:
+                break
         if np.abs(more_freely - freely).max(initial=0.0) > np.abs(center.nu).max(initial=0.0) + _SLOW:
             return None  # bodies turn round within the step
-        middle = velocities_changed(system, atlas, middle, (again - jump) / 2)
+        middle = velocities_changed(system, atlas, middle, (again - used) / 2)
         x = velocities_changed(system, atlas, now.x, again)
         x = x + h * np.asarray(drift(now.t + h / 2, middle, p)).ravel()
         if not np.all(np.abs(x) < _LARGEST):

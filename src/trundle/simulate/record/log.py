@@ -34,7 +34,8 @@ class Segment:
     ``forces``: (n, contacts, d) N, world, on A of each contact, and ``spin_moments`` (n, contacts), N m about its
     normal, where they do not follow from the mode. ``since``: where the smooth
     motion of these samples began, with the same inputs and no event since; None where not known.
-    ``parts``: the segments it was joined of.
+    ``parts``: the segments it was joined of. ``inner``: more times and states (k,), (k, n_x) for the audit, where the
+    motion is faster than its samples tell; not recorded.
     """
 
     phase: CompiledMode
@@ -45,6 +46,7 @@ class Segment:
     since: HybridState | None = None
     parts: tuple[Segment, ...] = ()
     spin_moments: FloatArray | None = None
+    inner: tuple[FloatArray, FloatArray] | None = None
 
     def outputs(self) -> dict[str, FloatArray]:
         """Return the quantities of the samples, see `CompiledMode.outputs`."""
@@ -84,7 +86,7 @@ def _witness(segment: Segment) -> Witness:
     times, states, parameters, shown, stretch = [], [], [], [], []
     number, last = -1, None
     for part in segment.parts or (segment,):
-        since, n = part.since, len(part.times)
+        since = part.since
         new = since is not None and since is not last
         if since is not None and new:
             number += 1
@@ -95,11 +97,17 @@ def _witness(segment: Segment) -> Witness:
                 shown.append(np.zeros(1, dtype=bool))
                 stretch.append(np.array([number]))
         last = since
-        times.append(part.times)
-        states.append(part.states)
-        parameters.append(part.parameters)
-        shown.append(np.ones(n, dtype=bool))
-        stretch.append(np.full(n, -1 if since is None else number))
+        t, x, p, seen = part.times, part.states, part.parameters, np.ones(len(part.times), dtype=bool)
+        if part.inner is not None:
+            order = np.argsort(np.concatenate([t, part.inner[0]]), kind="stable")
+            t = np.concatenate([t, part.inner[0]])[order]
+            x = np.concatenate([x, part.inner[1]])[order]
+            p, seen = np.repeat(p[:1], len(t), axis=0), order < len(seen)
+        times.append(t)
+        states.append(x)
+        parameters.append(p)
+        shown.append(seen)
+        stretch.append(np.full(len(t), -1 if since is None else number))
     t, x, p = np.concatenate(times), np.concatenate(states), np.concatenate(parameters)
     forces = segment.forces
     out = segment.phase.outputs(t, x, p, forces=forces is None)
@@ -190,8 +198,8 @@ class Log:
     message: str = ""
     jumps: list[Jump] = field(default_factory=list)
 
-    def count(self, leg: Leg) -> None:
-        """Add the statistics of one integration; margins that end a mode at its first instant say nothing.
+    def count(self, leg: Leg, least: FloatArray) -> None:
+        """Add the statistics of one integration with its `least` margins (m,); modes without a time say nothing.
 
         That of the event is zero there, but for the precision of the instant.
         """
@@ -202,7 +210,7 @@ class Log:
         self.rejected += done.rejected
         self.evaluations += done.evaluations
         if lasted and not phase.mode.rest:
-            for i, (name, value) in enumerate(zip(phase.margins, done.margin_minimum, strict=True)):
+            for i, (name, value) in enumerate(zip(phase.margins, least, strict=True)):
                 self.lower(name, 0.0 if i == done.event and value <= 0.0 else float(value))
 
     def states_at(self, times: FloatArray) -> FloatArray:

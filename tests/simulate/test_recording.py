@@ -144,3 +144,25 @@ def test_the_end_is_recorded_once_also_where_multiples_of_the_step_round_below_i
         for count in range(2, 60):
             times = sample_times(duration, duration / count)
             assert (len(times), times[-1]) == (count + 1, duration)
+
+
+def test_what_a_contact_does_in_time_steps_makes_no_energy() -> None:
+    """A body rolls over the seam of its shape in time steps: its contacts stay, and the ground gives it nothing."""
+    robot = tr.Robot(gravity=[0.0, 0.0, -9.81], on_slip="slide", on_separation="fly")
+    inertia = [6.34717e-07, 2.61793e-06, 2.36594e-06]
+    body = robot.free(0.0101, inertia, shape=tr.Capsule(0.00586, 0.022), shape_at=[0.021, 0.0, 0.0], name="body")
+    robot.attach(body, tr.Sphere(0.0126), at=[-0.021, 0.0, 0.0], name="ball")
+    robot.terrain(tr.Sphere(0.493), friction=1.41)
+    tree = robot.finish()
+    pose = [-0.0385, -0.0159, 0.55488, 0.295199490984999, -0.8920158531938012, 0.3401211526566293, -0.03850428143282595]
+    start = tree.place(body=pose, contacts=[], rates={"body": [3.87, 2.83, 3.14, -0.0691, -0.108, -0.614]})
+    run = tr.simulate(tree, start, duration=0.37)
+    assert run.status is tr.Status.SUCCESS
+    stepped = [t["time"] for t in run.transitions if "time stepping" in (t["from"], t["to"])]
+    assert stepped, "the run has to go through time steps"
+    d = run.dataset
+    within = (d["event_time"].values > stepped[0] + 1e-4) & (d["event_time"].values < stepped[-1])
+    before, after = (d[f"event_velocity_{when}"].values[within] for when in ("before", "after"))
+    work = np.sum(d["event_impulse"].values[within] * (before + after), axis=1) / 2
+    assert within.sum() > 3
+    assert np.abs(work).max() < 1e-9  # of 6 mJ

@@ -43,7 +43,23 @@ def stopped_leg(length: float, time: float, mass: float) -> Run:
     return tr.simulate(tree, start, 1.3 * time, policy=policy), length, time
 
 
-@pytest.mark.parametrize("scene", [resisted_wheel, stopped_leg])
+def rounded_box(length: float, time: float, mass: float) -> Run:
+    """A rounded box that rolls over its side, which is bent hardly less than the wave below it."""
+    pull, inertia, speed = length / time**2, mass * length**2, length / time
+    robot = tr.Robot(gravity=[0.0, -9.81 * pull], on_slip="slide", on_separation="fly")
+    shape = tr.Rounded(tr.Box([0.0134 * length, 0.021 * length]), 0.00488 * length)
+    robot.free(0.249 * mass, 0.000103 * inertia, shape=shape, name="box")
+    robot.terrain(tr.Sinusoid(0.0213 * length, 0.916 * length, 0.243), friction=1.74)
+    tree = robot.finish()
+    start = tree.place(
+        box=[-0.0233 * length, 0.0374025 * length, -2.29],
+        contacts=[],
+        rates={"box": [0.0, 0.309 * speed, -0.121 * speed]},
+    )
+    return tr.simulate(tree, start, 0.65 * time), length, time
+
+
+@pytest.mark.parametrize("scene", [resisted_wheel, stopped_leg, rounded_box])
 def test_a_robot_in_other_units_moves_alike(scene: Callable[..., Run]) -> None:
     """Such units keep speeds: gravity of 0.01 m/s2 on bodies of 60 m."""
     (one, *_), (other, length, time) = scene(1.0, 1.0, 1.0), scene(1e3, 1e3, 1e3)

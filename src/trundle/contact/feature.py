@@ -21,8 +21,8 @@ _FOOT_STEPS, _LOST = 8, 1e-3
 """Newton's steps to a foot, and the size of the last one, in sizes of the body, from which none was found."""
 _NEWTON, _SEEDS = 6, (0.3, 0.6, 0.9)
 _ALONG, _INNER = 14, 0.01
-"""Steps to the hollow of a distance along an edge where that may be bent in short arcs alone; how far inside the bracket
-tangents meet, in parts of it."""
+"""Steps to the hollow of a distance along an edge where that may be bent in short arcs alone; how far inside the
+bracket tangents meet, in parts of it."""
 _PARTS, _FOOTING = 8, 2
 """Parts of an edge, in which its distance is a cubic, and steps to the rough foot of a point."""
 _TURNS, _TURN = 8, 0.5

@@ -44,9 +44,9 @@ MAX_STEPS = 1_000_000
 ACCURATE = 1e-7
 _AT_SEAM, _NO_LOAD, _SOON = 1e-7, 1e-9, 1e-9
 _INSTANT = 1e-14  # s
-_SHARP, _PER_STEP, _INNER, _BRIEFEST = 2.0, 3, 300, 0.01
-"""Steps of the integrator to a sample from which the audit gets more of these: so many a step, at most, and of motions
-that last so many output steps."""
+_SHARP, _FEW, _PER_STEP, _INNER, _BRIEFEST = 2.0, 4, 3, 300, 0.01
+"""Steps of the integrator to a sample, and at all, from which the audit gets more of these: so many a step and at most,
+and of motions that last so many output steps."""
 _NO_PULL = 1e-7  # of the weight: force that is none, at the end of a contact or of its rolling
 _LOADS, _BRIEF = (".normal_force", ".friction"), 1e-4
 """Longest time (s) for which a contact that begins without a load is not watched for coming apart."""
@@ -415,7 +415,9 @@ class Runner:
     ) -> tuple[FloatArray, FloatArray] | None:
         """Return times and states between samples, for the audit, where the integrator took several steps to one."""
         span, every = done.t_end - now.t, float(self.samples[1] - self.samples[0])
-        if span < _BRIEFEST * every or done.steps * every < _SHARP * span or done.status is not Status.SUCCESS:
+        if self.method.step is not None or done.steps < _FEW or done.status is not Status.SUCCESS:
+            return None
+        if span < _BRIEFEST * every or done.steps * every < _SHARP * span:
             return None
         count = min(_PER_STEP * done.steps, _INNER)
         times = now.t + span * np.arange(1, count) / count

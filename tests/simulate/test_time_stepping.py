@@ -142,8 +142,9 @@ def test_bodies_at_a_hundred_kilometres_a_second_end_without_energy_made(shape, 
     tree = robot.finish()
     start = tree.place(contacts=[], body=(0, 0, 0.5, 1, 0, 0, 0), rates={"body": [*spin, *velocity]})
     run = tr.simulate(tree, start, 1.0)
-    # The rim turns by 0.35 rad within the shortest time step there is: it sinks in, and the audit says so.
-    assert run.status is (tr.Status.INCONSISTENT if isinstance(shape, tr.Disc) else tr.Status.SUCCESS)
+    # Rim and corners turn by 0.35 rad and more within the shortest time step there is: the audit says so.
+    turns = isinstance(shape, tr.Disc | tr.Box)
+    assert run.status is (tr.Status.INCONSISTENT if turns else tr.Status.SUCCESS)
     energy = run["energy"]
     assert np.max(energy - np.minimum.accumulate(energy)) < 1e-8 * np.max(energy)
     if isinstance(shape, tr.Sphere):  # it lands on rough ground: 2/7 of its tangential speed is lost or mu (1 + 0) v_n
@@ -152,9 +153,12 @@ def test_bodies_at_a_hundred_kilometres_a_second_end_without_energy_made(shape, 
         assert after[2] == pytest.approx(0.0, abs=1e-6)
 
 
-@pytest.mark.parametrize("gain", [1e40, pytest.param(1e6, marks=pytest.mark.slow)])
+BLOWN_UP = [(1e40, tr.Status.NOT_FINITE), pytest.param(1e6, tr.Status.DIVERGED, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize(("gain", "status"), BLOWN_UP)
 @pytest.mark.filterwarnings("ignore:overflow encountered")
-def test_a_policy_that_blows_up_ends_the_run_as_not_finite(gain: float) -> None:
+def test_a_policy_that_blows_up_ends_the_run_by_name(gain: float, status: tr.Status) -> None:
     robot = tr.Robot(on_slip="slide", on_separation="fly")
     base = robot.free(1.0, 0.1, name="base")
     for side, x in (("rear", -0.3), ("front", 0.3)):
@@ -164,7 +168,7 @@ def test_a_policy_that_blows_up_ends_the_run_as_not_finite(gain: float) -> None:
     turning = cart.model().layout["base.angular_velocity"]
     wild = tr.FunctionPolicy(0.005, lambda t, x: gain * (1e-3 + x[turning][0]) * np.array([1.0, -0.7]))
     run = tr.simulate(cart, cart.place(base=(0, 0.1, 0)), 1.0, policy=wild, output_step=0.1)
-    assert run.status is tr.Status.NOT_FINITE
+    assert run.status is status
 
 
 def test_between_calls_of_a_policy_few_steps_show_that_a_slip_is_stiff() -> None:

@@ -171,6 +171,9 @@ def _balance(anatomy: Anatomy, jumps: Jumps, scales: Scales, part: float) -> Che
     wrenches.force_size[:] += length(weight)
     first, last = parted(ledger(anatomy, both, bodies), slice(m), slice(m, None))
     pushed, sizes = powers(anatomy, last, wrenches)
+    if len(there := np.flatnonzero(jumps.steps)):  # a step pushes in its middle: bodies of a tree have moved since
+        share = 0.5 if jumps.share is None else jumps.share[there, None]
+        pushed[there] = share * pushed[there] + (1.0 - share) * powers(anatomy, first, wrenches)[0][there]
     along, along_size = joint_torques_of(anatomy, jumps.inputs, jumps.joints, (jumps.rates + jumps.rates_after) / 2)
     hinges = slice(6 * anatomy.trees, None)
     pushed[:, hinges] += h * along

@@ -155,6 +155,8 @@ class Jumps:
     rates_after : (m, joints)
     moment : (k, 3) N m s, or None
         Impulses of the moments against turning, world, on A; None: there are none.
+    share : (m,), or None
+        When time steps pushed, in parts of them; None: in their middle.
     gap : (k,) m, or None
         How far the points on A are above those on B, as those of a face are that lands at a tilt; None: nowhere.
     """
@@ -177,6 +179,7 @@ class Jumps:
     rates_after: FloatArray
     moment: FloatArray | None = None
     gap: FloatArray | None = None
+    share: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.begin)

@@ -118,8 +118,8 @@ def judged(flight: Flight) -> str:
     t = before.t
     if after.gap < 0:
         t = float(brentq(lambda t: flight.look(t, before).gap, before.t, after.t, xtol=1e-15, rtol=1e-15))
-    there = flight.gap(t)
-    assert abs(there) < 2e-5 * flight.s, f"{there / flight.s} sizes apart where a touch was found"
+    there, size = flight.gap(t), max(one.size for one in (flight.a, flight.b) if one.size < np.inf)
+    assert abs(there) < 2e-5 * size, f"{there / size} sizes apart where a touch was found"
     for earlier in np.linspace(0.0, t, 12)[:-1]:
         assert flight.gap(float(earlier), exact=False) > 0, "touched before"
     return "met"

@@ -127,8 +127,12 @@ class TimeStepping:
 
     def _bounces(self, contact: int) -> bool:
         """Whether a contact is in flight and gives something back when it lands."""
-        apart = not LAWS[self.now.mode.laws[contact]].touching
-        return apart and self.system.contact_pairs[contact].restitution.restitution > 0.0
+        return self._flies(contact) and self.system.contact_pairs[contact].restitution.restitution > 0.0
+
+    def _flies(self, contact: int) -> bool:
+        """Whether a contact is in flight; of the parts of a body one goes on where another has touched."""
+        laws = self.now.mode.laws
+        return not any(LAWS[laws[i]].touching for i in (contact, *self.system.beside.get(contact, ())))
 
     def on(self, contacts: Sequence[int], now: HybridState | None = None) -> TimeStepping:
         """Return the same steps with other contacts that may touch, or on other charts (`now`), from here on."""
@@ -154,7 +158,7 @@ class TimeStepping:
 
     def _taking_part(self, begin: _Terms, h: float) -> NDArray[np.bool_]:
         """Return which contacts (m,) may push in a step h (s): not those in flight that come in fast."""
-        apart = np.array([not LAWS[self.now.mode.laws[i]].touching for i in self.contacts], dtype=bool)
+        apart = np.array([self._flies(i) for i in self.contacts], dtype=bool)
         sizes = np.array([self.system.contact_pairs[i].shape_A.reference_length for i in self.contacts])
         fast = -begin.velocity[:: self.system.d] * h / 2 > _SINKS * sizes
         return self.may_push & ~(apart & fast & ~self.plastic)
@@ -224,9 +228,9 @@ class TimeStepping:
         return *self._read(found, opens), bool(rests or apart <= _EVEN * size), x
 
     @property
-    def middle(self) -> FloatArray:
-        """The state (n_x,) in the middle of the last step, at which its contacts pushed."""
-        return self._pushed_at[1]
+    def middle(self) -> tuple[float, FloatArray]:
+        """The middle of the last step, s, and the state (n_x,) there, at which its contacts pushed."""
+        return self._pushed_at
 
     def forces(self) -> FloatArray:
         """Return the forces (contacts, d) N, world, on A of all contacts in the last step."""

@@ -245,6 +245,7 @@ def _jumps(system: ContactSystem, segments: Sequence[Segment], jumps: Sequence[J
         before=before,
         after=after,
         kick=np.array([one.kick for one in jumps], dtype=bool),
+        share=np.array([one.share for one in jumps]),
         jump=numbers,
         contact=contacts,
         point=point,

@@ -159,6 +159,8 @@ class Jump:
         Held within a time step by a policy.
     pushed : (n_x,), or None
         Of a time step: its middle, where the impulses act; else they act at its end.
+    share : float
+        When that was, in parts of the time from `begin` to `end`: a step may be cut short.
     strikes : mapping of contact number -> Strike
         Where shapes met that no contact of theirs can follow.
     """
@@ -175,6 +177,7 @@ class Jump:
     pushed: FloatArray | None = None
     strikes: Mapping[int, Strike] = field(default_factory=dict)
     moments: Mapping[int, FloatArray] = field(default_factory=dict)
+    share: float = 0.5
 
 
 @dataclass
@@ -225,15 +228,21 @@ class Log:
         *,
         kick: bool = False,
         inputs: FloatArray | None = None,
-        pushed: FloatArray | None = None,
+        pushed: tuple[float, FloatArray] | None = None,
     ) -> None:
-        """Add what led from one state to another at once, or in a time step, if anything did."""
+        """Add what led from one state to another at once, or in a time step, if anything did.
+
+        ``pushed``: when (s) and at which state a step pushed.
+        """
         if not after.impulses and before.t == after.t and np.array_equal(before.x, after.x):
             return
         atlases = before.mode.atlas, after.mode.atlas
         states = np.array(before.x), np.array(after.x)
         laws, pushes = after.mode.laws, after.impulses
-        more = kick, inputs, pushed, after.strikes, after.moments
+        middle, share = None, 0.5
+        if pushed is not None:
+            middle, share = pushed[1], (pushed[0] - before.t) / (after.t - before.t)
+        more = kick, inputs, middle, after.strikes, after.moments, share
         self.jumps.append(Jump(before.t, after.t, *states, atlases, laws, pushes, *more))
 
     def mark(self) -> tuple[int, int, dict[str, float]]:

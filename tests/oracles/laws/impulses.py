@@ -23,7 +23,7 @@ RAYS = 16
 """Of a friction cone; they lie outside it, so that none of its forces is left out."""
 
 SWAYS = 0.02
-"""Second difference of a point (in lengths) and a normal between samples from which it is another point's."""
+"""Second difference of an arm (in lengths) and a normal between samples from which it is another point's."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,7 +265,7 @@ def _bend(state: State, k: int, touching: list[Meeting], centers: dict[int, Arra
 
 
 def _sway(state: State, k: int, touching: list[Meeting]) -> float:
-    """Return by how much a point (in lengths) and a normal that turn back go beyond where an interval's ends show them.
+    """Return by how much an arm (in lengths) and a normal that turn back go beyond where an interval's ends show them.
 
     Of a parabola through three samples that is an eighth of its second difference; the smaller one of those that end
     and that begin with the interval, and none where a corner or a face takes the place of another.
@@ -279,8 +279,10 @@ def _sway(state: State, k: int, touching: list[Meeting]) -> float:
             points = [contact_points(state, meeting, row, between=True) for row in rows]
             if all(points):
                 x, n = (np.array([one[0][i] for one in points]) for i in (0, 1))
-                bends = (np.linalg.norm(np.diff(a, n=2, axis=0)) for a in (x / state.length, n))
-                found.append(max(bends))
+                links = [side.link for side in (meeting.A, meeting.B) if side is not None]
+                places = (state.motion.position[list(rows), state.scene.number_of[link]] for link in links)
+                arms = [(x - place) / state.length for place in places]
+                found.append(max(float(np.linalg.norm(np.diff(a, n=2, axis=0))) for a in (*arms, n)))
         if found and min(found) < SWAYS:
             most = max(most, min(found) / 8)
     return most

@@ -239,9 +239,9 @@ class Log:
         atlases = before.mode.atlas, after.mode.atlas
         states = np.array(before.x), np.array(after.x)
         laws, pushes = after.mode.laws, after.impulses
-        middle, share = None, 0.5
-        if pushed is not None:
-            middle, share = pushed[1], (pushed[0] - before.t) / (after.t - before.t)
+        middle, share = None if pushed is None else pushed[1], 0.5
+        if pushed is not None and after.t > before.t:
+            share = (pushed[0] - before.t) / (after.t - before.t)
         more = kick, inputs, middle, after.strikes, after.moments, share
         self.jumps.append(Jump(before.t, after.t, *states, atlases, laws, pushes, *more))
 

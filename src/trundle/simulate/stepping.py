@@ -32,6 +32,8 @@ ROUND_OFF = 1e-12
 """s, by which two times may differ that are meant to be the same."""
 LOOK = 1e-3
 """s, after which corners and edges that have come near are looked for anew (of what is 0.1 m large, see `pace`)."""
+_MANY = 12
+"""Landings of a contact at one instant after which it stays."""
 SEAM = 1e-9
 """s, by which a contact may be beyond the end of its chart."""
 LEAST, MOST = 1e-5, 2e-3
@@ -51,6 +53,7 @@ class Stepping:
         part = pace(runner.system)
         self._shortest, self._longest, self._look = part * LEAST, part * MOST, part * LOOK
         self._least, self._until = self._shortest, -np.inf
+        self._landings: list[tuple[float, int]] = []
 
     def most(self, now: HybridState, otherwise: int) -> Callable[[ArrayLike], FloatArray]:
         """Return the map from spans (s) to steps of an integrator after which this takes over.
@@ -131,9 +134,17 @@ class Stepping:
         return None if found is None or found[1].contact in steps.contacts else found
 
     def _after_touch(self, steps: TimeStepping, there: HybridState, event: Event) -> TimeStepping | Status:
-        """Return steps that know of a touch, from its instant on; where what it gives back is not decided, none is."""
+        """Return steps that know of a touch, from its instant on; where what it gives back is not decided, none is.
+
+        A contact that lands at one instant again and again stays: it is pressed on and gives nothing back.
+        """
         runner, board, contacts = self.runner, self.runner.board, sorted({*steps.contacts, event.contact})
-        if event.contact in steps.contacts or board.system.contact_pairs[event.contact].restitution.restitution > 0.0:
+        self._landings = [one for one in self._landings if there.t - one[0] <= ROUND_OFF]
+        self._landings.append((there.t, event.contact))
+        stays = sum(contact == event.contact for _, contact in self._landings) > _MANY
+        if not stays and (
+            event.contact in steps.contacts or board.system.contact_pairs[event.contact].restitution.restitution > 0.0
+        ):
             after, reason = board.next(there, event, runner.phase(there.mode))
             if isinstance(after, Status):
                 return after

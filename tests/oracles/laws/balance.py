@@ -200,22 +200,24 @@ def _stops(state: State, time: float) -> bool:
 def _of_event(state: State, event: Event, contact: Contact, meeting: Meeting, scale: float) -> Iterator[Finding]:
     """Yield what is wrong with one impulse; of a body that touches in several places each may have been the one."""
     row = int(np.argmin(np.abs(state.motion.time - event.time)))
-    places = [contact.normal[row], _between(state, event, contact)]
+    places = [contact.normal[row], *_between(state, event, contact)]
     places += [n for _, n in contact_points(state, meeting, row)]
     found = [list(_with_normal(state, event, n, meeting.mu, scale)) for n in places]
     yield from min(found, key=len)
 
 
-def _between(state: State, event: Event, contact: Contact) -> Array:
-    """Return the normal (d,) at an event between two samples, as one of time steps: it turns evenly, or not at all."""
+def _between(state: State, event: Event, contact: Contact) -> list[Array]:
+    """Return normals (d,) at an event between two samples, as one of time steps: of those from one to the next.
+
+    A point of contact may run over an edge within some steps, of which the impulses are told as one.
+    """
     time = state.motion.time
     k = int(np.clip(np.searchsorted(time, event.time), 1, len(time) - 1))
     first, last = contact.normal[k - 1], contact.normal[k]
-    share = float(np.clip((event.time - time[k - 1]) / max(time[k] - time[k - 1], 1e-300), 0.0, 1.0))
     if float(first @ last) < 0.99:
-        return last
-    mixed = (1.0 - share) * first + share * last
-    return mixed / np.linalg.norm(mixed)
+        return [last]
+    mixed = [(1.0 - part) * first + part * last for part in np.linspace(0.0, 1.0, 17)]
+    return [n / np.linalg.norm(n) for n in mixed]
 
 
 def _with_normal(state: State, event: Event, n: Array, mu: float, scale: float) -> Iterator[Finding]:

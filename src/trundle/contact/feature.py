@@ -23,6 +23,8 @@ _NEWTON, _SEEDS = 6, (0.3, 0.6, 0.9)
 _ALONG, _INNER = 14, 0.01
 """Steps to the hollow of a distance along an edge where that may be bent in short arcs alone; how far inside the
 bracket tangents meet, in parts of it."""
+_FAR, _STEEP = 1e6, 1e100
+"""Place, in sizes, and slope of an end of a bracket that is not known."""
 _PARTS, _FOOTING = 8, 2
 """Parts of an edge, in which its distance is a cubic, and steps to the rough foot of a point."""
 _TURNS, _TURN = 8, 0.5
@@ -198,16 +200,16 @@ class FeatureContact(Contact):
         Beside the arc of a rounded corner f is straight, and a step from there goes over the arc: then the tangents of
         both sides meet over it. The point of the least slope is taken.
         """
-        low = (ca.SX(-np.inf), ca.SX(0.0), ca.SX(-1.0))  # place, f and slope
-        high = (ca.SX(np.inf), ca.SX(0.0), ca.SX(1.0))
+        # Place, f and slope; numbers without end would spoil derivatives.
+        low, high = ((ca.SX(side * _FAR * self.feature.size), ca.SX(0.0), ca.SX(side * _STEEP)) for side in (-1, 1))
         for _ in range(_NEWTON if self.distance is None else _ALONG):
             g, H, f = values.call([c + along @ q, R])
             falls = g < 0
             low = tuple(ca.if_else(falls, new, old) for new, old in zip((q, f, g), low, strict=True))
             high = tuple(ca.if_else(falls, old, new) for new, old in zip((q, f, g), high, strict=True))
             newton = q - _shortened(_downhill(H) @ g, self._reach)
-            known = ca.logic_and(low[0] > -np.inf, high[0] < np.inf)
-            width = ca.if_else(known, high[0] - low[0], 1.0)
+            known = ca.logic_and(low[2] > -_STEEP, high[2] < _STEEP)
+            width = high[0] - low[0]
             part = (low[1] - high[1] + high[2] * width) / (_not_zero(high[2] - low[2]) * width)
             meet = low[0] + width * ca.fmax(_INNER, ca.fmin(part, 1.0 - _INNER))
             over = ca.logic_and(known, ca.fabs(newton - q) >= width)

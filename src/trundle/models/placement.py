@@ -280,13 +280,13 @@ def refuse_locked(system: ContactSystem, start: Start, contact: int = 0) -> None
     values = ca.Function("curvature", [model.x], [k.curvature, limits.get("roundness", ca.SX(1))])(start.x)
     curvature, roundness = (float(value) for value in values)  # pyright: ignore[reportGeneralTypeIssues]
     least = least_curvature(constraint.contact, contact_pair.shape_A.reference_length)
-    unit = " 1/m" if constraint.contact.bends_in_meters else ""
     if abs(roundness) > _ROUND and not curvature > least:
+        size = contact_pair.shape_A.reference_length if constraint.contact.bends_in_meters else 1.0
         raise InputError(
             "contact",
             f"{type(contact_pair.shape_A).__name__} on {type(contact_pair.shape_B).__name__}",
-            f"where the bodies touch in one point: their relative curvature has to be > {least:.3g}{unit} "
-            f"(it is {curvature:.3g}{unit})" + too_large(contact_pair),
+            "where the bodies touch in one point: their relative curvature times the body's size has to be "
+            f"> {size * least:g} (it is {size * curvature:.3g})" + too_large(contact_pair),
         )
 
 

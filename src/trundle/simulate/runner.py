@@ -44,9 +44,9 @@ MAX_STEPS = 1_000_000
 ACCURATE = 1e-7
 _AT_SEAM, _NO_LOAD, _SOON = 1e-7, 1e-9, 1e-9
 _INSTANT = 1e-14  # s
-_SHARP, _FEW, _PER_STEP, _INNER, _BRIEFEST = 2.0, 4, 3, 300, 0.01
+_SHARP, _FEW, _PER_STEP, _INNER, _BRIEFEST, _BESIDE = 2.0, 4, 3, 300, 0.01, 0.25
 """Steps of the integrator to a sample, and at all, from which the audit gets more of these: so many a step and at most,
-and of motions that last so many output steps."""
+of motions that last so many output steps, and not nearer to a sample than a part of their spacing."""
 _NO_PULL = 1e-7  # of the weight: force that is none, at the end of a contact or of its rolling
 _LOADS, _BRIEF = (".normal_force", ".friction"), 1e-4
 """Longest time (s) for which a contact that begins without a load is not watched for coming apart."""
@@ -417,11 +417,14 @@ class Runner:
         span, every = done.t_end - now.t, float(self.samples[1] - self.samples[0])
         if self.method.step is not None or done.steps < _FEW or done.status is not Status.SUCCESS:
             return None
+        if any(LAWS[law].distant for law in now.mode.laws):  # steps are short as these are stiff, not as motions are fast
+            return None
         if span < _BRIEFEST * every or done.steps * every < _SHARP * span:
             return None
         count = min(_PER_STEP * done.steps, _INNER)
         times = now.t + span * np.arange(1, count) / count
-        found = self._integrated_to(phase, now, p, done.t_end, np.setdiff1d(times, done.times))
+        apart = np.abs(times[:, None] - done.times).min(axis=1, initial=np.inf)  # instants beside samples tell nothing
+        found = self._integrated_to(phase, now, p, done.t_end, times[apart > _BESIDE * span / count])
         return found.times, found.states
 
     def _keep(

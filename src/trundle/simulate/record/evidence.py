@@ -66,7 +66,7 @@ def with_recorded_gaps(
 def batch_evidence(system: ContactSystem, whole: Segment) -> Evidence:
     """Return what many runs of one segment each say of themselves: a segment that was joined of theirs."""
     samples = samples_of(system, [whole])
-    sizes = [len(part.times) for part in whole.parts]
+    sizes = [len(part.times) + (0 if part.inner is None else len(part.inner[0])) for part in whole.parts]
     samples = replace(samples, run=np.repeat(np.arange(len(sizes)), sizes))
     return _declared(system, whole.phase.method, samples, _jumps(system, [whole], []))
 

@@ -417,7 +417,7 @@ class Runner:
         span, every = done.t_end - now.t, float(self.samples[1] - self.samples[0])
         if self.method.step is not None or done.steps < _FEW or done.status is not Status.SUCCESS:
             return None
-        if any(LAWS[law].distant for law in now.mode.laws):  # steps are short as these are stiff, not as motions are fast
+        if any(LAWS[law].distant for law in now.mode.laws):  # steps are short where these are stiff
             return None
         if span < _BRIEFEST * every or done.steps * every < _SHARP * span:
             return None

@@ -97,3 +97,57 @@ def test_bounces_too_low_to_follow_end_in_rest() -> None:
     assert (last["reason"], last["to"]) == ("the gap closed", "rolling")
     assert last["time"] == pytest.approx(np.sqrt(2 * H / G) * 1.8 / 0.2, rel=1e-4)
     assert np.abs(run["object_velocity"][-1]).max() < 1e-9
+
+
+@pytest.mark.slow
+def test_time_steps_end_where_a_disc_goes_from_its_edge_to_its_face() -> None:
+    """That is no landing: another part of the body has touched, and nothing goes round for ever."""
+    robot = tr.Robot(gravity=[0.0, 0.0, -9.81], on_slip="slide", on_separation="fly")
+    robot.free(0.35, [0.000621859, 0.000622202, 0.0011848], shape=tr.Disc(0.0851), name="b0")
+    inertia, com = [0.00690695, 0.00691017, 0.013159], [0.000854, 0.00124, 0.00197]
+    robot.free(3.03, inertia, center_of_mass=com, shape=tr.Disc(0.0892, 0.0122), name="b1")
+    robot.terrain(tr.Sphere(1.69), friction=0.551, restitution=0.478)
+    tree = robot.finish()
+    start = tree.place(
+        b0=[0.0897, -0.07, 1.81917, 1.0, 0.0, 0.0, 0.0],
+        b1=[-0.0322, -0.113, 1.818, 1.0, 0.0, 0.0, 0.0],
+        contacts=[],
+        rates={"b0": [2.38, 0.115, -2.33, -0.014, -0.0368, -0.0552], "b1": [1.19, 1.32, -2.76, -0.166, -0.261, -0.372]},
+    )
+    run = tr.simulate(tree, start, 0.6)
+    assert run.status is tr.Status.SUCCESS
+    assert len(run.transitions) < 300
+
+
+@pytest.mark.slow
+def test_a_corner_that_is_pressed_on_stays_though_it_would_bounce() -> None:
+    """Its normal velocity is zero after each blow, and forces press it on: a thousand blows took no time."""
+    robot = tr.Robot(gravity=[0.738973, 0.0, -9.78213], on_slip="slide", on_separation="fly")
+    inertias = ([0.00273192, 0.00486498, 0.00352635], 0.0029239, [0.00210159, 0.00160315, 0.00211192], 0.00178569)
+    shapes = (tr.Box([0.0915, 0.0454, 0.0776]), tr.Sphere(0.0952), tr.Box([0.0467, 0.0594, 0.0464]), tr.Sphere(0.0749))
+    for k, (mass, inertia, shape) in enumerate(zip((0.959, 0.871, 0.928, 0.686), inertias, shapes, strict=True)):
+        robot.free(mass, inertia, shape=shape, name=f"b{k}")
+    robot.terrain(tr.Plane(), friction=tr.Friction(1.8, rolling=0.00825), restitution=0.173)
+    for pair in (("b0", "b1"), ("b0", "b2"), ("b1", "b2"), ("b3", "b0"), ("b1", "b3"), ("b3", "b2")):
+        robot.contact(*pair, friction=0.954, restitution=0.0)
+    tree = robot.finish()
+    turns = (
+        [0.5444329027793439, 0.14848170075800288, 0.8248983375444604, -0.032995933501778416],
+        [0.32514236562529336, -0.46603739072958716, -0.8182749534903218, -0.08670463083341157],
+        [0.37152335988779694, 0.10717019996763373, 0.8502169197432276, 0.35723399989211246],
+        [-0.19526437116397022, -0.03254406186066171, -0.669477843990755, -0.7159693609345575],
+    )
+    places = ([0.0, -0.0215, 0.307], [0.22, -0.00223, 0.0952], [0.44, -0.00231, 0.14], [0.66, 0.0208, 0.157])
+    start = tree.place(
+        **{f"b{k}": [*places[k], *turns[k]] for k in range(4)},
+        contacts=["b1"],
+        rates={
+            "b1": [-13.4, -14.5, 16.2, -1.81, 0.716, 0.0],
+            "b2": [0.0, 0.0, 0.0, -1.07, 0.0957, 0.0549],
+            "b3": [1.4, -3.07, -1.86, -0.474, -0.334, -0.636],
+        },
+        slips={"b1": [-0.4296, -0.55968, 0.0]},
+    )
+    run = tr.simulate(tree, start, 0.45)
+    assert run.status is tr.Status.SUCCESS
+    assert len(run.transitions) < 300

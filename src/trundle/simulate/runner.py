@@ -415,7 +415,8 @@ class Runner:
     ) -> tuple[FloatArray, FloatArray] | None:
         """Return times and states between samples, for the audit, where the integrator took several steps to one."""
         span, every = done.t_end - now.t, float(self.samples[1] - self.samples[0])
-        if self.method.step is not None or done.steps < _FEW or done.status is not Status.SUCCESS:
+        held = self.method.step is not None or self.policy is not None  # steps that do not follow from the motion alone
+        if held or done.steps < _FEW or done.status is not Status.SUCCESS:
             return None
         if any(LAWS[law].distant for law in now.mode.laws):  # steps are short where these are stiff
             return None

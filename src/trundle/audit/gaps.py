@@ -236,7 +236,7 @@ def _look_between(pair: Pair, paths: Paths, found: FloatArray, told: tuple[Float
     off[near] = 0.0
     # What does not turn, and a ball, needs no rotations in between.
     A = Side(pair.body_A, pair.reach, pair.A.ball is None or bool(np.any(pair.center)))
-    B = Side(pair.body_B, pair.B.reach if pair.B.bounded else 0.0, True)
+    B = Side(pair.body_B, pair.B.reach if pair.B.bounded and pair.B.ball is None else 0.0, True)
     bend = paths.bend(A, near) + paths.bend(B, near)
     good = bend < 0.5 * pair.size
     known[near] &= good

@@ -45,8 +45,8 @@ ACCURATE = 1e-7
 _AT_SEAM, _NO_LOAD, _SOON = 1e-7, 1e-9, 1e-9
 _INSTANT = 1e-14  # s
 _SHARP, _FEW, _PER_STEP, _INNER, _BRIEFEST, _BESIDE = 2.0, 4, 3, 300, 0.01, 0.25
-"""Steps of the integrator to a sample, and at all, from which the audit gets more of these: so many a step and at most,
-of motions that last so many output steps, and not nearer to a sample than a part of their spacing."""
+"""Steps of the integrator to a sample, and at all, from which the audit gets more of these: so many a step and at most
+(also of steps), of motions that last so many output steps, and not nearer to a sample than a part of their spacing."""
 _NO_PULL = 1e-7  # of the weight: force that is none, at the end of a contact or of its rolling
 _LOADS, _BRIEF = (".normal_force", ".friction"), 1e-4
 """Longest time (s) for which a contact that begins without a load is not watched for coming apart."""
@@ -416,9 +416,9 @@ class Runner:
         """Return times and states between samples, for the audit, where the integrator took several steps to one."""
         span, every = done.t_end - now.t, float(self.samples[1] - self.samples[0])
         held = self.method.step is not None or self.policy is not None  # steps that do not follow from the motion alone
-        if held or done.steps < _FEW or done.status is not Status.SUCCESS:
+        if held or not _FEW <= done.steps <= _INNER or done.status is not Status.SUCCESS:
             return None
-        if any(LAWS[law].distant for law in now.mode.laws):  # steps are short where these are stiff
+        if any(LAWS[law].distant for law in now.mode.laws):  # stiff, as are slips that take more steps than `_INNER`
             return None
         if span < _BRIEFEST * every or done.steps * every < _SHARP * span:
             return None

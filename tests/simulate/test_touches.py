@@ -220,9 +220,7 @@ def test_what_swings_faster_than_samples_show_is_not_called_inconsistent(frequen
     run = tr.simulate(tree, tree.place(arm=0.001), 0.5, output_step=0.01)
     assert run["joint_position"][:, 0] == pytest.approx(0.001 * np.cos(2 * np.pi * frequency * run.time), abs=1e-10)
     assert run.status is tr.Status.SUCCESS
-    # The audit looks between the samples as well where the integrator's steps are shorter, but not at all of them.
-    unjudged = run.metadata["audit"]["checked"]["motion"]["unjudged"]
-    assert unjudged == 0 if frequency < 100.0 else unjudged > 0
+    assert run.metadata["audit"]["checked"]["motion"]["unjudged"] > 0
 
 
 @pytest.mark.parametrize("size", [0.1, 1e-5])

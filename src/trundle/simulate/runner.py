@@ -414,7 +414,7 @@ class Runner:
         self, phase: CompiledMode, now: HybridState, p: FloatArray, done: Integration
     ) -> tuple[FloatArray, FloatArray] | None:
         """Return times and states between samples, for the audit, where the integrator took several steps to one."""
-        span, every = done.t_end - now.t, float(self.samples[1] - self.samples[0])
+        span, every = done.t_end - now.t, float(np.ptp(self.samples)) / max(len(self.samples) - 1, 1)
         held = self.method.step is not None or self.policy is not None  # steps that do not follow from the motion alone
         if held or not _FEW <= done.steps <= _INNER or done.status is not Status.SUCCESS:
             return None

@@ -6,7 +6,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import trundle as tr
-from trundle.contact.choice import bumpy, contact_form, make_contact, pieces_of
+from trundle.contact.choice import bumpy, contact_form, features_on, make_contact, pieces_of
 from trundle.contact.feature import FeatureContact
 from trundle.contact.motion import prescribed
 from trundle.geometry.features import Feature
@@ -270,3 +270,58 @@ def test_an_edge_over_a_rounded_corner_touches_where_it_is_nearest(rounding: flo
             assert y[0] == pytest.approx(at, abs=1e-9)
             np.testing.assert_allclose(n, up, atol=1e-9)
     assert looked > 1000
+
+
+@pytest.mark.parametrize(
+    ("shape", "ground"),
+    [
+        (tr.Box([0.2, 0.05]), tr.Sinusoid(0.02, 0.9, 0.2)),
+        (tr.Box([0.2, 0.05]), tr.Rounded(tr.Polytope([[-1.0, -1.0], [1.0, -1.0], [0.3, 0.0]]), 0.1)),
+        (tr.Box([0.2, 0.1, 0.05]), tr.Extrusion(tr.Sinusoid(0.02, 0.9, 0.2))),
+        (tr.Disc(0.2), tr.Extrusion(tr.Sinusoid(0.02, 0.9, 0.2))),
+        (tr.Disc(0.2), tr.Ellipsoid([0.5, 0.7, 0.6])),
+        (tr.Rounded(tr.Box([0.2, 0.1, 0.05]), 0.02), tr.Ellipsoid([0.5, 0.7, 0.6])),
+    ],
+    ids=repr,
+)
+def test_derivatives_of_the_nearest_point_are_those_of_differences(shape: tr.Shape, ground: tr.Shape) -> None:
+    """Wherever the search for it ends: derivatives of its last step count, and numbers without end spoil them."""
+    level, distance, d = ground.representations.level, ground.representations.distance, shape.d
+    assert level is not None
+    random, looked = np.random.default_rng(2), 0
+    moved = ca.SX.sym("moved", 2 * d - 3 + d)
+    turn = moved[: 2 * d - 3]
+    skew = ca.skew(turn) if d == 3 else ca.vertcat(ca.horzcat(0, -turn), ca.horzcat(turn, 0))
+    R, c = ca.SX.sym("R", d, d), ca.SX.sym("c", d)
+    onto = ca.Function("onto", [c], [level.level(c), ca.gradient(level.level(c), c)])
+    for feature in features_on(shape, ground):
+        nearest = FeatureContact(feature, level, (), distance)._nearest
+        y, foot, n, *_, margin = nearest.call([(ca.SX.eye(d) + skew) @ R, c + moved[2 * d - 3 :]])
+        point = ca.vertcat(y, foot, n)
+        values = ca.Function("values", [moved, R, c], [point, ca.jacobian(point, moved), margin])
+        found = (
+            1e-3 - 1e-7 if feature.rounding and distance is None else 5e-4
+        )  # the last step to a foot is in its margin
+        for _ in range(50):
+            at = random.normal(size=d)
+            for _ in range(20):  # onto the ground
+                f, fx = (np.asarray(v).ravel() for v in onto(at))
+                at = at - fx * f / (fx @ fx)
+            turned = Rotation.random(random_state=random).as_matrix() if d == 3 else _rotation(random.uniform(-4, 4))
+            inside = np.zeros(d)
+            if feature.inside:
+                inside = -0.5 * random.uniform(0.0, 1.0) * np.array(feature.inside[0][0]) * feature.inside[0][1]
+            begin = at + fx / np.linalg.norm(fx) * feature.rounding - turned @ inside
+            _, derived, least = (np.asarray(v) for v in values(0.0, turned, begin))
+            steps = 1e-6 * np.eye(moved.numel())
+            beside = [[values(side * step, turned, begin) for side in (-1, 1)] for step in steps]
+            if min([least.item(), *(float(one[2]) for pair in beside for one in pair)]) < found:
+                continue
+            looked += 1
+            differences = [(np.asarray(after[0]) - np.asarray(before[0])) / 2e-6 for before, after in beside]
+            np.testing.assert_allclose(derived, np.hstack(differences), rtol=1e-4, atol=1e-4)
+    assert looked > 10
+
+
+def _rotation(angle: float) -> np.ndarray:
+    return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])

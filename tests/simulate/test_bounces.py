@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import trundle as tr
 from trundle.errors import InputError
@@ -151,3 +152,34 @@ def test_a_corner_that_is_pressed_on_stays_though_it_would_bounce() -> None:
     run = tr.simulate(tree, start, 0.45)
     assert run.status is tr.Status.SUCCESS
     assert len(run.transitions) < 300
+
+
+@pytest.mark.parametrize("tilted_by", [-1e-4, -6e-5])
+def test_a_plank_bounces_off_a_second_crest_also_in_time_steps(tilted_by: float) -> None:
+    """Its end stays on one crest while it comes down on the next; a rod that slides far away makes time steps do it."""
+    height, length = 0.05, 0.6
+    k = 2.0 * np.pi / length
+    crest = brentq(lambda x: height * (-np.sin(k * x)) / (length - x) - height * k * np.cos(k * x), 0.151, 0.25)
+    tilt = float(np.arctan(height * k * np.cos(k * crest))) + tilted_by
+    along, up = np.array([np.cos(tilt), np.sin(tilt)]), np.array([-np.sin(tilt), np.cos(tilt)])
+    corner = np.array([length, 0.0])
+    at = corner - 0.25 * along + 0.025 * up
+    rates = 4.0 * np.array([1.0, corner[1] - at[1], at[0] - corner[0]])
+    turns = []
+    for beside in (False, True):
+        robot = tr.Robot(gravity=[0.0, -9.81], on_slip="slide", on_separation="fly")
+        robot.free(1.0, "solid", shape=tr.Box([0.25, 0.025]), name="plank")
+        places, speeds, touching = {"plank": [*at, tilt]}, {"plank": list(rates)}, {"contacts": ["plank"]}
+        if beside:
+            robot.free(1.0, 0.03, shape=tr.Circle(0.01), shape_at=[0.3, 0.0], name="rod")
+            places["rod"] = [-1.2, height + 0.01 + 0.3 * np.sin(np.pi / 3.0), -np.pi / 3.0]
+            speeds["rod"] = [0.0, 2.0, 0.0]
+            touching = {"contacts": ["plank", "rod"], "slips": {"rod": 2.0}}
+        robot.terrain(tr.Sinusoid(height, length), friction=3.0, restitution=0.5)
+        tree = robot.finish()
+        run = tr.simulate(tree, tree.place(rates=speeds, **places, **touching), 0.004, output_step=1e-3)
+        assert run.status is tr.Status.SUCCESS
+        assert beside == any(t["to"] == "time stepping" for t in run.transitions)
+        turns.append(float(run["body_angular_velocity"][-1][0]))
+    assert turns[0] < -0.1
+    assert turns[1] == pytest.approx(turns[0], rel=1e-6)

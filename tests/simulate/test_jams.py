@@ -68,34 +68,38 @@ def test_an_inaccurate_run_sees_a_slip_end(monkeypatch: pytest.MonkeyPatch) -> N
     assert held.margins == phase.margins, "a walk's policy cuts it into pieces of 4 ms: in one of them a foot may stop"
 
 
-def test_a_leg_that_jams_lifts_off_and_never_pulled() -> None:
+@pytest.mark.parametrize(("m", "s", "kg"), [(1.0, 1.0, 1.0), (1e3, 1e3, 1e3)], ids=["SI", "a thousandth of each unit"])
+def test_a_leg_that_jams_lifts_off_and_never_pulled(m: float, s: float, kg: float) -> None:
     """The force on a leg that slides grows like 1/sqrt(t) until no force can hold it (Painleve): it lifts off."""
-    robot = tr.Robot(gravity=[0.0, 0.0, -9.81], on_slip="slide", on_separation="fly")
-    trunk = robot.free(3.39, [0.00389394, 0.00802458, 0.00683141], name="trunk")
+    inertia, newton = kg * m**2, kg * m / s**2
+    robot = tr.Robot(gravity=[0.0, 0.0, -9.81 * m / s**2], on_slip="slide", on_separation="fly")
+    trunk = robot.free(3.39 * kg, [0.00389394 * inertia, 0.00802458 * inertia, 0.00683141 * inertia], name="trunk")
     legs = {
         "l0": (robot.revolute, [0.0866, 0.05, -0.05], 0.36, [0.000557868, 0.000557868, 5.38207e-05], 0.0263, -0.0467),
         "l1": (robot.prismatic, [-0.0866, 0.05, -0.05], 0.625, [0.00139261, 0.00139261, 0.00013263], 0.0217, -0.056),
         "l2": (robot.revolute, [0.0, -0.1, -0.05], 0.76, [0.000782207, 0.000782208, 7.98984e-05], 0.0227, -0.0391),
     }
-    stops = {"l0": (-0.538, 0.627), "l1": (-0.0664, 0.0687), "l2": (-0.71, 0.284)}
+    stops = {"l0": (-0.538, 0.627), "l1": (-0.0664 * m, 0.0687 * m), "l2": (-0.71, 0.284)}
     foot = {"l0": -0.0934, "l1": -0.112, "l2": -0.0781}
-    for name, (joint, at, mass, inertia, radius, com) in legs.items():
+    for name, (joint, at, mass, moments, radius, com) in legs.items():
         axis = [0.0, 0.0, 1.0] if name == "l1" else [0.0, 1.0, 0.0]
         leg = joint(
-            trunk, at, mass, inertia, axis=axis, center_of_mass=[0.0, 0.0, com],
-            shape=tr.Sphere(radius), shape_at=[0.0, 0.0, foot[name]], name=name,
+            trunk, [a * m for a in at], mass * kg, [one * inertia for one in moments], axis=axis,
+            center_of_mass=[0.0, 0.0, com * m], shape=tr.Sphere(radius * m), shape_at=[0.0, 0.0, foot[name] * m],
+            name=name,
         )  # fmt: skip
         robot.resist(leg, low=stops[name][0], high=stops[name][1])
     robot.terrain(tr.Plane(), friction=0.863)
     tree = robot.finish()
-    rates = {"trunk": [0.0125, -0.0108, 0.865, 0.0, 0.0, 0.0]}
-    start = tree.place(trunk=[0.0, 0.0, 0.41, 1.0, 0.0, 0.0, 0.0], l0=0.0, l1=0.0, l2=0.0, contacts=[], rates=rates)
+    rates = {"trunk": [0.0125 / s, -0.0108 / s, 0.865 / s, 0.0, 0.0, 0.0]}
+    start = tree.place(trunk=[0.0, 0.0, 0.41 * m, 1.0, 0.0, 0.0, 0.0], l0=0.0, l1=0.0, l2=0.0, contacts=[], rates=rates)
     u, names = np.zeros(3), tree.model().input_layout
-    for name, torque in {"l0": -0.000823, "l1": -0.368, "l2": -0.256}.items():
+    for name, torque in {"l0": -0.000823 * newton * m, "l1": -0.368 * newton, "l2": -0.256 * newton * m}.items():
         u[names[f"{name}.torque"]] = torque
-    run = tr.simulate(tree, start, 0.29, policy=tr.FunctionPolicy(0.81, lambda t, x: u))
-    assert "the contact force reached zero" in {t["reason"] for t in run.transitions if 0.26 < t["time"] < 0.28}
+    policy = tr.FunctionPolicy(0.81 * s, lambda t, x: u)
+    run = tr.simulate(tree, start, 0.29 * s, output_step=1e-3 * s, policy=policy)
+    assert "the contact force reached zero" in {t["reason"] for t in run.transitions if 0.26 < t["time"] / s < 0.28}
     assert run.status is tr.Status.SUCCESS
     assert run.feasible
     n, force = run["contact_normal"], run["contact_force"]
-    assert np.min(np.sum(np.asarray(n) * np.asarray(force), axis=-1)) > -1e-5
+    assert np.min(np.sum(np.asarray(n) * np.asarray(force), axis=-1)) > -1e-5 * newton

@@ -25,6 +25,8 @@ _ALONG, _INNER = 14, 0.01
 bracket tangents meet, in parts of it."""
 _FAR, _STEEP = 1e6, 1e100
 """Place, in sizes, and slope of an end of a bracket that is not known."""
+_SETTLED = 1e-6
+"""The longest step, in sizes, that is round-off of a hollow found."""
 _PARTS, _FOOTING = 8, 2
 """Parts of an edge, in which its distance is a cubic, and steps to the rough foot of a point."""
 _TURNS, _TURN = 8, 0.5
@@ -218,7 +220,10 @@ class FeatureContact(Contact):
         for place, _, g in (low, high):
             better = ca.fabs(g) < least
             q, least = ca.if_else(better, place, q), ca.if_else(better, ca.fabs(g), least)
-        return q
+        # One step more, of round-off, has the derivatives of the hollow, whichever place this is.
+        g, H, _ = values.call([c + along @ q, R])
+        step = _downhill(H) @ g
+        return q - ca.if_else(ca.fabs(step) < _SETTLED * self.feature.size, step, 0.0)
 
     def _around(self, slope: ca.Function, level: ca.SX, x: ca.SX, R: ca.SX, c: ca.SX, along: ca.SX) -> ca.SX:
         """Return the y (2,), in the axes, of the least f on the circle: where f has one bend, straight down from c."""
@@ -315,8 +320,8 @@ def _nothing(S: ca.SX) -> ca.SX:
 
 
 def _shortened(step: ca.SX, longest: float) -> ca.SX:
-    """Return a step, no longer than `longest`."""
-    return step * ca.fmin(1.0, longest / (ca.norm_2(step) + _TINY))
+    """Return a step, no longer than `longest` in the sum of its parts, which has derivatives of zero, too."""
+    return step * (longest / ca.fmax(ca.norm_1(step), longest))
 
 
 def _downhill(H: ca.SX) -> ca.SX:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
-from trundle.contact.choice import bumpy
 from trundle.contact.laws import LAWS, SLIP_END, Law, Sliding, Sticking, normal_and_tangential
 from trundle.geometry.queries.cloud import data_ranges
 from trundle.models.tree.multibody import Dynamics
@@ -222,9 +221,7 @@ class CompiledMode:
     def free_features(self, contact: int) -> list[int]:
         """Return the contacts of the same shape that may close, watched as the first: on waves also across a hollow."""
         free = [i for i in self.system.pair_of(contact) if not LAWS[self.mode.laws[i]].touching]
-        waves = bumpy(self.system.contact_pairs[contact].shape_B)
-        taken = self.system.parts_beside if waves else self.system.beside
-        return [i for i in free if not self._touches(taken.get(i, ()))]
+        return [i for i in free if not self._touches(self.system.in_place_of(i))]
 
     def least_inside(self, contact: int) -> float:
         """Return the margin from which a feature may close: more where the contact is about to pass onto it."""

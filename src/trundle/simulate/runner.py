@@ -42,8 +42,8 @@ MAX_STEPS = 1_000_000
 """Most steps of one integration, beyond those of a fixed step, and of each second."""
 
 ACCURATE = 1e-7
-_AT_SEAM, _NO_LOAD, _SOON = 1e-7, 1e-9, 1e-9
-_INSTANT = 1e-14  # s
+_AT_SEAM, _NO_LOAD = 1e-7, 1e-9
+_INSTANT, _SOON = 1e-14, 1e-9  # s, of what is 0.1 m large
 _SHARP, _FEW, _PER_STEP, _INNER, _BRIEFEST, _BESIDE = 2.0, 4, 3, 300, 0.01, 0.25
 """Steps of the integrator to a sample, and at all, from which the audit gets more of these: so many a step and at most
 (also of steps), of motions that last so many output steps, and not nearer to a sample than a part of their spacing."""
@@ -68,6 +68,7 @@ class Runner:
         progress: Callable[[float], object] | None,
     ) -> None:
         self.system, self.method, self.policy = system, method, policy
+        self._pace = pace(system)
         self.period = np.inf if policy is None else positive("policy.period", policy.period, "s")
         self.samples, self.progress = samples, progress
         accurate = method.step is None and method.relative_tolerance <= ACCURATE
@@ -132,7 +133,7 @@ class Runner:
     def _through(self, now: HybridState, duration: float) -> Status:
         """Go from mode to mode."""
         here: list[HybridState] = []
-        recent = _RECENT * pace(self.system)
+        recent = _RECENT * self._pace
         while now.t < duration:
             kept = self.log.mark()
             outcome = self._mode(now, duration)
@@ -140,7 +141,7 @@ class Runner:
                 return outcome
             after, event, phase = outcome
             following, reason = self._next(after, event, phase)
-            if isinstance(following, Undecided) and after.t - now.t < LEAST:
+            if isinstance(following, Undecided) and after.t - now.t < LEAST * self._pace:
                 self.log.back(kept)
                 after = now  # forces that grow without bound at once are no motion
             if isinstance(following, HybridState) and self.board.indeterminate(following):
@@ -284,7 +285,8 @@ class Runner:
         rising &= np.abs(values) < np.where(forces, _NO_LOAD * self.board.weight, _AT_SEAM)
         if np.any(rising):
             rate = np.asarray(phase.integrator.system.rate(now.t, now.x, p)).ravel()
-            soon = np.array(list(phase.margin_values(now.t, now.x + _SOON * rate, p).values()))
+            later = now.x + _SOON * self._pace * rate
+            soon = np.array(list(phase.margin_values(now.t, later, p).values()))
             armed &= ~(rising & (soon > values))
         return armed
 
@@ -368,9 +370,10 @@ class Runner:
         """
         if done.event is None:
             return done
-        name, back, found = phase.margins[done.event], _INSTANT, done
+        name, found = phase.margins[done.event], done
+        back = max(_INSTANT * self._pace, float(np.spacing(done.t_end)))
         while not phase.margin_values(found.t_end, found.x_end, p)[name] >= 0.0:
-            if done.t_end - back <= now.t or back > _SOON:
+            if done.t_end - back <= now.t or back > _SOON * self._pace:
                 return done
             found, back = self._integrated_to(phase, now, p, done.t_end - back), 4.0 * back
         if found is done:

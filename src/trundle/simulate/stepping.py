@@ -139,7 +139,8 @@ class Stepping:
         A contact that lands at one instant again and again stays: it is pressed on and gives nothing back.
         """
         runner, board, contacts = self.runner, self.runner.board, sorted({*steps.contacts, event.contact})
-        self._landings = [one for one in self._landings if there.t - one[0] <= ROUND_OFF]
+        instant = max(ROUND_OFF * pace(runner.system), 2 * _MANY * float(np.spacing(there.t)))
+        self._landings = [one for one in self._landings if there.t - one[0] <= instant]
         self._landings.append((there.t, event.contact))
         stays = sum(contact == event.contact for _, contact in self._landings) > _MANY
         if not stays and (

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray, choice, integer
-from trundle.contact.choice import features_on
+from trundle.contact.choice import bumpy, features_on
 from trundle.contact.laws import LAWS, ROLLING, SEPARATED, STOPPED, Law
 from trundle.contact.proximity import Proximity
 from trundle.contact.restitution import PLASTIC, Restitution
@@ -376,6 +376,14 @@ class ContactSystem:
             return [k for k in found[piece].beside if found[k].dimension == found[piece].dimension]
 
         return MappingProxyType(self._of_pieces("features", parts))
+
+    def in_place_of(self, contact: int) -> tuple[int, ...]:
+        """Return the contacts that, where they touch, touch in place of a contact of a corner, an edge or a face.
+
+        On waves a body may touch with both across a hollow: there only parts of one edge take each other's place.
+        """
+        taken = self.parts_beside if bumpy(self.contact_pairs[contact].shape_B) else self.beside
+        return taken.get(contact, ())
 
     def _of_pieces(self, form: str, others: Callable[[ContactPair, int], Sequence[int]]) -> dict[int, tuple[int, ...]]:
         """Return contacts of pieces, of a form -> those of the pieces of the same shape that `others` names."""

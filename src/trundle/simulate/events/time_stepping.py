@@ -130,9 +130,9 @@ class TimeStepping:
         return self._flies(contact) and self.system.contact_pairs[contact].restitution.restitution > 0.0
 
     def _flies(self, contact: int) -> bool:
-        """Whether a contact is in flight; of the parts of a body one goes on where another has touched."""
+        """Whether a contact is in flight; where one touches in its place it goes on with that."""
         laws = self.now.mode.laws
-        return not any(LAWS[laws[i]].touching for i in (contact, *self.system.beside.get(contact, ())))
+        return not any(LAWS[laws[i]].touching for i in (contact, *self.system.in_place_of(contact)))
 
     def on(self, contacts: Sequence[int], now: HybridState | None = None) -> TimeStepping:
         """Return the same steps with other contacts that may touch, or on other charts (`now`), from here on."""

@@ -370,16 +370,22 @@ class Runner:
         """
         if done.event is None:
             return done
-        name, found = phase.margins[done.event], done
-        back = max(_INSTANT * self._pace, float(np.spacing(done.t_end)))
-        while not phase.margin_values(found.t_end, found.x_end, p)[name] >= 0.0:
+        name = phase.margins[done.event]
+        begins = min(phase.margin_values(now.t, now.x, p)[name], 0.0)
+        back, found, best = max(_INSTANT * self._pace, float(np.spacing(done.t_end))), done, done
+        while True:
+            if phase.margin_values(found.t_end, found.x_end, p)[name] >= 0.0:
+                best = found if best is done else best
+                if found.margin_minimum[done.event] >= begins:  # on the way, too: round-off goes to and fro there
+                    best = found
+                    break
             if done.t_end - back <= now.t or back > _SOON * self._pace:
-                return done
+                break
             found, back = self._integrated_to(phase, now, p, done.t_end - back), 4.0 * back
-        if found is done:
+        if best is done:
             return done
-        before = done.times <= found.t_end
-        return replace(found, times=done.times[before], states=done.states[before], event=done.event)
+        before = done.times <= best.t_end
+        return replace(best, times=done.times[before], states=done.states[before], event=done.event)
 
     def _state_at(self, phase: CompiledMode, now: HybridState, p: FloatArray) -> Callable[[float], FloatArray]:
         def state(t: float) -> FloatArray:

@@ -32,6 +32,8 @@ _PARTS, _FOOTING = 8, 2
 _TURNS, _TURN = 8, 0.5
 """Points of a rim that are tried first, and the largest step (rad) from the best of them."""
 _TINY = 1e-300
+_FLATTEST = 1e-150
+"""Curvature under which a line is straight: its inverse, squared in derivatives, is still a number."""
 _FREE = {"allow_free": True}
 """Sizes may be symbols, see `trundle.numerics.symbol`."""
 
@@ -327,7 +329,7 @@ def _shortened(step: ca.SX, longest: float) -> ca.SX:
 def _downhill(H: ca.SX) -> ca.SX:
     """Return the inverse of a symmetric (1, 1) or (2, 2) matrix with its eigenvalues positive: of (H^2)^1/2."""
     if H.shape == (1, 1):
-        return 1.0 / (ca.fabs(H) + _TINY)
+        return 1.0 / ca.fmax(ca.fabs(H), _FLATTEST)
     square, size = H @ H, ca.fabs(ca.det(H))
     positive = (square + size * ca.SX.eye(2)) / ca.sqrt(ca.trace(square) + 2 * size + _TINY)
     return _inverse(positive)

@@ -136,3 +136,19 @@ def test_bad_arguments_are_named() -> None:
     egg, lying = bicycle.robot(2.0)
     with pytest.raises(tr.InputError, match="states"):
         tr.linearize(egg, lying, states=("frame.angular_velocity.y",))
+
+
+@pytest.mark.parametrize("tilt", [-0.3, -0.0425, -0.0352])
+def test_a_plank_on_the_rounded_corner_of_a_box_has_a_linear_model(tilt: float) -> None:
+    """Beside the arc its ground is exactly flat: at some places that the search passes nothing bends at all."""
+    robot = tr.Robot(gravity=[0.0, -9.81], on_slip="slide", on_separation="fly")
+    robot.free(1.0, "solid", shape=tr.Box([0.6, 0.05]), name="plank")
+    robot.terrain(tr.Rounded(tr.Box([0.5, 0.3]), 0.05), friction=5.0)
+    tree = robot.finish()
+    axis = np.array([np.cos(tilt), np.sin(tilt)])
+    middle = np.array([0.5, 0.3]) + 0.1 * np.array([-axis[1], axis[0]]) + 0.3953 * axis
+    start = tree.place(plank=[*middle, tilt], contacts=["plank"])
+    found = tr.linearize(tree, start).A
+    # Rolling on a circle of radius r: the point of contact runs along the plank as it tilts, by -r a radian.
+    assert np.all(np.isfinite(found))
+    assert found[1, 2] == pytest.approx(1.0)

@@ -11,7 +11,15 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, SEPARATED
 from trundle.models.tree.system import Atlas, ContactSystem
-from trundle.models.tree.touching import face_below, gap_of, lies_flat, may_touch, near_features, touch_function
+from trundle.models.tree.touching import (
+    face_below,
+    gap_of,
+    lies_flat,
+    may_touch,
+    near_features,
+    open_gap,
+    touch_function,
+)
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.separated import SeparatedPairs, separated_pair
 from trundle.simulate.events.turning import without
@@ -28,8 +36,19 @@ _ON_FACE = 1e-8
 """How much higher, in sizes, points of a face are that do not touch."""
 _NEWTON = 4
 """Steps that turn a tilt of 0.1 rad to round-off."""
+_TOUCHES = 1e-3
+"""Distance, in sizes, within which parts of a shape are that may be those that have just touched."""
 _APPROACHES = 1e-9
 """Speed (m/s) from which a contact approaches: slower ones touch without a blow."""
+
+
+def landing_feature(system: ContactSystem, phase: CompiledMode, x: FloatArray, contact: int) -> int:
+    """Return the contact that lands where the shapes of `contact` touch: of corners, edges and faces the nearest."""
+    if contact not in system.beside:
+        return contact
+    free = phase.free_features(contact)
+    near = near_features(system, x, free, _TOUCHES * system.contact_pairs[contact].shape_A.reference_length) or free
+    return min(near, key=lambda i: open_gap(system, x, i, phase.least_inside(i)))
 
 
 def landing_with(

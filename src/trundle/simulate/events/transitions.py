@@ -15,8 +15,6 @@ from trundle.models.tree.touching import (
     Strike,
     face_below,
     free_directions,
-    near_features,
-    open_gap,
     touch_function,
     velocities_changed,
 )
@@ -24,7 +22,7 @@ from trundle.numerics.space import angular_size
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.advancement import TOUCHED
 from trundle.simulate.events.chart_transition import has_neighbour, neighbouring_chart, neighbouring_feature
-from trundle.simulate.events.patches import approaches, lain_down, landing_with, points_above
+from trundle.simulate.events.patches import approaches, lain_down, landing_feature, landing_with, points_above
 from trundle.simulate.events.rest import resting
 from trundle.simulate.events.separated import whole_gap
 from trundle.simulate.events.states import cone_margin, followed, impact_at, pace, slip_and_spin, slip_directions
@@ -43,8 +41,6 @@ _HARDLY = 1e-8
 _SOON, _CLOSES = 1e-4, 1e-8
 """A contact that comes apart has a gap that grows as t^3; one that jams loses more than this (sizes) within _SOON (s,
 of what is 0.1 m large: `pace`)."""
-_TOUCHES = 1e-3
-"""Distance, in sizes, within which parts of a shape are that may be those that have just touched."""
 _BORN_ZERO = {SEPARATED.name: "gap", SLIDING.name: "slip_speed"}
 
 
@@ -399,11 +395,7 @@ def _land(board: EventHandler, now: HybridState, event: Event, phase: CompiledMo
 
     Of the corners, edges and faces of a shape the one that touches lands. ``held``: all stay closed.
     """
-    if event.contact in board.system.beside:
-        free = phase.free_features(event.contact)
-        reach = _TOUCHES * board.system.contact_pairs[event.contact].shape_A.reference_length
-        near = near_features(board.system, now.x, free, reach) or free
-        event = replace(event, contact=min(near, key=lambda i: open_gap(board.system, now.x, i, phase.least_inside(i))))
+    event = replace(event, contact=landing_feature(board.system, phase, now.x, event.contact))
     after = _landed(board, now, event, held)
     if isinstance(after, HybridState) and event.contact in board.system.rims:
         return lain_down(board, after, event.contact, held)

@@ -26,7 +26,7 @@ from trundle.models.tree.approach import refined
 from trundle.models.tree.system import ContactSystem
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events import Event, EventHandler, HybridState
-from trundle.simulate.events.patches import landing_with
+from trundle.simulate.events.patches import landing_feature, landing_with
 from trundle.simulate.phases import phase_of
 from trundle.simulate.record.log import Leg
 from trundle.simulate.sensitivity.trace import Directions, Trace
@@ -76,7 +76,7 @@ class Crossings:
     def instant(self, leg: Leg) -> tuple[FloatArray, FloatArray]:
         """Return the derivatives of the instant of the event that ends a leg, by x- (n_x,) and by p (n_p,)."""
         t, x = leg.done.t_end, leg.done.x_end
-        if landing_with(self.system, leg.phase, t, x, leg.p, leg.event.contact):
+        if landing_with(self.system, leg.phase, t, x, leg.p, self._landing(leg)):
             raise SimulationError(f"at {t:.6g} s two events are one: no derivative", Status.JAMMED)
         by_time, by_state, by_p = self._gradient(leg)
         rate = self.rate(leg, t, x)
@@ -103,6 +103,9 @@ class Crossings:
         charts = end.charts
         if end.coordinates is None or charts is None:
             name = f"{self.system.contact_pairs[end.contact].contact}.{end.margin}"
+            if leg.done.event is None and name not in leg.phase.margins:
+                # Whole shapes touch, of which one corner, edge or face lands.
+                return self._of_gap(leg, leg.begin.mode.atlas, self._landing(leg), x)
             index = leg.phase.margins.index(name) if leg.done.event is None else leg.done.event
             slopes = np.asarray(self._margin(leg.phase, index)(t, x, p)).ravel()
             return float(slopes[0]), slopes[1 : n + 1], slopes[n + 1 :]
@@ -110,11 +113,25 @@ class Crossings:
         where = self.system.model(atlas).layout[f"{self.system.contact_pairs[end.contact].contact}.coordinates"]
         at = np.array(x)
         at[where] = end.coordinates
-        slopes = np.asarray(self._gap(atlas, end.contact)(at, self.trace.values)).ravel()
-        by_state, by_p, first = slopes[:n].copy(), np.zeros(len(p)), leg.phase.input_count
+        by_time, by_state, by_p = self._of_gap(leg, atlas, end.contact, at)
         by_state[where] = 0.0  # nearest points: the gap does not change with where they are
+        return by_time, by_state, by_p
+
+    def _landing(self, leg: Leg) -> int:
+        """Return the contact that lands at the end of a leg, where that is a landing; else that of its event."""
+        end = leg.event
+        if LAWS[leg.begin.mode.laws[end.contact]].ending(end.margin) is not Ending.LANDS:
+            return end.contact
+        return landing_feature(self.system, leg.phase, leg.done.x_end, end.contact)
+
+    def _of_gap(
+        self, leg: Leg, atlas: tuple[tuple[int, int], ...], contact: int, x: FloatArray
+    ) -> tuple[float, FloatArray, FloatArray]:
+        """Return the gradient by t, x (n_x,) and p (n_p,) of the gap of a contact at the state `x`."""
+        slopes = np.asarray(self._gap(atlas, contact)(x, self.trace.values)).ravel()
+        n, first, by_p = len(x), leg.phase.input_count, np.zeros(len(leg.p))
         by_p[first : first + len(self.trace.values)] = slopes[n:]
-        return 0.0, by_state, by_p
+        return 0.0, slopes[:n].copy(), by_p
 
     def _margin(self, phase: CompiledMode, index: int) -> ca.Function:
         system = phase.integrator.system

@@ -248,4 +248,4 @@ def load(name: str, system: ContactSystem) -> Evidence:
     jumps = Jumps(before=frames("jumps.before"), after=frames("jumps.after"), **rest)
     jumps = replace(jumps, contact=np.array([order.index(i) for i in jumps.contact], dtype=np.intp))
     accuracy, *flags = known["declared"]
-    return Evidence(samples, jumps, float(accuracy), *map(bool, flags))
+    return Evidence(samples, jumps, float(accuracy), *map(bool, flags), beginning=0.0)

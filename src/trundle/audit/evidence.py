@@ -213,6 +213,8 @@ class Evidence:
         Whether gap and slip are held at zero by projection.
     slips_ignored, separations_ignored : bool
         The user's rules.
+    beginning : float, m/s
+        Slip with which the direction of a slip's beginning is weighted: less has no direction of its own.
     """
 
     samples: Samples
@@ -221,6 +223,7 @@ class Evidence:
     stabilized: bool
     slips_ignored: bool
     separations_ignored: bool
+    beginning: float
 
 
 def lifted(vectors: FloatArray) -> FloatArray:

@@ -52,7 +52,8 @@ def force_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[C
     v = v - dot(v, normal)[..., None] * normal
     speed = length(v)
     # The slower a slip, the less it has a direction.
-    blur = np.minimum(tolerances.BLUR * local.speed / np.maximum(speed, 1e-300), 1.0) * samples.claims.slides[:, real]
+    blur = np.maximum(tolerances.BLUR * local.speed, evidence.beginning) / np.maximum(speed, 1e-300)
+    blur = np.minimum(blur, 1.0) * samples.claims.slides[:, real]
     beyond = np.maximum(length(along) - (1.0 + blur) * np.minimum(mu, 1e300) * bearing, 0.0)
     beyond[:, np.isinf(mu)] = 0.0
     text = "{bodies}: the force is {amount} {unit} outside its friction cone at {time} s"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from trundle.contact.laws import LAWS, SEPARATED
+from trundle.contact.laws import LAWS, SEPARATED, SLIDING
 from trundle.models.tree.system import Atlas
 from trundle.parameters import Checked, Range, parameter
 
@@ -57,3 +57,8 @@ class Method(Checked):
         faster than any step can follow. 0 for accurate runs, which come close enough to see it end.
         """
         return 50.0 * self.relative_tolerance if self.step is None and self.relative_tolerance > 1e-10 else 0.0
+
+    @property
+    def beginning_slip(self) -> float:
+        """Slip speed (m/s) with which the direction of a slip's beginning is weighted: see `Sliding.onset`."""
+        return max(SLIDING.stick_speed, self.end_speed / 10.0)

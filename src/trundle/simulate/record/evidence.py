@@ -80,6 +80,7 @@ def _declared(system: ContactSystem, method: Method, samples: Samples, jumps: Ju
         stabilized=method.stabilization == "projection",
         slips_ignored=rules.on_slip == "ignore",
         separations_ignored=rules.on_separation == "ignore",
+        beginning=method.beginning_slip,
     )
 
 

@@ -1,6 +1,6 @@
 """``python -m bench.coulomb --problems N --seed S``: contacts by Coulomb's law, judged, and beside Siconos' numerics.
 
-Random bodies with random contacts (`bench.contacts.scenes`); an answer is right if the law holds to 1e-10
+Random bodies with random contacts (`bench.coulomb_problems.scenes`); an answer is right if the law holds to 1e-10
 (`tests.oracles.coulomb_law`, which shares no code with the package). Siconos (``apt-get install python3-siconos``)
 solves the same problems in a process of its own. What can be compared are the velocities after: where both obey the
 law and differ, the law has several answers, or hardly decides between them.
@@ -21,8 +21,8 @@ from time import process_time
 import numpy as np
 from rich.console import Console
 
-from bench.contacts import siconos
-from bench.contacts.scenes import Array, Problem, problems
+from bench.coulomb_problems import siconos
+from bench.coulomb_problems.scenes import Array, Problem, problems
 from tests.oracles.coulomb_law import breach, energy_gain
 from trundle.simulate.events.coulomb import contact_impulses
 

@@ -1,1 +1,1 @@
-"""Random problems of Coulomb's law at several contacts: `scenes` draws them, `siconos` solves them."""
+"""Scenes whose contacts change, timed: `scenes` and `robots` build them, `peers` states them in other simulators."""

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import root
 
-from bench.contacts.scenes import drawn, problems
+from bench.coulomb_problems.scenes import drawn, problems
 from tests.oracles.coulomb_law import breach, energy_gain
 from trundle.simulate.events.coulomb import contact_impulses, has_answer
 from trundle.simulate.events.coulomb.contacts import Contacts

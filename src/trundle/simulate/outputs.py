@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import casadi as ca
@@ -33,11 +33,7 @@ def output_expressions(
     xdot = motion.xdot if isinstance(motion, Dynamics) else None
     motions = {name: _seen(model, xdot, name, one) for name, one in model.motions.items()}
     seen = {id(model.motions[name]): motion for name, motion in motions.items()}
-    out: dict[str, ca.SX] = {}
-    for name, one in motions.items():
-        out[f"{name}.position"], out[f"{name}.velocity"] = W @ one.p, W @ one.v
-        out[f"{name}.angular_velocity"] = one.w if model.d == 2 else W @ one.w
-        out[f"{name}.rotation"] = ca.vec(W @ one.R)
+    out = body_expressions(model, motions)
     of_contacts = zip(model.constraints, forces, moments, strict=True)
     for i, (joined, force, moment) in enumerate(of_contacts):
         if i in unseen:
@@ -52,6 +48,18 @@ def output_expressions(
         out[f"{c}.gap"], out[f"{c}.slip"] = ca.dot(k.n, k.gap), W @ vrel
     stored = [part for part in (model.potential, terms.stored) if part is not None]
     out["energy"] = sum(stored, _energy(model, seen))
+    return out
+
+
+def body_expressions(model: TreeModel, motions: Mapping[str, Motion] | None = None) -> dict[str, ca.SX]:
+    """Return poses and twists of all bodies in world axes, the input, and the energy but for what contacts store."""
+    W, out = model.to_world, {}
+    for name, one in (model.motions if motions is None else motions).items():
+        out[f"{name}.position"], out[f"{name}.velocity"] = W @ one.p, W @ one.v
+        out[f"{name}.angular_velocity"] = one.w if model.d == 2 else W @ one.w
+        out[f"{name}.rotation"] = ca.vec(W @ one.R)
+    if motions is None:
+        out["energy"] = _energy(model, {}) + (0.0 if model.potential is None else model.potential)
     out["input"] = model.u
     return out
 

@@ -19,15 +19,16 @@ from trundle.numerics.ode.ode import Integration
 from trundle.records import Policy, tell_contacts
 from trundle.records.policy import TimedPolicy
 from trundle.simulate.begin import begun_mode
-from trundle.simulate.compiled_mode import CompiledMode
 from trundle.simulate.divergence import DivergenceCheck
 from trundle.simulate.events import ContactDetector, Event, EventHandler, HybridState
+from trundle.simulate.events.advancement import TOUCHED
 from trundle.simulate.events.chart_transition import is_seam
 from trundle.simulate.events.jumps import with_impulses
 from trundle.simulate.events.recontact import recontact, waiting_depths
 from trundle.simulate.events.states import pace
 from trundle.simulate.events.transitions import INDETERMINATE, Following, Undecided
 from trundle.simulate.mode import Method, Mode
+from trundle.simulate.phase import Phase
 from trundle.simulate.phases import phase_of
 from trundle.simulate.record import Log, Segment
 from trundle.simulate.record.log import Leg, Transition
@@ -44,6 +45,7 @@ MAX_STEPS = 1_000_000
 ACCURATE = 1e-7
 _AT_SEAM, _NO_LOAD = 1e-7, 1e-9
 _INSTANT, _SOON = 1e-14, 1e-9  # s, of what is 0.1 m large
+_NO_APPROACH = 1e-9  # m/s
 _SHARP, _FEW, _PER_STEP, _INNER, _BRIEFEST, _BESIDE = 2.0, 4, 3, 300, 0.01, 0.25
 """Steps of the integrator to a sample, and at all, from which the audit gets more of these: so many a step and at most
 (also of steps), of motions that last so many output steps, and not nearer to a sample than a part of their spacing."""
@@ -83,7 +85,7 @@ class Runner:
         self._held: FloatArray | None = None
         self._asked: HybridState | None = None
 
-    def phase(self, mode: Mode) -> CompiledMode:
+    def phase(self, mode: Mode) -> Phase:
         """Return the compiled phase of a mode; it lives as long as the system."""
         return phase_of(self.system, mode, self.policy is not None, self.method)
 
@@ -168,7 +170,7 @@ class Runner:
             now = following
         return Status.SUCCESS
 
-    def _next(self, after: HybridState, event: Event | Undecided, phase: CompiledMode) -> tuple[Following, str]:
+    def _next(self, after: HybridState, event: Event | Undecided, phase: Phase) -> tuple[Following, str]:
         """Return what follows an event, and the reason for the record."""
         if isinstance(event, Undecided):
             return event, "the forces grew without bound"
@@ -203,12 +205,12 @@ class Runner:
         """Return the parameters of the functions of a state's mode."""
         return self.phase(now.mode).parameters(self.inputs(now.t)[0], now.onsets)
 
-    def _mode(self, now: HybridState, duration: float) -> Status | tuple[HybridState, Event | Undecided, CompiledMode]:
+    def _mode(self, now: HybridState, duration: float) -> Status | tuple[HybridState, Event | Undecided, Phase]:
         """Stay in one mode: to the end (SUCCESS), a failure, or an event."""
         phase = self.phase(now.mode)
         with interrupts.opened():
             _ = phase.integrator  # takes a while to make
-        watch = ContactDetector(self.system, now.mode, now.unarmed)
+        watch = ContactDetector(self.system, now.mode, now.unarmed, phase.near)
         needed, signs = watch.needed, self._signs(phase, now)
         armed = self._armed(phase, now)
         self._most = self.stepping.most(now, MAX_STEPS)
@@ -243,6 +245,7 @@ class Runner:
                 back = recontact(self.system, phase, now.t, done, p, waiting, depths, self._state_at(phase, now, p))
                 if back is not None:
                     done, end = self._up_to(phase, now, p, armed, first_step, back)
+            end = self._located(phase, done, p, end)
             lasted = done.t_end > now.t
             if end is None or lasted or not self.log.segments:  # forces that end a mode at once never acted
                 self._keep(phase, done, p, since[0], end is not None, self._inner(phase, now, p, done))
@@ -265,8 +268,8 @@ class Runner:
         return Status.SUCCESS
 
     def _failed(
-        self, now: HybridState, done: Integration, phase: CompiledMode
-    ) -> Status | tuple[HybridState, Event | Undecided, CompiledMode]:
+        self, now: HybridState, done: Integration, phase: Phase
+    ) -> Status | tuple[HybridState, Event | Undecided, Phase]:
         """Return how the run ends where a mode cannot go on, or that no law of it decides."""
         twice = any(sum(LAWS[now.mode.laws[i]].touching for i in pair) > 1 for pair in self.system.pairs)
         status = Status.SECOND_CONTACT if twice and done.status is Status.NOT_FINITE else done.status
@@ -275,19 +278,23 @@ class Runner:
         good = bool(np.all(np.isfinite(done.x_end)))
         return (replace(now, t=done.t_end, x=done.x_end) if good else now), Undecided(status), phase
 
-    def _armed(self, phase: CompiledMode, now: HybridState) -> np.ndarray:
+    def _armed(self, phase: Phase, now: HybridState) -> np.ndarray:
         """Return which margins may end a mode at once: not those born zero, nor seams and forces that leave zero."""
         armed = phase.armed(now.unarmed)
         forces = np.array([name.endswith(_LOADS) for name in phase.margins], dtype=bool)
         rising = forces | np.array([is_seam(self.system, name) for name in phase.margins], dtype=bool)
+        near = {f"{self.board.name(i)}.gap" for i in phase.near}
+        touching = np.array([name in near for name in phase.margins], dtype=bool)
         p = self.parameters(now)
-        values = np.array(list(phase.margin_values(now.t, now.x, p).values()))
+        values = phase.margin_array(now.t, now.x, p)
         rising &= np.abs(values) < np.where(forces, _NO_LOAD * self.board.weight, _AT_SEAM)
-        if np.any(rising):
+        touching &= np.abs(values) < TOUCHED
+        if np.any(rising | touching):
             rate = np.asarray(phase.integrator.system.rate(now.t, now.x, p)).ravel()
-            later = now.x + _SOON * self._pace * rate
-            soon = np.array(list(phase.margin_values(now.t, later, p).values()))
-            armed &= ~(rising & (soon > values))
+            soon = _SOON * self._pace
+            change = phase.margin_array(now.t, now.x + soon * rate, p) - values
+            armed &= ~(rising & (change > 0.0))
+            armed &= ~(touching & (change > -_NO_APPROACH * soon))  # bodies that touch have not met again
         return armed
 
     def ask(self, now: HybridState) -> None:
@@ -305,15 +312,22 @@ class Runner:
                 answer = self.log.policy(now.t, state)
             self._held = array("policy", answer, (self.system.model().u.shape[0],))
 
-    def _event(self, phase: CompiledMode, done: Integration) -> Event | None:
+    def _event(self, phase: Phase, done: Integration) -> Event | None:
         if done.event is None:
             return None
         name = phase.margins[done.event]
         return Event(self.system.number(name), name.split(".", 1)[1])
 
+    def _located(self, phase: Phase, done: Integration, p: FloatArray, event: Event | None) -> Event | None:
+        """Return an event with the coordinates of its contact, where its gap is that of the nearest points."""
+        if event is None or event.margin != "gap" or event.contact not in phase.near:
+            return event
+        coordinates = phase.nearest(event.contact, done.t_end, done.x_end, p)
+        return replace(event, coordinates=coordinates, charts=phase.mode.atlas[event.contact])
+
     def _integrate(
         self,
-        phase: CompiledMode,
+        phase: Phase,
         t0: float,
         x0: FloatArray,
         t1: float,
@@ -347,7 +361,7 @@ class Runner:
 
     def _up_to(
         self,
-        phase: CompiledMode,
+        phase: Phase,
         now: HybridState,
         p: FloatArray,
         armed: np.ndarray,
@@ -362,7 +376,7 @@ class Runner:
         done, _ = self._integrate(phase, now.t, now.x, instant, p, armed, first_step)
         return done, event if done.t_end >= instant else self._event(phase, done)
 
-    def _just_before(self, phase: CompiledMode, now: HybridState, p: FloatArray, done: Integration) -> Integration:
+    def _just_before(self, phase: Phase, now: HybridState, p: FloatArray, done: Integration) -> Integration:
         """Return an integration that ends just before its event, where the margin is beyond zero at its end.
 
         Curvatures reach zero like the root of the time that is left, and forces grow like its inverse: round-off of an
@@ -387,7 +401,7 @@ class Runner:
         before = done.times <= best.t_end
         return replace(best, times=done.times[before], states=done.states[before], event=done.event)
 
-    def _state_at(self, phase: CompiledMode, now: HybridState, p: FloatArray) -> Callable[[float], FloatArray]:
+    def _state_at(self, phase: Phase, now: HybridState, p: FloatArray) -> Callable[[float], FloatArray]:
         def state(t: float) -> FloatArray:
             """Return the state at a time in this mode, integrated anew."""
             return now.x if t <= now.t else self._integrated_to(phase, now, p, t).x_end
@@ -395,7 +409,7 @@ class Runner:
         return state
 
     def _integrated_to(
-        self, phase: CompiledMode, now: HybridState, p: FloatArray, t: float, samples: ArrayLike = ()
+        self, phase: Phase, now: HybridState, p: FloatArray, t: float, samples: ArrayLike = ()
     ) -> Integration:
         """Return the integration up to a time in this mode, with `samples` (s), whatever its margins say."""
         done = phase.integrator.integrate(
@@ -410,7 +424,7 @@ class Runner:
             raise KeyboardInterrupt
         return done
 
-    def _signs(self, phase: CompiledMode, now: HybridState) -> list[float]:
+    def _signs(self, phase: Phase, now: HybridState) -> list[float]:
         """Sign of each contact's roundness at the start of a mode, for bodies that are round on both sides of zero."""
         values = phase.margin_values(now.t, now.x, phase.parameters(self.inputs(now.t)[0], now.onsets))
         signs = []
@@ -420,7 +434,7 @@ class Runner:
         return signs
 
     def _inner(
-        self, phase: CompiledMode, now: HybridState, p: FloatArray, done: Integration
+        self, phase: Phase, now: HybridState, p: FloatArray, done: Integration
     ) -> tuple[FloatArray, FloatArray] | None:
         """Return times and states between samples, for the audit, where the integrator took several steps to one."""
         span, every = done.t_end - now.t, float(np.ptp(self.samples)) / max(len(self.samples) - 1, 1)
@@ -434,12 +448,16 @@ class Runner:
         count = min(_PER_STEP * done.steps, _INNER)
         times = now.t + span * np.arange(1, count) / count
         apart = np.abs(times[:, None] - done.times).min(axis=1, initial=np.inf)  # instants beside samples tell nothing
-        found = self._integrated_to(phase, now, p, done.t_end, times[apart > _BESIDE * span / count])
+        inner = times[apart > _BESIDE * span / count]
+        if not inner.size:
+            return None
+        # Not to the end: where a slip ends its direction is known from one side alone, and steps look beyond.
+        found = self._integrated_to(phase, now, p, float(inner[-1]), inner)
         return found.times, found.states
 
     def _keep(
         self,
-        phase: CompiledMode,
+        phase: Phase,
         done: Integration,
         p: FloatArray,
         since: HybridState,
@@ -457,7 +475,7 @@ class Runner:
             parameters = np.repeat(p[None], len(times), axis=0)
             self.log.segments.append(Segment(phase, times, states, parameters, since=since, inner=inner))
 
-    def _told(self, phase: CompiledMode, done: Integration, p: FloatArray) -> bool:
+    def _told(self, phase: Phase, done: Integration, p: FloatArray) -> bool:
         """Whether the force that ends a mode, or what its cone has left, is zero there; else no sample tells of it.
 
         One that passes zero through a pole (Painleve), or beside a slip that turns round in its last 1e-11 s, has no

@@ -33,7 +33,7 @@ PROXIMAL = 1e-6
 
 _FREE = {"allow_free": True}  # functions of the state alone: numbers of the model may be symbols
 
-_INDEPENDENT = {2: 2, 3: 1}
+INDEPENDENT = {2: 2, 3: 1}
 """So many contacts of different bodies are taken to be independent: more may depend on each other (three wheels)."""
 
 
@@ -427,7 +427,7 @@ class Multibody(HoldsExpressions, ABC):
         A joint's stop is a row of its own unit: its term is in parts of what it moves.
         """
         bodies = [constraint.carrier for constraint, law in zip(self.constraints, mode, strict=True) if law.touching]
-        if not self.loops and len(set(bodies)) == len(bodies) <= _INDEPENDENT[self.d]:
+        if not self.loops and len(set(bodies)) == len(bodies) <= INDEPENDENT[self.d]:
             return 0.0
         size = PROXIMAL / sum(value_of(body.mass) for body in self.bodies)
         both = zip(self.constraints, mode, strict=True)

@@ -321,8 +321,13 @@ class ContactSystem:
 
     def number(self, name: str) -> int:
         """Return the number of the contact called `name`, or of that whose margin ``<contact>.<margin>`` is meant."""
-        numbers = {pair.contact: i for i, pair in enumerate(self.contact_pairs)}
-        return numbers[choice("name", name.split(".", 1)[0], numbers)]
+        contact = name.split(".", 1)[0]
+        found = self._numbers.get(contact)
+        return self._numbers[choice("name", contact, self._numbers)] if found is None else found
+
+    @cached_property
+    def _numbers(self) -> Mapping[str, int]:
+        return MappingProxyType({pair.contact: i for i, pair in enumerate(self.contact_pairs)})
 
     def on_separation(self, contact: int) -> OnSeparation:
         """Return what to do when a contact comes apart; joints leave their stops."""
@@ -344,7 +349,11 @@ class ContactSystem:
     def pair_of(self, contact: int) -> tuple[int, ...]:
         """Return the numbers of the contacts between the same two shapes as `contact`."""
         number = integer("contact", contact, minimum=0, maximum=len(self.contact_pairs) - 1)
-        return next((numbers for numbers in self.pairs if number in numbers), (number,))
+        return self._pair_of.get(number, (number,))
+
+    @cached_property
+    def _pair_of(self) -> Mapping[int, tuple[int, ...]]:
+        return MappingProxyType({i: numbers for numbers in self.pairs for i in numbers})
 
     def touching_law(self, contact: int) -> Law:
         """Return the law with which a contact touches: that of its shape at the start."""

@@ -26,7 +26,7 @@ _RANK = 1e-10
 
 
 def touch_function(system: ContactSystem, atlas: Atlas, contact: int) -> Callable[[FloatArray], list[FloatArray]]:
-    """X -> (J, vrel, n, spin row, spin rate, M, x_A, x_B, n in B) of one contact, world axes."""
+    """X -> (J, vrel, n, spin row, spin rate, M, x_A, x_B, n in B) of one contact, world axes; M at one state only."""
     free = system.free
 
     def build() -> ca.Function:
@@ -44,7 +44,7 @@ def touch_function(system: ContactSystem, atlas: Atlas, contact: int) -> Callabl
         spin_row = J[d:, :] if d == 3 else ca.SX(1, model.nv)
         spin_rate = ca.dot(k.n, k.wrel) if d == 3 else ca.SX(1, 1)
         outputs = [
-            W @ J[:d, :], W @ k.vrel, W @ k.n, spin_row, spin_rate, terms.M,
+            W @ J[:d, :], W @ k.vrel, W @ k.n, spin_row, spin_rate,
             joined.A.R.T @ tA.r, joined.B.R.T @ tB.r, joined.B.R.T @ tB.n,
         ]  # fmt: skip
         return ca.Function("touch", [model.x, *([] if free is None else [free.symbols])], outputs)
@@ -54,10 +54,32 @@ def touch_function(system: ContactSystem, atlas: Atlas, contact: int) -> Callabl
 
     def touch(x: FloatArray) -> list[FloatArray]:
         found = [np.asarray(value) for value in (function(x) if free is None else function(x, free.values))]
+        found.insert(5, _inertia(system, atlas, x) if np.ndim(x) == 1 else np.zeros((0, 0)))
         found[6] = found[6] - center
         return found
 
     return touch
+
+
+def _inertia(system: ContactSystem, atlas: Atlas, x: FloatArray) -> FloatArray:
+    """Return M (nv, nv) at a state, which the contacts that are looked at one after the other share."""
+    free = system.free
+
+    def build() -> ca.Function:
+        model = system.expressions(atlas)
+        numbers = [] if free is None else [free.symbols]
+        return ca.Function("inertia", [model.x, *numbers], [model.inertia_terms()[0]])
+
+    function = system.shared(("inertia", atlas), build)
+    last: list[tuple[bytes, FloatArray]] = system.kept(("inertia at", atlas), list)
+    state = np.asarray(x).tobytes()
+    for known, M in last:
+        if known == state:
+            return M
+    M = np.asarray(function(x) if free is None else function(x, free.values))
+    M.setflags(write=False)
+    last[:] = [(state, M)]
+    return M
 
 
 @dataclass(frozen=True)

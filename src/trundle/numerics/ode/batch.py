@@ -113,7 +113,7 @@ def integrate_batch(
 
     Returns None where the functions are not compiled.
     """
-    if (core := native.core_library()) is None or (functions := integrator.native) is None:
+    if (core := native.core_library()) is None or (first := integrator.native) is None:
         return None
     armed = np.where(watched, native.ARMED, native.UNWATCHED).astype(np.int64)
     arrays = _arrays(x, p, pieces, len(sample_times), armed, most)
@@ -131,6 +131,7 @@ def integrate_batch(
     def share(chunks: range) -> None:
         """Take every so many-th chunk of runs."""
         points = integrator.event_points or 0
+        functions = integrator.native or first  # each thread has work memory of its own
         run = native.NativeRun(
             *(core, _Compiled(functions), tableau(integrator.method), points, whole, x[0], p[0], tolerances),
             sample_times,

@@ -9,7 +9,7 @@ from functools import lru_cache
 from importlib import resources
 from itertools import accumulate
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import casadi as ca
 import numpy as np
@@ -153,7 +153,19 @@ class InterpretedFunction:
         self.address = ctypes.cast(self._callback, ctypes.c_void_p).value
 
 
-Callee = NativeFunction | InterpretedFunction
+class NativeCallee(NamedTuple):
+    """A function of a C library that keeps its own work memory, by the number of which it is told.
+
+    ``lease`` gives that memory back when nobody holds it any more.
+    """
+
+    address: int
+    memory: int
+    lease: object
+    work_sizes: tuple[int, int, int, int] = (3, 1, 1, 1)
+
+
+Callee = NativeFunction | InterpretedFunction | NativeCallee
 Functions = tuple[Callee | None, ...]
 """Rate, margins and projection; the last two may be None."""
 

@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from trundle import checks
 from trundle.checks import FloatArray
-from trundle.errors import InputError
+from trundle.errors import CompileError, InputError
 from trundle.interrupts import opened
 from trundle.numerics.compiled.compile import FLAGS, NativeFunction, compile_library, library_source
 from trundle.numerics.ode import native as ode_native
 from trundle.numerics.ode.python import PythonRun
-from trundle.numerics.ode.system import OdeSystem
+from trundle.numerics.ode.system import NativeSystem, OdeSystem
 from trundle.numerics.ode.tableaus import tableau
 from trundle.status import Status
 
@@ -99,7 +99,7 @@ class Integrator:
 
     Parameters
     ----------
-    system : OdeSystem
+    system : OdeSystem or NativeSystem
     method : str
         ``dop853`` (order 8, adaptive), ``dopri5`` (order 5, adaptive) or ``rk4`` (order 4, fixed step).
     event_points : int, optional
@@ -112,7 +112,7 @@ class Integrator:
     InputError, CompileError
     """
 
-    system: OdeSystem
+    system: OdeSystem | NativeSystem
     method: str = "dop853"
     event_points: int | None = None
     flags: Sequence[str] = FLAGS
@@ -123,7 +123,11 @@ class Integrator:
         points = tableau(self.method).points if self.event_points is None else self.event_points
         points = checks.integer("event_points", points, minimum=0, maximum=1000)
         core, functions = ode_native.core_library(), None
-        if core is None:
+        if isinstance(self.system, NativeSystem):
+            if core is None:
+                raise CompileError("functions of C need a C compiler")
+            start = partial(ode_native.NativeRun, core, _Ready(self.system))
+        elif core is None:
             start = partial(PythonRun, self.system)
         else:
             functions = _Functions(self.system, self.flags)
@@ -135,6 +139,8 @@ class Integrator:
     @property
     def native(self) -> ode_native.Functions | None:
         """The compiled functions of the system, or None as long as they are not."""
+        if isinstance(self.system, NativeSystem):
+            return self.system.functions()
         return None if self._functions is None else self._functions.compiled
 
     @property
@@ -142,7 +148,7 @@ class Integrator:
         """Whether the functions of the system are compiled by now."""
         return self.native is not None
 
-    def __reduce__(self) -> tuple[type[Integrator], tuple[OdeSystem, str, int | None, Sequence[str]]]:
+    def __reduce__(self) -> tuple[type[Integrator], tuple[OdeSystem | NativeSystem, str, int | None, Sequence[str]]]:
         return type(self), (self.system, self.method, self.event_points, self.flags)
 
     def integrate(
@@ -196,6 +202,20 @@ class Integrator:
         arrays = (state, parameters, tolerances, samples, flags)
         run = self._start(tableau(self.method), self.event_points, settings, *arrays)
         return _result(run, samples, finished=run.run(progress))
+
+
+class _Ready:
+    """Functions of C that are there."""
+
+    def __init__(self, system: NativeSystem) -> None:
+        self._system = system
+
+    def __call__(self) -> ode_native.Functions:
+        """Return those of one run."""
+        return self._system.functions()
+
+    def counted(self, evaluations: int) -> None:
+        """Nothing better follows."""
 
 
 class _Functions:

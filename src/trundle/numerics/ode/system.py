@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import casadi as ca
 
+from trundle.checks import FloatArray
 from trundle.errors import InputError
+
+if TYPE_CHECKING:
+    from trundle.numerics.ode.native import Functions
 
 
 @dataclass(frozen=True)
@@ -64,3 +70,32 @@ class OdeSystem:
     def margin_count(self) -> int:
         """Number of margins m."""
         return self.margins.size1_out(0) if self.margins is not None else 0
+
+
+class NativeSystem(ABC):
+    """The same as functions of C that no expression stands behind.
+
+    Contract for a subclass: ``size``, ``parameter_count`` and ``margin_count`` as of `OdeSystem`; `functions` returns
+    rate, margins and projection (the last two may be None) with work memory that is used by one run at a time; the
+    other methods call them.
+    """
+
+    size: int
+    parameter_count: int
+    margin_count: int
+
+    @abstractmethod
+    def functions(self) -> Functions:
+        """Return rate, margins and projection with work memory of their own."""
+
+    @abstractmethod
+    def rate(self, t: float, x: FloatArray, p: FloatArray) -> FloatArray:
+        """Return x' (n,)."""
+
+    @abstractmethod
+    def margins(self, t: float, x: FloatArray, p: FloatArray) -> FloatArray:
+        """Return the margins (m,)."""
+
+    @abstractmethod
+    def projection(self, t: float, x: FloatArray, p: FloatArray) -> FloatArray:
+        """Return the state (n,) on its constraints."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import casadi as ca
+from collections.abc import Callable
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
@@ -13,6 +15,8 @@ from trundle.geometry.shape import Shape
 from trundle.models.tree.conversion import pose_of, rolling_values, to_wxyz
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem
 from trundle.models.tree.touching import contact_points, feature_margin, gap_of
+
+Rate = Callable[[float, FloatArray, FloatArray], ArrayLike]
 
 _AHEAD = 1e-5
 """How far ahead of the contact (in sizes of the body) the next chart is looked for."""
@@ -37,7 +41,7 @@ def is_seam(system: ContactSystem, name: str) -> bool:
 
 
 def neighbouring_chart(
-    system: ContactSystem, rate: ca.Function, t: float, x: FloatArray, p: FloatArray, atlas: Atlas, contact: int
+    system: ContactSystem, rate: Rate, t: float, x: FloatArray, p: FloatArray, atlas: Atlas, contact: int
 ) -> tuple[FloatArray, Atlas] | None:
     """Return the state and the atlas of the same contact on the charts that lie ahead of it, or None.
 

@@ -10,6 +10,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.choice import bumpy
 from trundle.contact.laws import LAWS
+from trundle.contact.proximity import Proximity
 from trundle.geometry.queries.cloud import data_ranges
 from trundle.models.tree.approach import Approach, approach_at, placed, refined, with_charts
 from trundle.models.tree.system import ContactSystem
@@ -56,12 +57,20 @@ class ContactDetector:
     mode : Mode
     unarmed : set of str
         Margins that start at zero: ``<contact>.gap`` of one that came apart at this instant.
+    margined : set of int
+        Contacts with coordinates of their own whose gap is a margin in flight.
     """
 
-    def __init__(self, system: ContactSystem, mode: Mode, unarmed: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        system: ContactSystem,
+        mode: Mode,
+        unarmed: frozenset[str] = frozenset(),
+        margined: frozenset[int] = frozenset(),
+    ) -> None:
         self.system, self.mode = system, mode
         self._pairs = [PairDetector(system, mode, numbers, unarmed) for numbers in system.pairs]
-        self.separated = SeparatedPairs(system, mode, unarmed)
+        self.separated = SeparatedPairs(system, mode, unarmed, margined)
         # Those that touch nowhere are looked at as whole shapes.
         self._needed = [pair for pair in self._pairs if pair.needed and pair.touching]
         self._full = [pair for pair in self._pairs if pair.full]
@@ -151,7 +160,10 @@ class PairDetector:
         # A feature knows one of its points: on ground that is not quadratic several may be nearest.
         self.bumpy = pair.form == "features" and bumpy(shape)
         self._data = system.kept(("data", shape), lambda: data_ranges(shape))
-        self._proximity = system.proximity(numbers[0])
+
+    @property
+    def _proximity(self) -> Proximity:
+        return self.system.proximity(self._number)
 
     @property
     def needed(self) -> bool:

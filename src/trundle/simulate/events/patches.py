@@ -20,10 +20,11 @@ from trundle.models.tree.touching import (
     open_gap,
     touch_function,
 )
-from trundle.simulate.compiled_mode import CompiledMode, projected
+from trundle.simulate.compiled_mode import projected
 from trundle.simulate.events.separated import SeparatedPairs, separated_pair
 from trundle.simulate.events.turning import without
 from trundle.simulate.mode import Mode
+from trundle.simulate.phase import Phase
 
 if TYPE_CHECKING:
     from trundle.simulate.events.transitions import EventHandler, HybridState
@@ -42,7 +43,7 @@ _APPROACHES = 1e-9
 """Speed (m/s) from which a contact approaches: slower ones touch without a blow."""
 
 
-def landing_feature(system: ContactSystem, phase: CompiledMode, x: FloatArray, contact: int) -> int:
+def landing_feature(system: ContactSystem, phase: Phase, x: FloatArray, contact: int) -> int:
     """Return the contact that lands where the shapes of `contact` touch: of corners, edges and faces the nearest."""
     if contact not in system.beside:
         return contact
@@ -52,7 +53,7 @@ def landing_feature(system: ContactSystem, phase: CompiledMode, x: FloatArray, c
 
 
 def landing_with(
-    system: ContactSystem, phase: CompiledMode, t: float, x: FloatArray, p: FloatArray, contact: int
+    system: ContactSystem, phase: Phase, t: float, x: FloatArray, p: FloatArray, contact: int
 ) -> list[int]:
     """Return the other contacts in flight whose gap is zero as well at the very instant at which `contact` lands.
 
@@ -80,7 +81,7 @@ def landing_with(
     return found[1:]
 
 
-def _near(system: ContactSystem, phase: CompiledMode, t: float, x: FloatArray, p: FloatArray) -> list[int]:
+def _near(system: ContactSystem, phase: Phase, t: float, x: FloatArray, p: FloatArray) -> list[int]:
     """Return the contacts in flight whose gap may be zero: those a margin says it of, and features of near shapes."""
     gaps = phase.gap_values(t, x, p)
     apart = [i for i, law in enumerate(phase.mode.laws) if law == SEPARATED.name]

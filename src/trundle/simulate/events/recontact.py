@@ -15,9 +15,9 @@ from trundle.checks import FloatArray
 from trundle.contact.laws import ARMED
 from trundle.models.tree.system import ContactSystem
 from trundle.numerics.ode.ode import Integration
-from trundle.simulate.compiled_mode import CompiledMode
 from trundle.simulate.events.chart_transition import is_seam
 from trundle.simulate.events.transitions import Event
+from trundle.simulate.phase import Phase
 
 DEPTH = 1e-11
 """Of the size of the shape: how far below where it came apart such a contact lands, more than its pose is uncertain."""
@@ -35,7 +35,7 @@ def crossing(value: Callable[[float], float], t0: float, t1: float) -> float:
     return float(brentq(at, t0, t1, xtol=_TIME_ROUND_OFF, rtol=1e-15)) if at(t1) < 0 else t1
 
 
-def waiting_depths(system: ContactSystem, phase: CompiledMode, t: float, x: FloatArray, p: FloatArray) -> FloatArray:
+def waiting_depths(system: ContactSystem, phase: Phase, t: float, x: FloatArray, p: FloatArray) -> FloatArray:
     """Return the values (m,) of margins at which they end the mode that begins at the state `x`, though they waited.
 
     Of a gap (m), that at which a contact that came apart closes again: one that begins a little below zero has come
@@ -55,7 +55,7 @@ def waiting_depths(system: ContactSystem, phase: CompiledMode, t: float, x: Floa
 
 def recontact(
     system: ContactSystem,
-    phase: CompiledMode,
+    phase: Phase,
     begin: float,
     done: Integration,
     p: FloatArray,

@@ -18,7 +18,7 @@ from trundle.numerics.space import angular_size
 from trundle.simulate.events.advancement import CHANGES, SUNK, TOUCHED, Look, Pair, Place, StateAt, first_in
 from trundle.simulate.mode import Mode
 
-BETWEEN_STEPS = 2e-3
+BETWEEN_STEPS = 2.001e-3
 """s, within which margins of the integrator see every touch themselves."""
 _SOONEST = 2.0**-12
 """Part of the time between two looks after which a pair that comes apart is looked at first, if not sooner."""
@@ -46,10 +46,18 @@ class SeparatedPairs:
     mode : Mode
     unarmed : set of str
         Margins that start at zero: ``<contact>.gap`` of one that came apart at this instant.
+    margined : set of int
+        Contacts with coordinates of their own whose gap is a margin, too.
     """
 
-    def __init__(self, system: ContactSystem, mode: Mode, unarmed: frozenset[str] = frozenset()) -> None:
-        self.system, self.mode = system, mode
+    def __init__(
+        self,
+        system: ContactSystem,
+        mode: Mode,
+        unarmed: frozenset[str] = frozenset(),
+        margined: frozenset[int] = frozenset(),
+    ) -> None:
+        self.system, self.mode, self._margined = system, mode, margined
         flying = [] if mode.rest else [numbers for numbers in system.pairs if self._flies(numbers)]
         self.pairs = [separated_pair(system, numbers) for numbers in flying]
         self._open = {
@@ -77,7 +85,8 @@ class SeparatedPairs:
 
     def _has_margin(self, number: int) -> bool:
         # A rim's margin waits while its face is down, whose points are not followed in flight.
-        return self.system.contact_pairs[number].form == "support" and number not in self.system.faces
+        known = self.system.contact_pairs[number].form == "support" and number not in self.system.faces
+        return known or number in self._margined
 
     def look(self, number: int, t: float, x: FloatArray) -> Look:
         """Return the look at a pair, by its place among the pairs, at the state `x` (n_x,)."""
@@ -169,7 +178,7 @@ class SeparatedPairs:
         ended : set of int
             Pairs whose touch at the last time is known.
         """
-        if not self.pairs or len(times) < 2 or (self.margined and times[-1] - times[0] < BETWEEN_STEPS):
+        if not self.pairs or len(times) < 2 or (self.margined and times[-1] - times[0] <= BETWEEN_STEPS):
             return []
         rows = np.asarray(self._places(states.T)).T
         met = [self._first(j, times, rows, state_at, pair.number in ended) for j, pair in enumerate(self.pairs)]

@@ -451,7 +451,7 @@ class TimeStepping:
     def _function(self, name: str) -> ca.Function:
         atlas, held = self.now.mode.atlas, self.phase.held
         key = ("time stepping", atlas, self.contacts, held)
-        return self.system.kept(key, lambda: _functions(self.phase, self.contacts))[name]
+        return self.system.kept(key, lambda: _functions(self.phase.fused, self.contacts))[name]
 
 
 def _functions(phase: CompiledMode, contacts: Sequence[int]) -> dict[str, ca.Function]:

@@ -19,7 +19,7 @@ from trundle.models.tree.touching import (
     velocities_changed,
 )
 from trundle.numerics.space import angular_size
-from trundle.simulate.compiled_mode import CompiledMode, projected
+from trundle.simulate.compiled_mode import projected
 from trundle.simulate.events.advancement import TOUCHED
 from trundle.simulate.events.chart_transition import has_neighbour, neighbouring_chart, neighbouring_feature
 from trundle.simulate.events.patches import approaches, lain_down, landing_feature, landing_with, points_above
@@ -28,6 +28,7 @@ from trundle.simulate.events.separated import whole_gap
 from trundle.simulate.events.states import cone_margin, followed, impact_at, pace, slip_and_spin, slip_directions
 from trundle.simulate.events.turning import Given, decided, held_laws, resists, without
 from trundle.simulate.mode import Mode
+from trundle.simulate.phase import Phase
 from trundle.status import Status
 
 _NO_FORCE = 1e-9
@@ -97,7 +98,7 @@ def no_onsets(system: ContactSystem) -> FloatArray:
 PAINLEVE = "no force agrees with sliding (Painleve's paradox)"
 INDETERMINATE = "more than one motion agrees with sliding (Painleve's paradox)"
 Following = HybridState | Status | Undecided
-Resolve = Callable[["EventHandler", HybridState, Event, CompiledMode], Following]
+Resolve = Callable[["EventHandler", HybridState, Event, Phase], Following]
 
 
 class EventHandler:
@@ -107,7 +108,7 @@ class EventHandler:
     ----------
     system : ContactSystem
     phase_of : callable
-        Returns the compiled `CompiledMode` of a `Mode`.
+        Returns the compiled `Phase` of a `Mode`.
     inputs : callable
         Returns the input parameters at a time.
     ignored : callable
@@ -117,14 +118,14 @@ class EventHandler:
     def __init__(
         self,
         system: ContactSystem,
-        phase_of: Callable[[Mode], CompiledMode],
+        phase_of: Callable[[Mode], Phase],
         inputs: Callable[[float], FloatArray],
         ignored: Callable[[str, float], object],
     ) -> None:
         self.system, self.phase_of, self.inputs, self.ignored = system, phase_of, inputs, ignored
         self.weight = float(system.physics["mass"]) * (float(np.linalg.norm(system.physics["gravity"])) or 1.0)
 
-    def next(self, now: HybridState, event: Event, phase: CompiledMode) -> tuple[Following, str]:
+    def next(self, now: HybridState, event: Event, phase: Phase) -> tuple[Following, str]:
         """Return what follows `event`, and the reason for the record."""
         law = now.mode.laws[event.contact]
         ending = LAWS[law].ending(event.margin)
@@ -230,7 +231,7 @@ class EventHandler:
         push = J.T @ (n.ravel() - self.system.model(atlas).constraints[i].friction.mu * e)
         return float(n.ravel() @ J @ np.linalg.solve(M, push)) < 0.0
 
-    def _at_the_tip(self, now: HybridState, event: Event, phase: CompiledMode) -> bool:
+    def _at_the_tip(self, now: HybridState, event: Event, phase: Phase) -> bool:
         """Whether the cone was left at its tip, where the contact comes apart: both margins reach zero there."""
         name = f"{self.name(event.contact)}.normal_force"
         if name not in phase.margins or not phase.watched[phase.margins.index(name)]:
@@ -253,7 +254,7 @@ def _stop(status: Status) -> Resolve:
     return lambda board, now, event, phase: status
 
 
-def _separate(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
+def _separate(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> Following:
     touching = sum(LAWS[now.mode.laws[i]].touching for i in board.system.pair_of(event.contact))
     if touching == 1 and board.system.on_separation(event.contact) != "fly":
         return Status.SEPARATED
@@ -285,13 +286,13 @@ def _falls_in(board: EventHandler, now: HybridState, gap: str) -> bool:
     return flight.margin_values(done.t_end, done.x_end, p)[gap] < -_CLOSES * size
 
 
-def _slip(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
+def _slip(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> Following:
     if board.system.rules.on_slip != "slide":
         return Status.SLIPPED
     return _start_sliding(board, now, event.contact, phase)
 
 
-def _start_sliding(board: EventHandler, now: HybridState, contact: int, phase: CompiledMode) -> Following:
+def _start_sliding(board: EventHandler, now: HybridState, contact: int, phase: Phase) -> Following:
     """Slide from zero slip: friction opposes the slip, so the slip starts against the friction force.
 
     Corners of one patch are of one rigid body: they start together. In space a slip that starts beside other contacts
@@ -337,7 +338,7 @@ def _still_starting(board: EventHandler, now: HybridState, unarmed: frozenset[st
     return frozenset(f"{board.name(i)}.slip_speed" for i, slip in slips.items() if float(slip @ now.onsets[i, :d]) > 0)
 
 
-def _stick(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
+def _stick(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> Following:
     """Sliding came to rest: roll if the force of rolling is inside the cone, slide on the other way if not.
 
     Contacts that bodies couple, as the feet of one body, come to rest together.
@@ -390,7 +391,7 @@ def _law_after_slip(system: ContactSystem, now: HybridState, contact: int) -> st
     return ROLLING.name if bounded and abs(spin) > _NO_SPIN else chosen
 
 
-def _land(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode, held: bool = False) -> Following:
+def _land(board: EventHandler, now: HybridState, event: Event, phase: Phase, held: bool = False) -> Following:
     """A gap closed: an impact of the new contact and those that are closed.
 
     Of the corners, edges and faces of a shape the one that touches lands. ``held``: all stay closed.
@@ -402,7 +403,7 @@ def _land(board: EventHandler, now: HybridState, event: Event, phase: CompiledMo
     return after
 
 
-def _onto_face(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
+def _onto_face(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> Following:
     """A rim lies flat: the points of its face land in its place, if it has such."""
     if event.contact not in board.system.faces or board.system.touching_law(event.contact).distant:
         return Status.NOT_A_POINT_CONTACT
@@ -414,7 +415,7 @@ def _onto_face(board: EventHandler, now: HybridState, event: Event, phase: Compi
     return after
 
 
-def _strike(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
+def _strike(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> Following:
     """Shapes meet in a point that no contact of theirs can follow: a blow after which they part, or the run ends."""
     contact, system = event.contact, board.system
     gap = f"{board.name(contact)}.gap"
@@ -499,14 +500,14 @@ def _slips(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int) -> 
     return float(np.linalg.norm(slip_and_spin(system, atlas, x, contact)[1])) > _NO_SLIP
 
 
-def _lock(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
+def _lock(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> Following:
     """Nearly straight ground: the point of an edge runs to its end at once, which time steps follow."""
     if event.contact in board.system.beside:
         return Undecided(Status.CURVATURE_LOCKED)
     return Status.CURVATURE_LOCKED
 
 
-def _rechart(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
+def _rechart(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> Following:
     """Go on with the neighbouring charts; pose and velocities stay."""
     p = phase.parameters(board.inputs(now.t), now.onsets)
     after = neighbouring_chart(
@@ -518,7 +519,7 @@ def _rechart(board: EventHandler, now: HybridState, event: Event, phase: Compile
     return replace(now, x=x, mode=Mode(now.mode.laws, atlas))
 
 
-def _onto_feature(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
+def _onto_feature(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> Following:
     """The corner, edge or face beside the one that touched goes on as that did."""
     contact, p = event.contact, phase.parameters(board.inputs(now.t), now.onsets)
     rate = np.asarray(phase.integrator.system.rate(now.t, now.x, p)).ravel()
@@ -532,7 +533,7 @@ def _onto_feature(board: EventHandler, now: HybridState, event: Event, phase: Co
     return replace(now, mode=replace(now.mode, laws=tuple(laws)), onsets=onsets)
 
 
-def _spin(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
+def _spin(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> Following:
     """Spin on freely: only a bound of the moment that holds, without drilling friction, leads here."""
     if board.system.rules.on_slip != "slide":
         return Status.SPUN
@@ -540,7 +541,7 @@ def _spin(board: EventHandler, now: HybridState, event: Event, phase: CompiledMo
     return replace(now, mode=board.with_law(now, event.contact, law.name))
 
 
-def _undecided(board: EventHandler, now: HybridState, event: Event, phase: CompiledMode) -> Following:
+def _undecided(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> Following:
     """Turnings that are resisted are decided together (`DECIDED`)."""
     return Undecided(Status.JAMMED)
 
@@ -574,7 +575,7 @@ TRANSITIONS: dict[Ending, tuple[str, Resolve]] = {
 """What ends a law -> (reason for the record, what resolves it)."""
 
 
-def _force(board: EventHandler, now: HybridState, contact: int, phase: CompiledMode) -> tuple[FloatArray, FloatArray]:
+def _force(board: EventHandler, now: HybridState, contact: int, phase: Phase) -> tuple[FloatArray, FloatArray]:
     p = phase.parameters(board.inputs(now.t), now.onsets)
     out = phase.outputs(np.array([now.t]), now.x[None, :], p[None, :])
     name = board.name(contact)

@@ -7,16 +7,16 @@ import pickle
 from collections.abc import Callable, Sequence
 
 from trundle.models.tree.system import ContactSystem
-from trundle.simulate.compiled_mode import CompiledMode
 from trundle.simulate.many.result import Outcome
 from trundle.simulate.mode import Mode
+from trundle.simulate.phase import Phase
 
 
 class _Packer(pickle.Pickler):
     """Writes a mode in place of its compiled equations, and nothing in place of the system (final)."""
 
     def persistent_id(self, obj: object) -> Mode | str | None:
-        if isinstance(obj, CompiledMode):
+        if isinstance(obj, Phase):
             return obj.mode
         return "system" if isinstance(obj, ContactSystem) else None
 
@@ -24,11 +24,11 @@ class _Packer(pickle.Pickler):
 class _Unpacker(pickle.Unpickler):
     """Reads what `_Packer` wrote (final)."""
 
-    def __init__(self, file: io.BytesIO, system: ContactSystem, phase: Callable[[Mode], CompiledMode]) -> None:
+    def __init__(self, file: io.BytesIO, system: ContactSystem, phase: Callable[[Mode], Phase]) -> None:
         super().__init__(file)
         self._system, self._phase = system, phase
 
-    def persistent_load(self, pid: Mode | str) -> CompiledMode | ContactSystem:
+    def persistent_load(self, pid: Mode | str) -> Phase | ContactSystem:
         return self._phase(pid) if isinstance(pid, Mode) else self._system
 
 
@@ -39,6 +39,6 @@ def packed(outcomes: Sequence[Outcome]) -> bytes:
     return file.getvalue()
 
 
-def unpacked(data: bytes, system: ContactSystem, phase: Callable[[Mode], CompiledMode]) -> Sequence[Outcome]:
+def unpacked(data: bytes, system: ContactSystem, phase: Callable[[Mode], Phase]) -> Sequence[Outcome]:
     """Return the outcomes that were `packed`, of the same system here; `phase` compiles a mode of it."""
     return _Unpacker(io.BytesIO(data), system, phase).load()

@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -24,7 +23,6 @@ from trundle.models.tree.approach import round_on_both_sides
 from trundle.models.tree.system import ContactSystem, Start
 from trundle.numerics.ode.batch import BatchIntegration, Pieces, integrate_batch
 from trundle.records.policy import TimedPolicy
-from trundle.simulate.compiled_mode import CompiledMode
 from trundle.simulate.divergence import diverged
 from trundle.simulate.events import ContactDetector, HybridState, no_onsets
 from trundle.simulate.events.chart_transition import is_seam
@@ -32,6 +30,7 @@ from trundle.simulate.many.elsewhere import packed, unpacked
 from trundle.simulate.many.feedback import LinearFeedback
 from trundle.simulate.many.result import Outcome, Runs
 from trundle.simulate.mode import Method, Mode, Stabilization
+from trundle.simulate.phase import Phase
 from trundle.simulate.record import Log, Segment
 from trundle.simulate.run import checked_duration, chosen_method, first_of, sample_times
 from trundle.simulate.runner import ACCURATE, MAX_STEPS, Runner
@@ -209,9 +208,7 @@ class _Job:
                 none[i] = Outcome(samples, samples[-1], mode, Status.SUCCESS, make, self.values(numbers[i]))
         return none
 
-    def _log(
-        self, phase: CompiledMode, done: BatchIntegration, k: int, p: FloatArray, policy: LinearFeedback | None
-    ) -> Log:
+    def _log(self, phase: Phase, done: BatchIntegration, k: int, p: FloatArray, policy: LinearFeedback | None) -> Log:
         """Return what run k of a batch gathered."""
         step, tolerance = self.method.step, self.method.relative_tolerance
         accurate = step is None and tolerance <= ACCURATE and self.method.stabilization == "projection"
@@ -239,7 +236,7 @@ class _Job:
     def _integrated(
         self,
         runner: Runner,
-        phase: CompiledMode,
+        phase: Phase,
         begun: _Begun,
         fast: NDArray[np.intp],
         numbers: list[int],
@@ -338,7 +335,7 @@ def _pieces(ends: FloatArray, inputs: FloatArray, held: Sequence[LinearFeedback]
     return Pieces(ends, table("inputs"), gains, states, np.asarray(held[0].low), np.asarray(held[0].high))
 
 
-def _parameters(phase: CompiledMode, inputs: FloatArray, numbers: FloatArray | None, count: int) -> FloatArray:
+def _parameters(phase: Phase, inputs: FloatArray, numbers: FloatArray | None, count: int) -> FloatArray:
     """Return p (count, n_p) of runs that begin with the same inputs and their own free numbers (count, n)."""
     p = np.repeat(phase.parameters(inputs)[None], count, axis=0)
     if numbers is not None:
@@ -355,17 +352,13 @@ class _Begun:
     ready: NDArray[np.bool_]
 
 
-def _begun(runner: Runner, phase: CompiledMode, x: FloatArray, p: FloatArray) -> _Begun:
+def _begun(runner: Runner, phase: Phase, x: FloatArray, p: FloatArray) -> _Begun:
     """Do for many starts what the runner does for one: signs, slips, projection, and which margins are armed."""
     pairs, count, method = runner.system.contact_pairs, len(x), runner.method
-    margins = phase.integrator.system.margins
     ready = np.ones(count, dtype=bool)
 
-    def values() -> FloatArray:
-        return np.zeros((0, count)) if margins is None else np.asarray(margins(np.zeros((1, count)), x.T, p.T))
-
     rows = {name: i for i, name in enumerate(phase.margins)}
-    before = values()
+    before = phase.margin_rows(x, p).T
     for i, pair in enumerate(pairs):
         row = rows.get(f"{pair.contact}.roundness")
         if row is None or not LAWS[phase.mode.laws[i]].touching:
@@ -379,8 +372,8 @@ def _begun(runner: Runner, phase: CompiledMode, x: FloatArray, p: FloatArray) ->
         if method.stabilization == "projection" and projection is not None:
             free = p.copy()
             free[:, len(free.T) - len(pairs) :] = 0.0
-            x = np.asarray(projection(np.zeros((1, count)), x.T, free.T)).T
-    now = values()
+            x = np.stack([np.asarray(projection(0.0, *one)).ravel() for one in zip(x, free, strict=True)])
+    now = phase.margin_rows(x, p).T
     rising = np.array([name.endswith(_FORCES) for name in phase.margins], dtype=bool)
     seams = np.array([is_seam(runner.system, name) for name in phase.margins], dtype=bool)
     least = np.where(rising, _NO_LOAD * runner.board.weight, np.where(seams, _AT_SEAM, 0.0))
@@ -388,12 +381,15 @@ def _begun(runner: Runner, phase: CompiledMode, x: FloatArray, p: FloatArray) ->
     return _Begun(x, p, ready & bool(phase.armed(frozenset()).all()))
 
 
-def _slips(phase: CompiledMode, x: FloatArray, p: FloatArray) -> FloatArray:
+def _slips(phase: Phase, x: FloatArray, p: FloatArray) -> FloatArray:
     """Return the largest slip (N,), m/s, of the contacts that touch."""
     laws = [LAWS[law] for law in phase.mode.laws]
     slipping = [i for i, law in enumerate(laws) if law.touching and not law.distant]
-    slips = [ca.norm_2(phase.dynamics.kin[i].slip) for i in slipping]
-    if not slips:
+    if not slipping:
         return np.zeros(len(x))
-    found = phase.function("slips", ca.vertcat(*slips))(np.zeros((1, len(x))), x.T, p.T)
-    return np.max(np.asarray(found), axis=0)
+    out, largest = phase.outputs(np.zeros(len(x)), x, p, forces=False), np.zeros(len(x))
+    for name in (phase.model.constraints[i].name for i in slipping):
+        n, slip = out[f"{name}.normal"], out[f"{name}.slip"]
+        along = slip - n * np.sum(n * slip, axis=1, keepdims=True)
+        largest = np.fmax(largest, np.linalg.norm(along, axis=1))
+    return largest

@@ -19,14 +19,12 @@ from trundle.simulate.events.contact_detection import PairDetector
 from trundle.simulate.events.separated import SeparatedPairs, separated_pair
 from trundle.simulate.events.touchdown import agrees, approach_of
 from trundle.simulate.mode import Mode
+from trundle.simulate.phase import Phase
 
 if TYPE_CHECKING:
     import xarray
 
     from trundle.simulate.record.log import Segment
-
-OF_CONTACT = ("point", "normal", "force", "moment", "gap", "slip", "on_A", "on_B")
-"""Quantities of a contact, as `trundle.simulate.outputs.output_expressions` names them."""
 
 """The attribute ``kind`` of the written dataset, by view and dimension; the record layer takes this over."""
 
@@ -139,7 +137,7 @@ def _in_flight(
     return found, alone
 
 
-def _phase_on(system: ContactSystem, phase: CompiledMode, atlas: Atlas) -> CompiledMode:
+def _phase_on(system: ContactSystem, phase: Phase, atlas: Atlas) -> CompiledMode:
     mode = Mode(phase.mode.laws, atlas)
     held = phase.input_count > sum(motion.size for motion in system.motions.values())
     key = ("phase", mode, held, phase.method.name, phase.method.stabilization, phase.method.end_speed)
@@ -152,7 +150,12 @@ def orientation(rotations: FloatArray) -> FloatArray:
     R = np.swapaxes(rotations.reshape(-1, d, d), 1, 2)
     if d == 2:
         return np.unwrap(np.arctan2(R[:, 1, 0], R[:, 0, 0]))[:, None]
-    return Rotation.from_matrix(R).as_quat(scalar_first=True)
+    return quaternions(R)
+
+
+def quaternions(R: FloatArray) -> FloatArray:
+    """Return unit quaternions (..., 4), scalar first, of rotations (..., 3, 3)."""
+    return Rotation.from_matrix(R.reshape(-1, 3, 3)).as_quat(scalar_first=True).reshape(*R.shape[:-2], 4)
 
 
 def continuous(quaternions: FloatArray) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from trundle.contact.laws import LAWS, is_own
 from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.numerics.space import angular_size, dot
 from trundle.simulate.mode import Method
+from trundle.simulate.quantities import Quantities
 
 if TYPE_CHECKING:
     import xarray
@@ -102,9 +103,9 @@ def samples_of(system: ContactSystem, segments: Sequence[Segment]) -> Samples:
         found = np.zeros((sum(count), len(names), size), order="F")
         at = 0
         for one, n in zip(outs, count, strict=True):
-            for i, name in enumerate(names):
-                if (values := one.get(f"{name}.{what}")) is not None:
-                    found[at : at + n, i] = values
+            seen = [i for i, name in enumerate(names) if name in one.contacts]
+            if seen:
+                found[at : at + n, seen] = one.of_contacts[what][:, [one.contacts[names[i]] for i in seen]]
             at += n
         if what != "force":  # of a rim that lies flat no point is known; a force that is no number is condemned
             found[~np.isfinite(found)] = 0.0
@@ -153,14 +154,13 @@ def _claimed(name: str) -> dict[str, bool]:
     }
 
 
-def _frames(names: Sequence[str], outs: Sequence[Mapping[str, FloatArray]], d: int) -> Frames:
+def _frames(names: Sequence[str], outs: Sequence[Quantities], d: int) -> Frames:
     n = [len(out[f"{names[0]}.position"]) for out in outs]
 
     def stacked(what: str) -> FloatArray:
         """Return a quantity (n, bodies, size) of all segments, in memory by columns."""
         found = empty(sum(n), len(names), outs[0][f"{names[0]}.{what}"].shape[1])
-        for i, name in enumerate(names):
-            found[:, i] = np.concatenate([out[f"{name}.{what}"] for out in outs])
+        found[...] = np.concatenate([out.bodies_of(what, names) for out in outs])
         return found
 
     columns = stacked("rotation")

@@ -15,8 +15,9 @@ from trundle.models.tree.system import Atlas
 from trundle.models.tree.touching import Strike
 from trundle.numerics.ode.ode import Integration
 from trundle.records.policy import TimedPolicy
-from trundle.simulate.compiled_mode import CompiledMode
 from trundle.simulate.events.transitions import Event, HybridState
+from trundle.simulate.phase import Phase
+from trundle.simulate.quantities import Quantities
 from trundle.threads import cached_property
 
 Columns = dict[str, np.ndarray]
@@ -38,7 +39,7 @@ class Segment:
     motion is faster than its samples tell; not recorded.
     """
 
-    phase: CompiledMode
+    phase: Phase
     times: FloatArray
     states: FloatArray
     parameters: FloatArray
@@ -48,10 +49,10 @@ class Segment:
     spin_moments: FloatArray | None = None
     inner: tuple[FloatArray, FloatArray] | None = None
 
-    def outputs(self) -> dict[str, FloatArray]:
-        """Return the quantities of the samples, see `CompiledMode.outputs`."""
+    def outputs(self) -> Quantities:
+        """Return the quantities of the samples, see `Phase.outputs`."""
         shown, out = self.witness.shown, self.witness.outputs
-        return out if shown.all() else {name: values[shown] for name, values in out.items()}
+        return out if shown.all() else out.at(shown)
 
     @cached_property
     def witness(self) -> Witness:
@@ -70,15 +71,14 @@ class Witness:
         Which are samples.
     stretch : (n,)
         Numbers of the stretches from 0 on; -1 where none is known.
-    outputs : dict
-        Quantities (n, ...), see `CompiledMode.outputs`.
+    outputs : Quantities
     """
 
     times: FloatArray
     states: FloatArray
     shown: NDArray[np.bool_]
     stretch: NDArray[np.intp]
-    outputs: dict[str, FloatArray]
+    outputs: Quantities
 
 
 def _witness(segment: Segment) -> Witness:
@@ -111,12 +111,11 @@ def _witness(segment: Segment) -> Witness:
     t, x, p = np.concatenate(times), np.concatenate(states), np.concatenate(parameters)
     forces = segment.forces
     out = segment.phase.outputs(t, x, p, forces=forces is None)
+    names = [constraint.name for constraint in segment.phase.model.constraints]
     if forces is not None:
-        names = [f"{constraint.name}.force" for constraint in segment.phase.model.constraints]
-        out |= {name: forces[:, i] for i, name in enumerate(names) if name in out}
+        out = out.with_contacts(names, force=forces)
     if segment.spin_moments is not None:
-        names = [f"{constraint.name}.moment" for constraint in segment.phase.model.constraints]
-        out |= {name: segment.spin_moments[:, [i]] for i, name in enumerate(names) if name in out}
+        out = out.with_contacts(names, moment=segment.spin_moments[..., None])
     return Witness(t, x, np.concatenate(shown), np.concatenate(stretch), out)
 
 
@@ -124,7 +123,7 @@ def _witness(segment: Segment) -> Witness:
 class Leg:
     """What was integrated in one go: from `begin` under the parameters `p` (n_p,) to what ended it, if anything did."""
 
-    phase: CompiledMode
+    phase: Phase
     begin: HybridState
     p: FloatArray
     done: Integration

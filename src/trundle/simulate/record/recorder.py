@@ -14,7 +14,8 @@ from trundle.contact.laws import LAWS, SEPARATED, SLIDING
 from trundle.models.tree.system import ContactSystem
 from trundle.records import PAIR, ModeSamples, Trajectory, make_dataset, tree_view
 from trundle.records.events import with_events
-from trundle.simulate.record.contacts import OF_CONTACT, Recorded, nearest_in_flight, orientation, without_a_point
+from trundle.simulate.quantities import OF_CONTACTS
+from trundle.simulate.record.contacts import Recorded, nearest_in_flight, orientation, without_a_point
 from trundle.simulate.record.evidence import batch_evidence, events_of, evidence_of, with_recorded_gaps
 from trundle.simulate.record.log import Segment
 from trundle.simulate.record.pair import lifted, pair_arrays, say_which_contact
@@ -36,7 +37,7 @@ CREATED = 1e-3
 ROUND_OFF = 1e-9
 """A gain of energy, in parts of the energy, that counts as none."""
 
-_SLOTTED = (*OF_CONTACT, "mode")
+_SLOTTED = (*OF_CONTACTS, "mode")
 _FEASIBILITY = ("normal_force", "friction", "torsion")
 
 
@@ -236,7 +237,8 @@ def _arrays(system: ContactSystem, segment: Segment) -> Columns:
         for quantity in ("position", "velocity", "angular_velocity"):
             bodies[f"{role}.{quantity}"] = out[f"{body}.{quantity}"]
     center = np.array(contact_pair.center_A)
-    contact = {quantity: np.stack([out[f"{name}.{quantity}"] for name in names], axis=1) for quantity in OF_CONTACT}
+    places = [out.contacts[name] for name in names]
+    contact = {quantity: out.of_contacts[quantity][:, places] for quantity in OF_CONTACTS}
     contact["on_A"] = contact["on_A"] - center
     without_a_point(contact, bodies["A.position"])
     if not LAWS[laws[order[0]]].touching and contact_pair.form != "support":

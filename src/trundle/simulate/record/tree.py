@@ -13,13 +13,13 @@ from trundle.contact.laws import LAWS
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.tree import TreeModel
 from trundle.records import make_dataset, tree_view
+from trundle.simulate.quantities import OF_CONTACTS
 from trundle.simulate.record.contacts import (
-    OF_CONTACT,
     Recorded,
     along_ground,
     continuous,
     nearest_in_flight,
-    orientation,
+    quaternions,
     without_a_point,
 )
 from trundle.simulate.record.scene import describe, tree_scene
@@ -33,7 +33,7 @@ def record_tree(system: ContactSystem, segments: Sequence[Segment]) -> Recorded:
     model = system.model()
     bodies = recorded_bodies(system)
     slots = _slots(system, segments)
-    parts = [{**_bodies(model, segment, bodies), **_contacts(system, segment, slots)} for segment in segments]
+    parts = [{**_bodies(system, segment, bodies), **_contacts(system, segment, slots)} for segment in segments]
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     arrays = _spatial(columns) if system.d == 3 else _planar(columns)
     names = [system.contact_pairs[i].contact for i in slots]
@@ -122,31 +122,29 @@ def _joints(model: TreeModel) -> dict[str, tuple[int, int, int | None]]:
     } | model.joint_coordinates
 
 
-def _bodies(model: TreeModel, segment: Segment, bodies: Mapping[str, tuple[float, ...]]) -> Columns:
+def _bodies(system: ContactSystem, segment: Segment, bodies: Mapping[str, tuple[float, ...]]) -> Columns:
     """Return centres of mass, orientations and velocities (n, bodies, ...), joints, torques and energy."""
     out = segment.outputs()
-    angles = {name: ca.Function("angle", [model.x], [model.angle(name)]) for name in bodies} if model.d == 2 else {}
-    columns: dict[str, list[FloatArray]] = {"position": [], "velocity": [], "angular_velocity": [], "orientation": []}
-    for name, com in bodies.items():
-        d = model.d
-        R = np.swapaxes(out[f"{name}.rotation"].reshape(-1, d, d), 1, 2)
-        arm, w = R @ np.array(com), out[f"{name}.angular_velocity"]
-        around = w * np.stack([-arm[:, 1], arm[:, 0]], axis=1) if d == 2 else np.cross(w, arm)
-        columns["position"].append(out[f"{name}.position"] + arm)
-        columns["velocity"].append(out[f"{name}.velocity"] + around)
-        columns["angular_velocity"].append(w)
-        columns["orientation"].append(
-            np.asarray(angles[name](segment.states.T)).T if d == 2 else orientation(out[f"{name}.rotation"])
-        )
+    model, n = system.model(), len(segment.times)
+    d = model.d
+    R = out.bodies_of("rotation", list(bodies)).reshape(n, -1, d, d).swapaxes(2, 3)
+    arm = (R @ np.array(list(bodies.values()), dtype=np.float64).reshape(-1, d, 1))[..., 0]
+    around = np.stack([-arm[..., 1], arm[..., 0]], axis=2) if d == 2 else None
+    position, velocity, w = (out.bodies_of(what, list(bodies)) for what in ("position", "velocity", "angular_velocity"))
+    stacked = {
+        "position": position + arm,
+        "velocity": velocity + (np.cross(w, arm) if around is None else w * around),
+        "angular_velocity": w,
+        "orientation": _angles(system, segment, tuple(bodies)) if d == 2 else quaternions(R),
+    }
     names = _joints(model)
     torque = np.zeros((len(segment.times), len(names)))
     joints = np.zeros((2, len(segment.times), len(names)))
-    for i, (position, rate, force) in enumerate(names.values()):
-        joints[0, :, i] = segment.states[:, position]
+    for i, (q, rate, force) in enumerate(names.values()):
+        joints[0, :, i] = segment.states[:, q]
         joints[1, :, i] = segment.states[:, rate]
         if force is not None:
             torque[:, i] = out["input"][:, force]
-    stacked = {name: np.stack(values, axis=1) for name, values in columns.items()}
     external = [name for name in model.driven if name not in model.parents]
     if model.d == 3 and external:
         stacked["body_torque"] = np.zeros((len(segment.times), len(bodies), 3))
@@ -161,6 +159,16 @@ def _bodies(model: TreeModel, segment: Segment, bodies: Mapping[str, tuple[float
     }
 
 
+def _angles(system: ContactSystem, segment: Segment, bodies: tuple[str, ...]) -> FloatArray:
+    """Return the angles (n, bodies, 1) of bodies in the plane, which count turns."""
+
+    def build() -> ca.Function:
+        model = system.model()
+        return ca.Function("angles", [model.x], [ca.vertcat(*(model.angle(name) for name in bodies))])
+
+    return np.asarray(system.kept(("angles", bodies), build)(segment.states.T)).T[:, :, None]
+
+
 def _contacts(system: ContactSystem, segment: Segment, slots: Sequence[int]) -> Columns:
     """Return the quantities (n, slots, ...) of the contacts; of flights those of the nearest points."""
     phase = segment.phase
@@ -169,25 +177,23 @@ def _contacts(system: ContactSystem, segment: Segment, slots: Sequence[int]) -> 
     contact_pairs = system.contact_pairs
     firsts = [contact_pairs[system.pair_of(i)[0]].contact for i in slots]
     names = [contact_pairs[i].contact for i in slots]
-    names = [name if f"{name}.gap" in out else first for name, first in zip(names, firsts, strict=True)]
-    contact = {
-        quantity: np.stack([out[f"{name}.{quantity}"] for name in names], axis=1)
-        if slots
-        else np.zeros((n, 0, system.d))
-        for quantity in OF_CONTACT
-    }
     if not slots:
-        return {**contact, "mode": np.zeros((n, 0), dtype="<U16")}
+        return {
+            **{quantity: np.zeros((n, 0, system.d)) for quantity in OF_CONTACTS},
+            "mode": np.zeros((n, 0), dtype="<U16"),
+        }
+    places = [out.contacts[name if name in out.contacts else first] for name, first in zip(names, firsts, strict=True)]
+    contact = {quantity: out.of_contacts[quantity][:, places] for quantity in OF_CONTACTS}
     without_a_point(contact, out[f"{contact_pairs[slots[0]].body_A}.position"])
     for numbers in system.pairs:
         touching = [i for i in numbers if LAWS[laws[i]].touching]
         slot = slots.index(numbers[0])
-        if not touching and contact_pairs[numbers[0]].form != "support":
+        if not touching and contact_pairs[numbers[0]].form != "support" and numbers[0] not in phase.near:
             nearest_in_flight(system, segment, numbers, contact, slot)
         # A second place that does not touch is recorded as the first one, without force, and the other way round.
         shown = slots.index(touching[0]) if touching else slot
         for i in (i for i in numbers if i in slots and i not in touching):
-            for quantity in OF_CONTACT:
+            for quantity in OF_CONTACTS:
                 contact[quantity][:, slots.index(i)] = contact[quantity][:, shown]
             contact["force"][:, slots.index(i)] = 0.0
             contact["moment"][:, slots.index(i)] = 0.0

@@ -248,5 +248,5 @@ class _Backward:
     def _integrator(self, leg: Leg, chosen: list[int]) -> Integrator:
         phase = leg.phase
         key = ("adjoint", phase.mode, phase.held, phase.method.end_speed, tuple(chosen))
-        make = lambda: Integrator(adjoint(phase.integrator.system, chosen), phase.method.name)  # noqa: E731
+        make = lambda: Integrator(adjoint(phase.fused.equations, chosen), phase.method.name)  # noqa: E731
         return self.trace.system.shared(key, make)

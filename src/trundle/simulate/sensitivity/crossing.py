@@ -24,9 +24,10 @@ from trundle.errors import InputError, SimulationError
 from trundle.models.numbers.changed import at_values
 from trundle.models.tree.approach import refined
 from trundle.models.tree.system import ContactSystem
-from trundle.simulate.compiled_mode import CompiledMode, projected
+from trundle.simulate.compiled_mode import projected
 from trundle.simulate.events import Event, EventHandler, HybridState
 from trundle.simulate.events.patches import landing_feature, landing_with
+from trundle.simulate.phase import Phase
 from trundle.simulate.phases import phase_of
 from trundle.simulate.record.log import Leg
 from trundle.simulate.sensitivity.trace import Directions, Trace
@@ -106,8 +107,8 @@ class Crossings:
             if leg.done.event is None and name not in leg.phase.margins:
                 # Whole shapes touch, of which one corner, edge or face lands.
                 return self._of_gap(leg, leg.begin.mode.atlas, self._landing(leg), x)
-            index = leg.phase.margins.index(name) if leg.done.event is None else leg.done.event
-            slopes = np.asarray(self._margin(leg.phase, index)(t, x, p)).ravel()
+            name = name if leg.done.event is None else leg.phase.margins[leg.done.event]
+            slopes = np.asarray(self._margin(leg.phase, name)(t, x, p)).ravel()
             return float(slopes[0]), slopes[1 : n + 1], slopes[n + 1 :]
         atlas = tuple(charts if i == end.contact else old for i, old in enumerate(leg.begin.mode.atlas))
         where = self.system.model(atlas).layout[f"{self.system.contact_pairs[end.contact].contact}.coordinates"]
@@ -133,8 +134,8 @@ class Crossings:
         by_p[first : first + len(self.trace.values)] = slopes[n:]
         return 0.0, slopes[:n].copy(), by_p
 
-    def _margin(self, phase: CompiledMode, index: int) -> ca.Function:
-        system = phase.integrator.system
+    def _margin(self, phase: Phase, name: str) -> ca.Function:
+        system, index = phase.fused.equations, phase.fused.margins.index(name)
 
         def build() -> ca.Function:
             """Return (t, x, p) -> the gradient of the margin."""
@@ -144,7 +145,7 @@ class Crossings:
             slope = ca.gradient(system.margins(t, x, p)[index], ca.vertcat(t, x, p))
             return ca.Function("slope", [t, x, p], [ca.densify(slope)])
 
-        return self.system.shared(("slope", phase.mode, phase.held, phase.method.end_speed, index), build)
+        return self.system.shared(("slope", phase.mode, phase.held, phase.method.end_speed, name), build)
 
     def _gap(self, atlas: tuple[tuple[int, int], ...], contact: int) -> ca.Function:
         def build() -> ca.Function:
@@ -250,7 +251,7 @@ def _refined(system: ContactSystem, now: HybridState, end: Event) -> Event:
     return end if found is None else replace(end, coordinates=found.coordinates, charts=found.charts)
 
 
-def _onto(phase: CompiledMode, now: HybridState, x: FloatArray, p: FloatArray) -> FloatArray:
+def _onto(phase: Phase, now: HybridState, x: FloatArray, p: FloatArray) -> FloatArray:
     """Return a state near the constraints of a mode on them."""
     for _ in range(2):
         x = projected(phase, now.t, x, p)

@@ -206,7 +206,7 @@ class _Forward:
     def _integrator(self, leg: Leg, chosen: tuple[int, ...]) -> Integrator:
         phase, count = leg.phase, self.S.shape[1]
         key = ("variational", phase.mode, phase.held, phase.method.end_speed, count, chosen)
-        system = phase.integrator.system
+        system = phase.fused.equations
         return self.trace.system.shared(key, lambda: Integrator(variational(system, count, chosen), phase.method.name))
 
 

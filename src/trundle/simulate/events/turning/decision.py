@@ -254,7 +254,7 @@ def _instant_at(board: EventHandler, now: HybridState, contacts: Sequence[int]) 
     phase = board.phase_of(now.mode)
     laws = tuple(WHOLE.name if i in contacts else law for i, law in enumerate(now.mode.laws))
     key = ("decision", now.mode.atlas, laws, phase.held)
-    function = board.system.kept(key, lambda: _function(phase, contacts))
+    function = board.system.kept(key, lambda: _function(phase.fused, contacts))
     p = phase.parameters(board.inputs(now.t), now.onsets)
     values = [np.asarray(value, dtype=np.float64) for value in function(now.t, now.x, p)]
     M, f, J, b, velocity, axes, fixed, push, fixed_b = values
@@ -277,7 +277,7 @@ def _function(phase: CompiledMode, contacts: Sequence[int]) -> ca.Function:
     others = [row for row in range(terms.J.shape[0]) if row not in set(at)]
     G = terms.J if terms.G is None else terms.G
     axes = [(model.to_world @ ca.horzcat(terms.kin[i].n, terms.kin[i].T)).T for i in contacts]
-    return phase.function(
+    return phase.fused.function(
         "decision",
         terms.M,
         terms.S @ model.u - terms.h,

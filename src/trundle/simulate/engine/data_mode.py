@@ -1,0 +1,336 @@
+"""DataMode: a contact mode as numbers over the kernels of its model."""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Hashable
+from dataclasses import fields, is_dataclass, replace
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from trundle.checks import FloatArray
+from trundle.contact.laws import LAWS, SEPARATED, Law
+from trundle.geometry.queries.separation import ball_radius
+from trundle.models.tree.multibody import INDEPENDENT, PROXIMAL
+from trundle.models.tree.system import Atlas, ContactPair, ContactSystem
+from trundle.numerics.ode.native import Functions, NativeCallee
+from trundle.numerics.ode.ode import Integrator
+from trundle.numerics.ode.system import NativeSystem
+from trundle.simulate.compiled_mode import BAUMGARTE, CompiledMode
+from trundle.simulate.engine.kernels import (
+    DISTANT,
+    PLAIN,
+    SLIPPING,
+    LawKernels,
+    TouchKernels,
+    law_kernels,
+    on_B_symbol,
+    packing,
+)
+from trundle.simulate.engine.tables import Core, Engine, core
+from trundle.simulate.mode import Method, Mode
+from trundle.simulate.outputs import body_expressions
+from trundle.simulate.phase import Phase, input_expressions, touch_margins
+from trundle.simulate.quantities import OF_CONTACTS, Quantities
+from trundle.threads import cached_property, made_once
+
+OF_LAW, OF_TOUCH, SIGNED, NEAREST = range(4)
+"""Where a margin's value is from, as in mode_core.c."""
+SMALL = 3
+"""Contacts up to which a model's modes are one expression each: few of them, which last."""
+
+
+def data_mode(system: ContactSystem, mode: Mode, held: bool, method: Method) -> DataMode | None:
+    """Return a mode as data; None where the system has few contacts, or something that kernels cannot say."""
+    if method.stabilization != "projection" or not system.kept("runs as data", lambda: _runs_as_data(system)):
+        return None
+    if _shares(system, mode) or (loaded := core()) is None:
+        return None
+    made = DataMode(system, mode, held, method, engine_of(system, mode.atlas, held, loaded))
+    return made if made.complete else None
+
+
+def _shares(system: ContactSystem, mode: Mode) -> bool:
+    """Return whether two contacts of the same bodies roll: how they share their force is said by an expression."""
+    return any(sum(LAWS[mode.laws[i]].rolls for i in numbers) > 1 for numbers in system.pairs if len(numbers) > 1)
+
+
+def _runs_as_data(system: ContactSystem) -> bool:
+    model, pairs = system.model(), system.contact_pairs
+    if system.free is not None or len(pairs) <= SMALL or system.patches or system.beside or system.faces:
+        return False
+    if any(pair.ahead is not None for pair in pairs):
+        return False
+    plain = model.to_world.is_constant() and bool(np.array_equal(np.asarray(ca.DM(model.to_world)), np.eye(model.d)))
+    minimal = any(name.endswith(".relative_velocity") for name in model.layout)
+    return plain and not minimal and not model.loops
+
+
+def engine_of(system: ContactSystem, atlas: Atlas, held: bool, core: Core) -> Engine:
+    """Return the engine of a system on charts, made once."""
+
+    def build() -> Engine:
+        model, t = system.model(atlas), ca.SX.sym("t")
+        inputs, u = input_expressions(system, model, held, t)
+        made: dict[Hashable, TouchKernels] = {}
+        touches = []
+        for joined, pair, charts in zip(model.constraints, system.contact_pairs, atlas, strict=True):
+            shapes = (pair.shape_A, pair.shape_B, pair.center_A, pair.extent, pair.stop)
+            key = (pair.form, pair.piece, charts, identity(shapes))
+            if key not in made:
+                made[key] = TouchKernels(joined.contact, touch_margins(pair, on_B_symbol(model.d)))
+            touches.append(made[key])
+        near = {i for i, pair in enumerate(system.contact_pairs) if _two_balls(pair)}
+        return Engine(
+            core, model, inputs, u, t, touches, near, np.array([_reach(pair) for pair in system.contact_pairs])
+        )
+
+    return system.kept(("engine", atlas, held), build)
+
+
+class DataMode(Phase):
+    """One mode: laws as numbers."""
+
+    def __init__(self, system: ContactSystem, mode: Mode, held: bool, method: Method, engine: Engine) -> None:
+        self.system, self.mode, self.held, self.method, self.engine = system, mode, held, method, engine
+        self.model, self.input_count = engine.model, engine.input_count
+        self._kernels = [self._law_kernels(i) for i in range(len(mode.laws))]
+        for contact, law in enumerate(mode.laws):
+            if LAWS[law] is not SEPARATED:
+                engine.prepare(contact, _variant(LAWS[law]))
+        separated = [LAWS[law] is SEPARATED for law in mode.laws]
+        known = [one is not None and not one[0].stores for one in self._kernels]
+        self.complete = all(apart or told for apart, told in zip(separated, known, strict=True))
+        engine.loaded()
+        self._named = self._named_margins()
+        self._names = tuple(self._named)
+        self.near = frozenset(contact for contact, source, _, _ in self._named.values() if source == NEAREST)
+        self._idle: list[int] = []
+
+    def _law_kernels(self, contact: int) -> tuple[LawKernels, int, int] | None:
+        """Return the kernels of a contact's law and their numbers in the engine; None: it has no rows and no force."""
+        if LAWS[self.mode.laws[contact]] is SEPARATED:
+            return None
+        onset = ca.SX.sym("onset", self.model.d + self.model.k)
+        law = self.law(contact, onset)
+        friction = self.model.constraints[contact].friction
+
+        def made() -> tuple[LawKernels, int, int] | None:
+            found = law_kernels(self.model.d, law, friction, onset)
+            return None if found is None else (found, self.engine.add(found.rows), self.engine.add(found.after))
+
+        length = self.system.contact_pairs[contact].shape_A.reference_length
+        key = (self.mode.laws[contact], friction, length, self.held, self.method.end_speed)
+        return made_once(self.engine.laws, key, made)
+
+    def _named_margins(self) -> dict[str, tuple[int, int, int, float]]:
+        """Return contact, source, place there and offset of each margin, by its name."""
+        found: dict[str, tuple[int, int, int, float]] = {}
+        for i, (joined, law) in enumerate(zip(self.model.constraints, self.mode.laws, strict=True)):
+            touch, kernels = self.engine.touches[i], self._kernels[i]
+            if kernels is None:
+                if joined.contact.size == 0:
+                    found[f"{joined.name}.gap"] = (i, OF_TOUCH, touch.margins.index("gap"), 0.0)
+                elif self.engine.near[i]:
+                    found[f"{joined.name}.gap"] = (i, NEAREST, 0, 0.0)
+                continue
+            for index, name in enumerate(kernels[0].margins):
+                if name != "gap" or joined.contact.size == 0:
+                    found[f"{joined.name}.{name}"] = (i, OF_LAW, index, self.least(joined.name, name))
+            for index, name in enumerate(touch.margins if LAWS[law].touching else ()):
+                if name != "gap":
+                    source = SIGNED if name == "roundness" else OF_TOUCH
+                    found[f"{joined.name}.{name}"] = (i, source, index, self.least(joined.name, name))
+        return found
+
+    def nearest(self, contact: int, t: float, x: FloatArray, p: FloatArray) -> FloatArray:
+        """Return the coordinates of one of the contacts `near` where the two bodies are nearest."""
+        given = [np.array([float(t)]), *(np.ascontiguousarray(value, dtype=np.float64) for value in (x, p))]
+        found = np.zeros(self.model.constraints[contact].contact.size)
+        lease = self.lease()
+        numbers = (ctypes.c_longlong(number) for number in (lease.handle, contact))
+        self.engine.core.nearest(*numbers, *map(_pointer, given), _pointer(found))
+        return found
+
+    @property
+    def margins(self) -> tuple[str, ...]:
+        """Names ``<contact>.<margin>``."""
+        return self._names
+
+    @property
+    def fused(self) -> CompiledMode:
+        """The mode as one expression."""
+        return self._fused
+
+    @cached_property
+    def _fused(self) -> CompiledMode:
+        return CompiledMode(self.system, self.mode, self.held, self.method)
+
+    @property
+    def integrator(self) -> Integrator:
+        """What integrates the mode."""
+        return self._integrator
+
+    @cached_property
+    def _integrator(self) -> Integrator:
+        return Integrator(_System(self), method=self.method.name)
+
+    def lease(self) -> Lease:
+        """Return a mode of the core that nobody else uses, for as long as what is returned lives."""
+        try:
+            return Lease(self._idle, self._idle.pop())
+        except IndexError:
+            return Lease(self._idle, self._made())
+
+    def _made(self) -> int:
+        core, engine, n = self.engine.core, self.engine, len(self.mode.laws)
+        given = np.zeros((8, max(n, 1)), dtype=np.int64)
+        given[5:7] = -1
+        for i, (law, kernels) in enumerate(zip(self.mode.laws, self._kernels, strict=True)):
+            if kernels is not None:
+                one, rows, after = kernels
+                size = self.model.d + 1 + len(one.margins)
+                told = LAWS[law]
+                given[:5, i] = one.count, _variant(told), told.touching, one.pushed, one.applies
+                given[5:, i] = rows, after, size
+        margins = list(self._named.values())
+        columns = [np.array([margin[k] for margin in margins], dtype=np.int64) for k in range(3)]
+        offsets = np.array([margin[3] for margin in margins])
+        handle = core.new(
+            ctypes.byref(engine.struct),
+            _pointer(given),
+            ctypes.c_longlong(len(margins)),
+            *map(_pointer, (*columns, offsets)),
+            ctypes.c_double(PROXIMAL / engine.mass),
+            ctypes.byref(ctypes.c_longlong(0 if self.model.loops else INDEPENDENT[self.model.d])),
+            _pointer(engine.carriers),
+            ctypes.c_longlong(packing(self.model.d).size),
+            ctypes.c_double(BAUMGARTE if self.method.stabilization == "baumgarte" else 0.0),
+        )
+        weakref.finalize(self, core.free, ctypes.c_longlong(handle))
+        return handle
+
+    def call(self, name: str, t: float, x: FloatArray, p: FloatArray, size: int) -> FloatArray:
+        """Return the result (size,) of a function of the core at one state; NaN where it has none."""
+        time, out = np.array([float(t)]), np.empty(size)
+        given = [time, *(np.ascontiguousarray(value, dtype=np.float64) for value in (x, p))]
+        arg = (ctypes.c_void_p * 3)(*(value.ctypes.data for value in given))
+        res = (ctypes.c_void_p * 1)(out.ctypes.data)
+        lease = self.lease()
+        if self.engine.core.library[name](arg, res, None, None, ctypes.c_int(lease.handle)):
+            out[:] = np.nan
+        return out
+
+    def margin_array(self, t: float, x: FloatArray, p: FloatArray) -> FloatArray:
+        """Return all margins (m,) at one state."""
+        return self.call("mode_margins", t, x, p, len(self._named)) if self._named else np.zeros(0)
+
+    def outputs(self, t: FloatArray, x: FloatArray, p: FloatArray, forces: bool = True) -> Quantities:
+        """Return the quantities of `output_expressions` at N samples; see `Phase.outputs`."""
+        d, n, samples = self.model.d, len(self.mode.laws), len(t)
+        values = np.zeros((samples, n, 6 * d + 2))
+        given = [np.ascontiguousarray(value, dtype=np.float64) for value in (t, x, p)]
+        lease = self.lease()
+        failed = self.engine.core.outputs(
+            *(ctypes.c_longlong(number) for number in (lease.handle, samples, np.shape(p)[1])),
+            *map(_pointer, given),
+            ctypes.c_int(int(forces)),
+            _pointer(values),
+        )
+        if failed:
+            values[:] = np.nan
+        key = ("bodies' quantities", self.mode.atlas, self.held)
+        function, names, ends = self.system.kept(key, self._body_outputs)
+        seen = np.asarray(function(given[0][None, :], given[1].T, given[2][:, : self.input_count].T)).T
+        at = np.cumsum([0, d, d, d, d, d, 1, 1, d])
+        found = {what: values[..., at[j] : at[j + 1]] for j, what in enumerate(OF_CONTACTS)}
+        contacts = {joined.name: i for i, joined in enumerate(self.model.constraints)}
+        return replace(Quantities.of(seen, names, ends), contacts=contacts, of_contacts=found)
+
+    def _body_outputs(self) -> tuple[ca.Function, tuple[str, ...], list[int]]:
+        model, t = self.model, ca.SX.sym("t")
+        inputs, u = input_expressions(self.system, model, self.held, t)
+        named = body_expressions(model)
+        stacked = ca.densify(ca.vertcat(*named.values()))
+        if not self.held:
+            stacked = ca.substitute([stacked], [model.u], [ca.densify(u)])[0]
+        function = ca.Function("bodies", [t, model.x, inputs], [stacked], {"cse": True})
+        return function, tuple(named), [0, *np.cumsum([value.shape[0] for value in named.values()]).tolist()]
+
+
+class Lease:
+    """The number of a mode of the core, in use; it goes back to those that are idle when this is forgotten (final)."""
+
+    def __init__(self, idle: list[int], handle: int) -> None:
+        self._idle, self.handle = idle, handle
+
+    def __del__(self) -> None:
+        self._idle.append(self.handle)
+
+
+class _System(NativeSystem):
+    """A mode as the stepping core takes it."""
+
+    def __init__(self, phase: DataMode) -> None:
+        self._phase = phase
+        self.size, self.parameter_count = phase.model.x.shape[0], phase.engine.parameter_count
+        self.margin_count = len(phase.margins)
+
+    def functions(self) -> Functions:
+        """Return rate, margins and projection with work memory of their own."""
+        lease, core = self._phase.lease(), self._phase.engine.core
+        rate, margins, projection = (
+            NativeCallee(core.address(f"mode_{name}"), lease.handle, lease)
+            for name in ("rate", "margins", "projection")
+        )
+        return rate, margins if self.margin_count else None, projection
+
+    def rate(self, t: float, x: FloatArray, p: FloatArray) -> FloatArray:
+        """Return x' (n,)."""
+        return self._phase.call("mode_rate", t, x, p, self.size)
+
+    def margins(self, t: float, x: FloatArray, p: FloatArray) -> FloatArray:
+        """Return the margins (m,)."""
+        return self._phase.margin_array(t, x, p)
+
+    def projection(self, t: float, x: FloatArray, p: FloatArray) -> FloatArray:
+        """Return the state (n,) on its constraints."""
+        return self._phase.call("mode_projection", t, x, p, self.size)
+
+
+def _two_balls(pair: ContactPair) -> bool:
+    """Return whether the nearest points of two bodies are where the line of their centres leaves them."""
+    balls = ball_radius(pair.shape_A) is not None and ball_radius(pair.shape_B) is not None
+    return pair.form == "pair" and pair.stop is None and balls
+
+
+def _reach(pair: ContactPair) -> tuple[float, float]:
+    """Return the radii (m) of balls about the frames of A and B that hold the shapes, of those that need them."""
+    if not _two_balls(pair):
+        return 0.0, 0.0
+    radius_A, radius_B = (ball_radius(shape) or 0.0 for shape in (pair.shape_A, pair.shape_B))
+    return float(np.linalg.norm(pair.center_A or 0.0)) + radius_A, radius_B
+
+
+def identity(value: object) -> Hashable:
+    """Return a key that is the same for values that are equal number by number."""
+    if isinstance(value, np.ndarray):
+        return value.shape, value.tobytes()
+    if isinstance(value, list | tuple):
+        return tuple(map(identity, value))
+    if is_dataclass(value):
+        return type(value), tuple(identity(getattr(value, field.name)) for field in fields(value))
+    return value if isinstance(value, int | float | str | None) else id(value)
+
+
+def _variant(law: Law) -> int:
+    if law.distant:
+        return DISTANT
+    return SLIPPING if law.slipping else PLAIN
+
+
+def _pointer(values: NDArray[np.generic]) -> ctypes.c_void_p:
+    return ctypes.c_void_p(values.ctypes.data)

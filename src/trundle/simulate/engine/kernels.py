@@ -1,0 +1,288 @@
+"""Kernels: what a kind of contact and a law are to the engine, as functions of packed kinematics.
+
+A touch kernel maps the packed frames of both bodies (`packed`) and the contact's coordinates to
+
+    kinematics | rates of the coordinates | coordinates restored | point in A's frame | in B's frame | margins,
+
+of which the brief one gives the first two parts. A law's kernels map kinematics, onset (d + k,) and multipliers to its
+rows and to force, moment and margins. All are made of the expressions that planners and linearisation use.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+import casadi as ca
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.contact.contact import Contact, Kinematics, kinematics
+from trundle.contact.law import Friction, Law
+from trundle.contact.motion import Motion
+from trundle.errors import CompileError
+from trundle.numerics.compiled.compile import NativeFunction, compile_library, library_name, library_source
+from trundle.numerics.space import angular_size, lever
+from trundle.simulate.engine.lifted import Lifted, lifted
+from trundle.threads import made_once
+
+PLAIN, SLIPPING, DISTANT = range(3)
+"""Variants of a contact's kinematics: what a law asks for."""
+_UNKNOWN = ("misalignment", "curvature", "sA", "sB", "rates", "shift")
+"""What kernels of laws are not told."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A compiled kernel and the constants it is called with."""
+
+    native: NativeFunction
+    numbers: FloatArray
+
+
+class KernelStruct(ctypes.Structure):
+    """Mirror of ``Kernel``."""
+
+    _fields_ = [
+        ("eval", ctypes.c_void_p),
+        *((name, ctypes.c_longlong) for name in ("mem", "n_arg", "n_res", "n_iw", "n_w")),
+        ("numbers", ctypes.c_void_p),
+    ]
+
+
+def struct_of(kernel: Kernel) -> KernelStruct:
+    """Return the C view of a kernel, which has to outlive it."""
+    native = kernel.native
+    return KernelStruct(native.address, native.memory, *native.work_sizes, kernel.numbers.ctypes.data)
+
+
+def compiled(function: ca.Function) -> Kernel:
+    """Return the kernel of a function of one dense result; functions of one kind are compiled once a machine."""
+    found = lifted(function)
+    return Kernel(_native(function.name(), found.kind, _Made(found)), found.numbers)
+
+
+class _Made:
+    """A lifted function beside its kind, in the key of what is compiled once: all of one kind are equal."""
+
+    def __init__(self, found: Lifted) -> None:
+        self.found = found
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Made) and other.found.kind == self.found.kind
+
+    def __hash__(self) -> int:
+        return hash(self.found.kind)
+
+
+@cache
+def _native(name: str, kind: str, made: _Made) -> NativeFunction:
+    label = f"kernel_{name}"
+
+    def source() -> str:
+        _, text = library_source({label: made.found.function}, dense=True, digest=kind)
+        return text
+
+    path = compile_library(f"trundle_{label}", source, identity=f"{label} {kind}")
+    if path is None:
+        raise CompileError("kernels of contacts need a C compiler")
+    return NativeFunction(path, library_name(label, kind))
+
+
+def packed(motion: Motion) -> ca.SX:
+    """Return a frame as kernels take it: R (columns), p, w, v, al, a."""
+    return ca.densify(ca.vertcat(ca.vec(ca.densify(motion.R)), motion.p, motion.w, motion.v, motion.al, motion.a))
+
+
+def _frame(d: int, name: str) -> tuple[ca.SX, Motion]:
+    """Return symbols of a packed frame, and the motion made of them, without Jacobians."""
+    k = angular_size(d)
+    ends = np.cumsum([0, d * d, d, k, d, k, d]).tolist()
+    symbol = ca.SX.sym(name, ends[-1])
+    R, p, w, v, al, a = ca.vertsplit(symbol, ends)
+    return symbol, Motion(ca.reshape(R, d, d), p, w, v, ca.SX(k, 0), ca.SX(d, 0), al, a)
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Where the parts of packed kinematics are."""
+
+    slices: Mapping[str, slice]
+    size: int
+
+
+@lru_cache(maxsize=2)
+def packing(d: int) -> Packing:
+    """Return the places of kinematics in dimension `d`."""
+    k, at, found = angular_size(d), 0, {}
+    sizes = {"rA": d, "rB": d, "frame": d * d, "vrel": d, "bias": d, "ndot": d}
+    sizes |= {"wrel": k, "alrel": k, "wB": k, "gap": d}
+    for name, size in sizes.items():
+        found[name] = slice(at, at + size)
+        at += size
+    return Packing(found, at)
+
+
+def _pack(k: Kinematics, rA: ca.SX, rB: ca.SX) -> ca.SX:
+    frame = ca.vec(ca.densify(k.frame))
+    return ca.vertcat(rA, rB, frame, k.vrel, k.bias, k.ndot, k.wrel, k.alrel, k.wB, k.gap)
+
+
+@lru_cache(maxsize=2)
+def _unpacked(d: int) -> tuple[ca.SX, Kinematics, ca.SX]:
+    """Return symbols of packed kinematics, the kinematics made of them, and symbols of what is not told."""
+    places = packing(d)
+    symbol = ca.SX.sym("kinematics", places.size)
+    part = {name: symbol[where] for name, where in places.slices.items()}
+    unknown = {name: ca.SX.sym(name, size) for name, size in zip(_UNKNOWN, (d - 1, 1, d, d, d, d), strict=True)}
+    told = Kinematics(
+        LA=ca.horzcat(lever(part["rA"]), ca.SX.eye(d)),
+        LB=ca.horzcat(lever(part["rB"]), ca.SX.eye(d)),
+        bias=part["bias"],
+        vrel=part["vrel"],
+        ndot=part["ndot"],
+        gap=part["gap"],
+        frame=ca.reshape(part["frame"], d, d),
+        wrel=part["wrel"],
+        alrel=part["alrel"],
+        wB=part["wB"],
+        **unknown,
+    )
+    return symbol, told, ca.vertcat(*unknown.values())
+
+
+OPTIONS = {PLAIN: {}, SLIPPING: {"slipping": True}, DISTANT: {"slipping": True, "distant": True}}
+
+
+class TouchKernels:
+    """Kernels of a contact, each made when it is asked for (final).
+
+    Attributes
+    ----------
+    margins : tuple of str
+        Names of the margins that the touch alone has: ``gap``, ``curvature`` and the contact's limits.
+
+    Parameters
+    ----------
+    contact : Contact
+    more : mapping of str -> scalar
+        Further margins, functions of the point on B, `on_B_symbol`.
+    """
+
+    def __init__(self, contact: Contact, more: Mapping[str, ca.SX]) -> None:
+        d = contact.d
+        self._contact, self._more = contact, more
+        self._frame_A, self._A = _frame(d, "A")
+        self._frame_B, self._B = _frame(d, "B")
+        self._s = ca.SX.sym("s", contact.size)
+        self._made: dict[tuple[int, bool], Kernel] = {}
+        self.margins = (*self._named(self._kinematics(PLAIN)), *more)
+
+    def _kinematics(self, variant: int) -> Kinematics:
+        return kinematics(self._contact, self._A, self._B, self._s, **OPTIONS[variant])
+
+    def _named(self, k: Kinematics) -> dict[str, ca.SX]:
+        limits = self._contact.limits(self._A, self._B, self._s)
+        return {"gap": k.distance, **limits} | ({} if k.curvature is None else {"curvature": k.curvature})
+
+    def kernel(self, variant: int, whole: bool) -> Kernel:
+        """Return the kernel of a variant, brief or whole."""
+        return made_once(self._made, (variant, whole), lambda: self._compiled(variant, whole))
+
+    def _compiled(self, variant: int, whole: bool) -> Kernel:
+        tA, tB = self._contact.touch(self._A, self._B, self._s)
+        k = self._kinematics(variant)
+        told = [_pack(k, tA.r, tB.r), k.rates]
+        if whole:
+            on_A, on_B = self._A.R.T @ tA.r, self._B.R.T @ tB.r
+            beyond = [ca.substitute([value], [on_B_symbol(k.n.shape[0])], [on_B])[0] for value in self._more.values()]
+            told += [self._contact.restore(self._s + k.shift), on_A, on_B, *self._named(k).values(), *beyond]
+        return compiled(_function("touch", [self._frame_A, self._frame_B, self._s], told))
+
+    def near(self) -> Kernel:
+        """Return (A, B, s) -> distance and s nearer to the nearest points, where coordinates are found so."""
+        k = self._kinematics(DISTANT)
+        results = [k.distance, self._contact.restore(self._s + k.shift)]
+        return compiled(_function("near", [self._frame_A, self._frame_B, self._s], results))
+
+
+@lru_cache(maxsize=2)
+def on_B_symbol(d: int) -> ca.SX:  # noqa: N802
+    """Return the symbol (d,) of the contact point in B's frame, of which further margins are functions."""
+    return ca.SX.sym("on_B", d)
+
+
+@dataclass(frozen=True)
+class LawKernels:
+    """Kernels of a law with its friction.
+
+    Attributes
+    ----------
+    rows, after : Kernel
+    count : int
+        Rows.
+    pushed : bool
+        Whether multipliers push along other directions than the rows.
+    applies : bool
+        Whether the state alone gives a force.
+    stores : bool
+        Whether that gives energy back.
+    margins : tuple of str
+    """
+
+    rows: Kernel
+    after: Kernel
+    count: int
+    pushed: bool
+    applies: bool
+    stores: bool
+    margins: tuple[str, ...]
+
+
+def law_kernels(d: int, law: Law, friction: Friction, onset: ca.SX) -> LawKernels | None:
+    """Return the kernels of a law in which `onset` (d + k,) stands for the directions of what is still zero.
+
+    None: it asks for kinematics that kernels are not told.
+    """
+    symbol, k, unknown = _unpacked(d)
+    rows = law.rows(k, friction)
+    lam = ca.SX.sym("lam", rows.b.shape[0])
+    force, moment = law.wrench(k, lam, friction)
+    margins = law.margins(k, lam, friction)
+    parts = [*map(_by_rows, (rows.LA, rows.LB)), rows.b, rows.velocity, rows.position]
+    if rows.GA is not None and rows.GB is not None:
+        parts += map(_by_rows, (rows.GA, rows.GB))
+    if rows.applied is not None:
+        parts += [*_at_frames(k, rows.applied), ca.SX(1, 1) if rows.stored is None else rows.stored]
+    after = [force, moment, *margins.values()]
+    if ca.depends_on(ca.vertcat(*parts, *after), unknown):
+        return None
+    return LawKernels(
+        rows=compiled(_function("rows", [symbol, onset], parts)),
+        after=compiled(_function("after", [symbol, onset, lam], after)),
+        count=lam.shape[0],
+        pushed=rows.GA is not None,
+        applies=rows.applied is not None,
+        stores=rows.stored is not None,
+        margins=tuple(margins),
+    )
+
+
+def _by_rows(matrix: ca.SX) -> ca.SX:
+    return ca.vec(ca.densify(matrix).T)
+
+
+def _at_frames(k: Kinematics, applied: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Return moment and force at the origins of both frames, of those on A at its contact point and their opposite."""
+    size = k.wrel.shape[0]
+    moment, force = applied[:size], applied[size:]
+    on_A, on_B = k.LA.T @ force, k.LB.T @ force
+    on_A[:size] += moment
+    on_B[:size] += moment + lever(k.gap).T @ force
+    return on_A, on_B
+
+
+def _function(name: str, inputs: list[ca.SX], results: list[ca.SX]) -> ca.Function:
+    return ca.Function(name, inputs, [ca.densify(ca.vertcat(*map(ca.densify, results)))], {"cse": True})

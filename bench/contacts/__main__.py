@@ -2,7 +2,7 @@
 
 A scene runs in a process of its own: twice, of which the first is that of a new model with everything imported and
 with the kernels of its kinds there (a process before it made them, unless `--cold`). Times are wall times of
-`simulate` with record and audit. Limits are those of the table in docs/comparison.md, scaled by what the plate's 120 s
+`simulate` with record and audit. Limits (`bench.contacts.scenes`) are scaled by what the plate's 120 s
 take in the same run of this command.
 """
 

@@ -73,6 +73,7 @@ def engine_of(system: ContactSystem, atlas: Atlas, held: bool, core: Core) -> En
     """Return the engine of a system on charts, made once."""
 
     def build() -> Engine:
+        """Gather kernels of contacts, those of equal shapes once."""
         model, t = system.model(atlas), ca.SX.sym("t")
         inputs, u = input_expressions(system, model, held, t)
         made: dict[Hashable, TouchKernels] = {}

@@ -28,6 +28,7 @@ __all__ = [
     "Compiler",
     "CompilerInfo",
     "NativeFunction",
+    "check_layout",
     "clear_cache",
     "compile_function",
     "compile_library",
@@ -238,6 +239,14 @@ class NativeFunction:
         self.work_sizes = tuple(max(size.value, least) for size, least in zip(sizes, (3, 1, 1, 1), strict=True))
         library[f"{name}_incref"]()
         self.memory = int(library[f"{name}_checkout"]())
+
+
+def check_layout(library: ctypes.CDLL, mirrors: Mapping[str, type[ctypes.Structure]]) -> None:
+    """Raise `CompileError` where a struct of C has another size, which a function tells, than its mirror here."""
+    for name, mirror in mirrors.items():
+        library[name].restype = ctypes.c_longlong
+        if library[name]() != ctypes.sizeof(mirror):
+            raise CompileError(f"{mirror.__name__} does not have the layout of what it mirrors")
 
 
 def renamed(function: ca.Function, name: str, *, dense: bool = False) -> ca.Function:

@@ -15,10 +15,9 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.errors import CompileError
 from trundle.interrupts import check, held, opened
 from trundle.numerics.compiled.buffered import BufferedCall, dense
-from trundle.numerics.compiled.compile import NativeFunction, compile_library
+from trundle.numerics.compiled.compile import NativeFunction, check_layout, compile_library
 from trundle.numerics.ode.tableaus import Tableau, tableau
 
 SLICE_SECONDS = 0.1
@@ -81,10 +80,7 @@ class Core:
 
     def __init__(self, path: Path) -> None:
         self.library = ctypes.CDLL(str(path))
-        for name, mirror in (("trundle_ode_size", OdeStruct), ("trundle_batch_size", BatchStruct)):
-            self.library[name].restype = ctypes.c_longlong
-            if self.library[name]() != ctypes.sizeof(mirror):
-                raise CompileError("the stepping core and its Python mirror do not have the same layout")
+        check_layout(self.library, {"trundle_ode_size": OdeStruct, "trundle_batch_size": BatchStruct})
         for name in ("trundle_ode_start", "trundle_ode_run"):
             self.library[name].argtypes = [ctypes.POINTER(OdeStruct)]
             self.library[name].restype = None

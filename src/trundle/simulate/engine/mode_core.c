@@ -27,7 +27,7 @@ typedef struct {
 typedef struct { integer kinematics, rates, restored, on_A, on_B, margins, size; } Layout;
 
 typedef struct {
-  integer d, k, n, nv, frames, trees, contacts, bodies_size, top_at, inputs, onset_at, sign_at, parameters, total_s, kernels;
+  integer d, k, n, nv, trees, contacts, bodies_size, top_at, onset_at, sign_at, parameters, total_s, kernels;
   const integer *frame_at, *frame_J, *frame_tree, *frame_free;
   const integer *tree_n, *tree_at, *tree_cols, *tree_M;
   const integer *parent;         /* of each column in its tree, -1: none */
@@ -40,7 +40,7 @@ typedef struct {
   const double *reach;           /* of each contact: radii of balls about the frames of A and B that hold the shapes */
   const Kernel *kernel;
   Kernel bodies, rate, moved, nudge;
-  integer at_frame, at_vrel, at_gap, at_rA, at_rB; /* in the kinematics */
+  integer at_frame, at_vrel, at_gap, at_rB; /* in the kinematics */
 } Engine;
 
 enum { OF_LAW, OF_TOUCH, SIGNED, NEAREST };
@@ -55,7 +55,7 @@ typedef struct {
   double *m_offset;
   Layout *at;
   double baumgarte;
-  double *bodies, *touch, *row, *after, *L, *Y, *YG, *S, *S0, *rhs, *lam, *r0, *r1, *y, *top, *z, *a, *s_rate, *xs, *xt, *step, *near_s, *last, *term;
+  double *bodies, *touch, *row, *after, *L, *Y, *YG, *S, *S0, *rhs, *lam, *r0, *top, *z, *a, *s_rate, *xs, *xt, *step, *near_s, *last, *term;
   integer touch_width, row_width;
   integer *pivot;
   const double **arg;
@@ -166,9 +166,9 @@ static void work_memory(Mode *m) {
   for (integer t = 0; t < e->trees; t++) m->L_at[t] = factors, factors += e->tree_n[t] * e->tree_n[t];
   m->bodies = room(e->bodies_size), m->touch = room(C * m->touch_width), m->row = room(C * m->row_width);
   m->after = room(after), m->L = room(factors), m->Y = room(blocks), m->YG = room(blocks);
-  m->S = room(big * big), m->S0 = room(big * big), m->pivot = places(big), m->r0 = room(big), m->r1 = room(big);
+  m->S = room(big * big), m->S0 = room(big * big), m->pivot = places(big), m->r0 = room(big);
   m->rhs = room(m->rows_total), m->lam = room(m->rows_total), m->term = room(m->rows_total);
-  m->y = room(e->nv), m->top = room(e->nv), m->z = room(e->nv), m->a = room(e->nv), m->step = room(e->nv);
+  m->top = room(e->nv), m->z = room(e->nv), m->a = room(e->nv), m->step = room(e->nv);
   m->s_rate = room(e->total_s), m->xs = room(e->n), m->xt = room(e->n), m->near_s = room(8 * C);
   m->last = room(e->n + 1 + e->parameters);
 }
@@ -217,7 +217,7 @@ void mode_free(integer handle) {
   void *all[] = {m->rows, m->variant, m->touching, m->pushed, m->applies, m->rows_kernel, m->after_kernel, m->after_size, m->act,
                  m->row_at, m->island_at, m->block_at, m->symmetric, m->tree_A, m->tree_B, m->slot, m->after_at, m->L_at,
                  m->proximal, m->m_contact, m->m_code, m->m_index, m->m_offset, m->at, m->bodies, m->touch, m->row, m->after,
-                 m->L, m->Y, m->YG, m->S, m->S0, m->rhs, m->lam, m->r0, m->r1, m->y, m->top, m->z, m->a, m->s_rate, m->xs,
+                 m->L, m->Y, m->YG, m->S, m->S0, m->rhs, m->lam, m->r0, m->top, m->z, m->a, m->s_rate, m->xs,
                  m->xt, m->step, m->near_s, m->last, m->term, m->pivot, (void *)m->arg, (void *)m->res, m->iw, m->w};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
   free(m);
@@ -715,4 +715,5 @@ double mode_nearest(integer handle, integer contact, const double *t, const doub
   return distance;
 }
 
-integer mode_sizes(integer which) { return which ? (integer)sizeof(Kernel) : (integer)sizeof(Engine); }
+integer mode_engine_size(void) { return (integer)sizeof(Engine); }
+integer mode_kernel_size(void) { return (integer)sizeof(Kernel); }

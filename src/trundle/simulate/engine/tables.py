@@ -13,10 +13,9 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.stops import JointStop
-from trundle.errors import CompileError
 from trundle.models.tree.model import TreeModel
 from trundle.models.tree.multibody import PROXIMAL
-from trundle.numerics.compiled.compile import compile_library
+from trundle.numerics.compiled.compile import check_layout, compile_library
 from trundle.numerics.symbol import value_of
 from trundle.simulate.engine.bodies import Bodies, Integers, integers
 from trundle.simulate.engine.kernels import (
@@ -40,8 +39,7 @@ class EngineStruct(ctypes.Structure):
     _fields_ = [
         *(
             (name, ctypes.c_longlong)
-            for name in "d k n nv frames trees contacts bodies_size top_at inputs onset_at sign_at parameters total_s "
-            "kernels".split()
+            for name in "d k n nv trees contacts bodies_size top_at onset_at sign_at parameters total_s kernels".split()
         ),
         *(
             (name, ctypes.c_void_p)
@@ -52,7 +50,7 @@ class EngineStruct(ctypes.Structure):
         ("reach", ctypes.c_void_p),
         ("kernel", ctypes.c_void_p),
         *((name, KernelStruct) for name in ("bodies", "rate", "moved", "nudge")),
-        *((name, ctypes.c_longlong) for name in ("at_frame", "at_vrel", "at_gap", "at_rA", "at_rB")),
+        *((name, ctypes.c_longlong) for name in ("at_frame", "at_vrel", "at_gap", "at_rB")),
     ]
 
 
@@ -68,11 +66,9 @@ class Core:
     def __init__(self, path: Path) -> None:
         self.library = ctypes.CDLL(str(path))
         alone = ctypes.PyDLL(str(path))  # modes are made and forgotten by one thread at a time
-        alone["mode_new"].restype = self.library["mode_sizes"].restype = ctypes.c_longlong
+        alone["mode_new"].restype = ctypes.c_longlong
         self.library["mode_nearest"].restype = ctypes.c_double
-        for which, mirror in enumerate((EngineStruct, KernelStruct)):
-            if self.library["mode_sizes"](ctypes.c_longlong(which)) != ctypes.sizeof(mirror):
-                raise CompileError("the core of contact modes and its Python mirror do not have the same layout")
+        check_layout(self.library, {"mode_engine_size": EngineStruct, "mode_kernel_size": KernelStruct})
         self.new, self.free = alone["mode_new"], alone["mode_free"]
         self.outputs, self.nearest = self.library["mode_outputs"], self.library["mode_nearest"]
 
@@ -140,12 +136,10 @@ class Engine:
             k=k,
             n=model.x.shape[0],
             nv=model.nv,
-            frames=len(bodies.frame),
             trees=len(bodies.trees.columns),
             contacts=n,
             bodies_size=bodies.told.shape[0],
             top_at=bodies.top_at,
-            inputs=self.input_count,
             onset_at=self.input_count,
             sign_at=self.input_count + n * (d + k),
             parameters=self.parameter_count,
@@ -154,7 +148,7 @@ class Engine:
             reach=self._reach.ctypes.data,
             **{name: struct_of(kernel) for name, kernel in self.functions.items()},
             **{name: table.ctypes.data for name, table in self._tables.items()},
-            **{f"at_{name}": places.slices[name].start for name in ("frame", "vrel", "gap", "rA", "rB")},
+            **{f"at_{name}": places.slices[name].start for name in ("frame", "vrel", "gap", "rB")},
         )
         self.near = self._tables["near"] >= 0
         self.mass = sum(value_of(body.mass) for body in model.bodies)

@@ -230,17 +230,6 @@ class CompiledMode(Phase):
         small = function.n_instructions() <= AT_ONCE  # of others it takes longer than all the rest and saves 3 %
         return ca.Function(name, arguments, dense, {"cse": True}) if small else function
 
-    def _unseen(self) -> list[int]:
-        """Return pieces that do not touch while another one of their shape does: records show that one.
-
-        Of those that are far records show where the whole shapes are nearest, in the place of the first.
-        """
-        on = [LAWS[law].touching for law in self.mode.laws]
-        groups = [numbers for numbers in self.system.patches if any(on[i] for i in numbers)]
-        pairs = self.system.contact_pairs
-        beside = [i for numbers in groups for i in numbers[1:] if not on[i] and pairs[i].piece is not None]
-        return [*beside, *(i for i in self.far if i != self.system.pair_of(i)[0])]
-
     def outputs(self, t: FloatArray, x: FloatArray, p: FloatArray, forces: bool = True) -> Quantities:
         """Return the quantities of `output_expressions` at N samples: t (N,), x (N, n_x), p (N, n_p) -> (N, size).
 
@@ -259,10 +248,10 @@ class CompiledMode(Phase):
 
     def _output_expressions(self, forces: bool) -> dict[str, ca.SX]:
         if forces:
-            return output_expressions(self.model, self.dynamics, self.forces, self.dynamics.moments, self._unseen())
+            return output_expressions(self.model, self.dynamics, self.forces, self.dynamics.moments, self.unseen)
         n, terms = len(self.mode.laws), self.model.terms(self._laws)
         none, unturned = (ca.SX(self.model.d, 1),) * n, (ca.SX(1, 1),) * n
-        return output_expressions(self.model, terms, none, unturned, self._unseen())
+        return output_expressions(self.model, terms, none, unturned, self.unseen)
 
 
 def projected(phase: Phase, t: float, x: FloatArray, p: FloatArray) -> FloatArray:

@@ -124,6 +124,18 @@ class Phase(ABC):
         return frozenset(found)
 
     @cached_property
+    def unseen(self) -> frozenset[int]:
+        """Pieces that do not touch while another one of their shape does: records show that one.
+
+        Of those that are far records show where the whole shapes are nearest, in the place of the first.
+        """
+        on = [LAWS[law].touching for law in self.mode.laws]
+        groups = [numbers for numbers in self.system.patches if any(on[i] for i in numbers)]
+        pairs = self.system.contact_pairs
+        beside = {i for numbers in groups for i in numbers[1:] if not on[i] and pairs[i].piece is not None}
+        return frozenset(beside | {i for i in self.far if i != self.system.pair_of(i)[0]})
+
+    @cached_property
     def watched(self) -> NDArray[np.bool_]:
         """Which of the margins (m,) end the mode."""
         return np.array([self._watched(name) for name in self.margins], dtype=bool)

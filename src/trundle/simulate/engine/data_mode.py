@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import fields, is_dataclass, replace
 
 import casadi as ca
@@ -20,6 +20,7 @@ from trundle.numerics.ode.native import Functions, NativeCallee
 from trundle.numerics.ode.ode import Integrator
 from trundle.numerics.ode.system import NativeSystem
 from trundle.simulate.compiled_mode import BAUMGARTE, CompiledMode
+from trundle.simulate.engine.bodies import integers
 from trundle.simulate.engine.kernels import (
     DISTANT,
     PLAIN,
@@ -30,15 +31,14 @@ from trundle.simulate.engine.kernels import (
     on_B_symbol,
     packing,
 )
-from trundle.simulate.engine.tables import Core, Engine, core
+from trundle.simulate.engine.margins import NEAREST, named_margins
+from trundle.simulate.engine.tables import Core, Engine, TermStruct, core
 from trundle.simulate.mode import Method, Mode
 from trundle.simulate.outputs import body_expressions
 from trundle.simulate.phase import Phase, input_expressions, touch_margins
 from trundle.simulate.quantities import OF_CONTACTS, Quantities
 from trundle.threads import cached_property, made_once
 
-OF_LAW, OF_TOUCH, SIGNED, NEAREST = range(4)
-"""Where a margin's value is from, as in mode_core.c."""
 SMALL = 3
 """Contacts up to which a model's modes are one expression each: few of them, which last."""
 
@@ -54,13 +54,21 @@ def data_mode(system: ContactSystem, mode: Mode, held: bool, method: Method) -> 
 
 
 def _shares(system: ContactSystem, mode: Mode) -> bool:
-    """Return whether two contacts of the same bodies roll: how they share their force is said by an expression."""
-    return any(sum(LAWS[mode.laws[i]].rolls for i in numbers) > 1 for numbers in system.pairs if len(numbers) > 1)
+    """Return whether contacts of the same bodies share their force in a way that an expression says."""
+
+    def rolling(numbers: Sequence[int]) -> int:
+        """Return how many of these contacts roll."""
+        return sum(LAWS[mode.laws[i]].rolls for i in numbers)
+
+    flat = [numbers for numbers in system.patches if system.contact_pairs[numbers[0]].form == "support"]
+    of_pairs = (numbers for numbers in system.pairs if system.d == 2 or numbers not in flat)
+    of_patches = flat if system.d == 3 else []
+    return any(rolling(numbers) == 2 for numbers in of_pairs) or any(rolling(numbers) > 1 for numbers in of_patches)
 
 
 def _runs_as_data(system: ContactSystem) -> bool:
     model, pairs = system.model(), system.contact_pairs
-    if system.free is not None or len(pairs) <= SMALL or system.patches or system.beside or system.faces:
+    if system.free is not None or len(pairs) <= SMALL:
         return False
     if any(pair.ahead is not None for pair in pairs):
         return False
@@ -106,9 +114,10 @@ class DataMode(Phase):
         known = [one is not None and not one[0].stores for one in self._kernels]
         self.complete = all(apart or told for apart, told in zip(separated, known, strict=True))
         engine.loaded()
-        self._named = self._named_margins()
+        self._named = named_margins(self, engine, [None if one is None else one[0] for one in self._kernels])
         self._names = tuple(self._named)
-        self.near = frozenset(contact for contact, source, _, _ in self._named.values() if source == NEAREST)
+        terms = [term for groups in self._named.values() for group in groups for term in group]
+        self.near = frozenset(term.contact for term in terms if term.source == NEAREST)
         self._idle: list[int] = []
 
     def _law_kernels(self, contact: int) -> tuple[LawKernels, int, int] | None:
@@ -126,26 +135,6 @@ class DataMode(Phase):
         length = self.system.contact_pairs[contact].shape_A.reference_length
         key = (self.mode.laws[contact], friction, length, self.held, self.method.end_speed)
         return made_once(self.engine.laws, key, made)
-
-    def _named_margins(self) -> dict[str, tuple[int, int, int, float]]:
-        """Return contact, source, place there and offset of each margin, by its name."""
-        found: dict[str, tuple[int, int, int, float]] = {}
-        for i, (joined, law) in enumerate(zip(self.model.constraints, self.mode.laws, strict=True)):
-            touch, kernels = self.engine.touches[i], self._kernels[i]
-            if kernels is None:
-                if joined.contact.size == 0:
-                    found[f"{joined.name}.gap"] = (i, OF_TOUCH, touch.margins.index("gap"), 0.0)
-                elif self.engine.near[i]:
-                    found[f"{joined.name}.gap"] = (i, NEAREST, 0, 0.0)
-                continue
-            for index, name in enumerate(kernels[0].margins):
-                if name != "gap" or joined.contact.size == 0:
-                    found[f"{joined.name}.{name}"] = (i, OF_LAW, index, self.least(joined.name, name))
-            for index, name in enumerate(touch.margins if LAWS[law].touching else ()):
-                if name != "gap":
-                    source = SIGNED if name == "roundness" else OF_TOUCH
-                    found[f"{joined.name}.{name}"] = (i, source, index, self.least(joined.name, name))
-        return found
 
     def nearest(self, contact: int, t: float, x: FloatArray, p: FloatArray) -> FloatArray:
         """Return the coordinates of one of the contacts `near` where the two bodies are nearest."""
@@ -188,23 +177,27 @@ class DataMode(Phase):
 
     def _made(self) -> int:
         core, engine, n = self.engine.core, self.engine, len(self.mode.laws)
-        given = np.zeros((8, max(n, 1)), dtype=np.int64)
+        given = np.zeros((9, max(n, 1)), dtype=np.int64)
         given[5:7] = -1
+        given[8, list(self.unseen)] = 1
         for i, (law, kernels) in enumerate(zip(self.mode.laws, self._kernels, strict=True)):
             if kernels is not None:
                 one, rows, after = kernels
                 size = self.model.d + 1 + len(one.margins)
                 told = LAWS[law]
                 given[:5, i] = one.count, _variant(told), told.touching, one.pushed, one.applies
-                given[5:, i] = rows, after, size
+                given[5:8, i] = rows, after, size
         margins = list(self._named.values())
-        columns = [np.array([margin[k] for margin in margins], dtype=np.int64) for k in range(3)]
-        offsets = np.array([margin[3] for margin in margins])
+        margin_at = integers(np.cumsum([0, *map(len, margins)]))
+        group_at = integers(np.cumsum([0, *(len(group) for groups in margins for group in groups)]))
+        terms = [term for groups in margins for group in groups for term in group]
         handle = core.new(
             ctypes.byref(engine.struct),
             _pointer(given),
             ctypes.c_longlong(len(margins)),
-            *map(_pointer, (*columns, offsets)),
+            _pointer(margin_at),
+            _pointer(group_at),
+            ctypes.byref((TermStruct * max(len(terms), 1))(*terms)),
             ctypes.c_double(PROXIMAL / engine.mass),
             ctypes.byref(ctypes.c_longlong(0 if self.model.loops else INDEPENDENT[self.model.d])),
             _pointer(engine.carriers),
@@ -248,7 +241,7 @@ class DataMode(Phase):
         seen = np.asarray(function(given[0][None, :], given[1].T, given[2][:, : self.input_count].T)).T
         at = np.cumsum([0, d, d, d, d, d, 1, 1, d])
         found = {what: values[..., at[j] : at[j + 1]] for j, what in enumerate(OF_CONTACTS)}
-        contacts = {joined.name: i for i, joined in enumerate(self.model.constraints)}
+        contacts = {joined.name: i for i, joined in enumerate(self.model.constraints) if i not in self.unseen}
         return replace(Quantities.of(seen, names, ends), contacts=contacts, of_contacts=found)
 
     def _body_outputs(self) -> tuple[ca.Function, tuple[str, ...], list[int]]:

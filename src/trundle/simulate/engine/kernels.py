@@ -163,6 +163,8 @@ class TouchKernels:
     ----------
     margins : tuple of str
         Names of the margins that the touch alone has: ``gap``, ``curvature`` and the contact's limits.
+    beyond : set of str
+        Those of them that the contact does not know.
 
     Parameters
     ----------
@@ -179,6 +181,7 @@ class TouchKernels:
         self._s = ca.SX.sym("s", contact.size)
         self._made: dict[tuple[int, bool], Kernel] = {}
         self.margins = (*self._named(self._kinematics(PLAIN)), *more)
+        self.beyond = frozenset(more)
 
     def _kinematics(self, variant: int) -> Kinematics:
         return kinematics(self._contact, self._A, self._B, self._s, **OPTIONS[variant])

@@ -45,17 +45,21 @@ typedef struct {
 
 enum { OF_LAW, OF_TOUCH, SIGNED, NEAREST };
 
+/* Scale times a value of a contact, plus an offset. */
+typedef struct { integer contact, code, index; double scale, offset; } Term;
+
 typedef struct {
   const Engine *e;
   integer rows_total, active, islands, margin_count, whole, have;
-  integer *rows, *variant, *touching, *pushed, *applies, *rows_kernel, *after_kernel, *after_size; /* of each contact */
+  integer *rows, *variant, *touching, *pushed, *applies, *rows_kernel, *after_kernel, *after_size, *hidden; /* of each contact */
   integer *act, *row_at, *island_at, *block_at, *symmetric, *tree_A, *tree_B, *slot, *after_at, *L_at;
   double *proximal; /* of each island */
-  integer *m_contact, *m_code, *m_index;
-  double *m_offset;
+  integer *margin_at, *group_at; /* a margin is the least of its groups, a group the largest of its terms */
+  Term *term;
+  integer *seen;                 /* contacts without rows whose touch is known at this state */
   Layout *at;
   double baumgarte;
-  double *bodies, *touch, *row, *after, *L, *Y, *YG, *S, *S0, *rhs, *lam, *r0, *top, *z, *a, *s_rate, *xs, *xt, *step, *near_s, *last, *term;
+  double *bodies, *touch, *row, *after, *L, *Y, *YG, *S, *S0, *rhs, *lam, *r0, *top, *z, *a, *s_rate, *xs, *xt, *step, *near_s, *last, *soft;
   integer touch_width, row_width;
   integer *pivot;
   const double **arg;
@@ -167,24 +171,26 @@ static void work_memory(Mode *m) {
   m->bodies = room(e->bodies_size), m->touch = room(C * m->touch_width), m->row = room(C * m->row_width);
   m->after = room(after), m->L = room(factors), m->Y = room(blocks), m->YG = room(blocks);
   m->S = room(big * big), m->S0 = room(big * big), m->pivot = places(big), m->r0 = room(big);
-  m->rhs = room(m->rows_total), m->lam = room(m->rows_total), m->term = room(m->rows_total);
+  m->rhs = room(m->rows_total), m->lam = room(m->rows_total), m->soft = room(m->rows_total);
   m->top = room(e->nv), m->z = room(e->nv), m->a = room(e->nv), m->step = room(e->nv);
   m->s_rate = room(e->total_s), m->xs = room(e->n), m->xt = room(e->n), m->near_s = room(8 * C);
   m->last = room(e->n + 1 + e->parameters);
 }
 
 /* A mode: of each contact rows, variant of its kinematics, whether it touches, whether its push is not along its rows,
- * whether the state alone gives it a force, its kernels and their results; of each island the proximal term. */
-integer mode_new(const Engine *e, const integer *given, integer margins, const integer *m_contact, const integer *m_code,
-                 const integer *m_index, const double *m_offset, double proximal, const integer *independent,
+ * whether the state alone gives it a force, its kernels and their results, and whether records leave it out; of each
+ * island the proximal term. */
+integer mode_new(const Engine *e, const integer *given, integer margins, const integer *margin_at, const integer *group_at,
+                 const Term *terms, double proximal, const integer *independent,
                  const integer *carrier, integer kinematics, double baumgarte) {
   Mode *m = calloc(1, sizeof(Mode));
   integer C = e->contacts, trees = e->trees;
   m->e = e, m->margin_count = margins, m->baumgarte = baumgarte;
-  integer **columns[8] = {&m->rows, &m->variant, &m->touching, &m->pushed, &m->applies, &m->rows_kernel, &m->after_kernel, &m->after_size};
-  for (integer i = 0; i < 8; i++) *columns[i] = copied(given + i * C, C, sizeof(integer));
-  m->m_contact = copied(m_contact, margins, sizeof(integer)), m->m_code = copied(m_code, margins, sizeof(integer));
-  m->m_index = copied(m_index, margins, sizeof(integer)), m->m_offset = copied(m_offset, margins, sizeof(double));
+  integer **columns[9] = {&m->rows, &m->variant, &m->touching, &m->pushed, &m->applies, &m->rows_kernel, &m->after_kernel, &m->after_size, &m->hidden};
+  for (integer i = 0; i < 9; i++) *columns[i] = copied(given + i * C, C, sizeof(integer));
+  integer groups = margin_at[margins], count = group_at[groups];
+  m->margin_at = copied(margin_at, margins + 1, sizeof(integer)), m->group_at = copied(group_at, groups + 1, sizeof(integer));
+  m->term = copied(terms, count, sizeof(Term)), m->seen = places(C);
   m->act = places(C), m->row_at = places(C + 1), m->island_at = places(C + 2), m->block_at = places(2 * C + 2);
   m->symmetric = places(C + 1), m->tree_A = places(C), m->tree_B = places(C), m->slot = places(C), m->after_at = places(C);
   m->L_at = places(trees), m->at = calloc((size_t)largest(C, 1), sizeof(Layout)), m->proximal = room(C + 1);
@@ -197,9 +203,9 @@ integer mode_new(const Engine *e, const integer *given, integer margins, const i
       for (integer q = first; q < i; q++) alone &= carrier[m->act[i]] != carrier[m->act[q]];
     }
     m->proximal[s] = alone ? 0.0 : proximal;
-    for (integer r = m->row_at[first]; r < m->row_at[end]; r++) m->term[r] = m->proximal[s];
+    for (integer r = m->row_at[first]; r < m->row_at[end]; r++) m->soft[r] = m->proximal[s];
   }
-  for (integer i = 0; i < margins; i++) m->whole |= m_code[i] != OF_LAW && m->touching[m_contact[i]];
+  for (integer i = 0; i < count; i++) m->whole |= terms[i].code != OF_LAW && m->slot[terms[i].contact] >= 0;
   for (integer i = 1; i < MODES; i++) {
     integer at = (latest + i) % MODES;
     if (at && !modes[at]) {
@@ -214,11 +220,11 @@ void mode_free(integer handle) {
   Mode *m = modes[handle];
   if (!m) return;
   modes[handle] = 0;
-  void *all[] = {m->rows, m->variant, m->touching, m->pushed, m->applies, m->rows_kernel, m->after_kernel, m->after_size, m->act,
+  void *all[] = {m->rows, m->variant, m->touching, m->pushed, m->applies, m->rows_kernel, m->after_kernel, m->after_size, m->hidden, m->act,
                  m->row_at, m->island_at, m->block_at, m->symmetric, m->tree_A, m->tree_B, m->slot, m->after_at, m->L_at,
-                 m->proximal, m->m_contact, m->m_code, m->m_index, m->m_offset, m->at, m->bodies, m->touch, m->row, m->after,
+                 m->proximal, m->margin_at, m->group_at, m->term, m->seen, m->at, m->bodies, m->touch, m->row, m->after,
                  m->L, m->Y, m->YG, m->S, m->S0, m->rhs, m->lam, m->r0, m->top, m->z, m->a, m->s_rate, m->xs,
-                 m->xt, m->step, m->near_s, m->last, m->term, m->pivot, (void *)m->arg, (void *)m->res, m->iw, m->w};
+                 m->xt, m->step, m->near_s, m->last, m->soft, m->pivot, (void *)m->arg, (void *)m->res, m->iw, m->w};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
   free(m);
 }
@@ -294,7 +300,7 @@ static void set_stop_term(Mode *m, integer i, integer tree, const double *J) {
   const double *M = m->bodies + m->e->tree_M[tree];
   double sum = 0.0;
   for (integer j = 0; j < n; j++) sum += J[j] * J[j] / M[j * n + j];
-  m->term[m->row_at[i]] = m->e->proximal * sum;
+  m->soft[m->row_at[i]] = m->e->proximal * sum;
 }
 
 /* Blocks of J and, where pushes are meant, of G, half solved: L^-T J'. */
@@ -490,7 +496,7 @@ static int multipliers(Mode *m, integer island) {
   memcpy(lam, rhs, (size_t)n * sizeof(double));
   if (term > 0.0) {
     memcpy(m->S0, m->S, (size_t)(n * n) * sizeof(double));
-    for (integer j = 0; j < n; j++) m->S[j * n + j] += m->term[r0 + j];
+    for (integer j = 0; j < n; j++) m->S[j * n + j] += m->soft[r0 + j];
   }
   if (lu(m->S, n, m->pivot)) return 1;
   lu_solve(m->S, n, m->pivot, lam);
@@ -606,25 +612,43 @@ static int after(Mode *m, const double *p) {
   return 0;
 }
 
+/* Of a contact without rows the touch at this state, once an evaluation of the margins */
+static int see(Mode *m, integer c, const double *x) {
+  if (m->slot[c] >= 0 || m->seen[c]) return 0;
+  m->seen[c] = 1;
+  return touch(m, c, 0, 1, x + m->e->s_at[c], m->touch + c * m->touch_width);
+}
+
+static int term_value(Mode *m, const Term *of, const double *x, const double *p, double *value) {
+  integer c = of->contact;
+  if (of->code == NEAREST) {
+    *value = nearest(m, c, 1);
+    return 0;
+  }
+  if (of->code != OF_LAW && see(m, c, x)) return 1;
+  const double *from = of->code == OF_LAW ? m->after + m->after_at[c] + m->e->d + 1 : m->touch + c * m->touch_width + m->at[c].margins;
+  double scale = of->code == SIGNED ? of->scale * p[m->e->sign_at + c] : of->scale;
+  *value = scale * from[of->index] + of->offset;
+  return 0;
+}
+
 int mode_margins(const double **arg, double **res, integer *iw, double *w, int mem) {
   Mode *m = modes[mem];
-  const Engine *e = m->e;
   const double *x = arg[1], *p = arg[2];
-  integer seen = -1;
   (void)iw, (void)w;
   if (known(m, arg[0], x, p, (int)m->whole) || after(m, p)) return 1;
+  memset(m->seen, 0, (size_t)m->e->contacts * sizeof(integer));
   for (integer i = 0; i < m->margin_count; i++) {
-    integer c = m->m_contact[i], index = m->m_index[i];
-    double *K = m->touch + c * m->touch_width, value;
-    if (m->m_code[i] == NEAREST) {
-      res[0][i] = nearest(m, c, 1);
-      continue;
+    double least = INFINITY;
+    for (integer g = m->margin_at[i]; g < m->margin_at[i + 1] && !isnan(least); g++) {
+      double most = -INFINITY, value;
+      for (integer k = m->group_at[g]; k < m->group_at[g + 1] && most < least; k++) {
+        if (term_value(m, m->term + k, x, p, &value)) return 1;
+        most = isnan(value) ? value : fmax(most, value);
+      }
+      least = isnan(most) ? most : fmin(least, most);
     }
-    if (m->slot[c] < 0 && c != seen && touch(m, c, 0, 1, x + e->s_at[c], K)) return 1;
-    seen = c;
-    value = m->m_code[i] == OF_LAW ? m->after[m->after_at[c] + e->d + 1 + index] : K[m->at[c].margins + index];
-    if (m->m_code[i] == SIGNED) value *= p[e->sign_at + c];
-    res[0][i] = value - m->m_offset[i];
+    res[0][i] = least;
   }
   return 0;
 }
@@ -642,11 +666,11 @@ static int correction(Mode *m, integer which) {
 
 /* Whether a line or a face is passed, where contact points jump; a sign of zero: wherever it is. */
 static int passes_line(const Mode *m, const double *p) {
-  for (integer i = 0; i < m->margin_count; i++) {
-    integer c = m->m_contact[i];
-    double sign = p[m->e->sign_at + c];
-    if (m->m_code[i] != SIGNED || sign == 0.0) continue;
-    if (!(sign * m->touch[c * m->touch_width + m->at[c].margins + m->m_index[i]] > m->m_offset[i])) return 1;
+  integer count = m->group_at[m->margin_at[m->margin_count]];
+  for (const Term *of = m->term; of < m->term + count; of++) {
+    double sign = p[m->e->sign_at + of->contact];
+    if (of->code != SIGNED || sign == 0.0) continue;
+    if (!(sign * m->touch[of->contact * m->touch_width + m->at[of->contact].margins + of->index] + of->offset > 0.0)) return 1;
   }
   return 0;
 }
@@ -692,6 +716,7 @@ int mode_outputs(integer handle, integer count, integer width_p, const double *t
       double *K = m->touch + c * m->touch_width;
       const double *B = frame_of(m, e->B[c]), *n = K + e->at_frame + d * (d - 1);
       int near = m->slot[c] < 0 && e->near[c] >= 0;
+      if (m->hidden[c]) continue;
       if (near && isnan(nearest(m, c, 0))) return 1;
       if (m->slot[c] < 0 && touch(m, c, 0, 1, near ? m->near_s + 8 * c : x + e->s_at[c], K)) return 1;
       for (integer j = 0; j < d; j++) {
@@ -717,3 +742,4 @@ double mode_nearest(integer handle, integer contact, const double *t, const doub
 
 integer mode_engine_size(void) { return (integer)sizeof(Engine); }
 integer mode_kernel_size(void) { return (integer)sizeof(Kernel); }
+integer mode_term_size(void) { return (integer)sizeof(Term); }

@@ -54,6 +54,16 @@ class EngineStruct(ctypes.Structure):
     ]
 
 
+class TermStruct(ctypes.Structure):
+    """Mirror of ``Term``: scale times a value of a contact, plus an offset."""
+
+    _fields_ = [
+        *((name, ctypes.c_longlong) for name in ("contact", "code", "index")),
+        ("scale", ctypes.c_double),
+        ("offset", ctypes.c_double),
+    ]
+
+
 class Core:
     """The loaded core.
 
@@ -68,7 +78,8 @@ class Core:
         alone = ctypes.PyDLL(str(path))  # modes are made and forgotten by one thread at a time
         alone["mode_new"].restype = ctypes.c_longlong
         self.library["mode_nearest"].restype = ctypes.c_double
-        check_layout(self.library, {"mode_engine_size": EngineStruct, "mode_kernel_size": KernelStruct})
+        mirrors = {"engine": EngineStruct, "kernel": KernelStruct, "term": TermStruct}
+        check_layout(self.library, {f"mode_{name}_size": mirror for name, mirror in mirrors.items()})
         self.new, self.free = alone["mode_new"], alone["mode_free"]
         self.outputs, self.nearest = self.library["mode_outputs"], self.library["mode_nearest"]
 

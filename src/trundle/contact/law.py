@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import casadi as ca
 
@@ -74,6 +74,25 @@ class Rows:
     GB: ca.SX | None = None
     applied: ca.SX | None = None
     stored: ca.SX | None = None
+
+
+class Cone(NamedTuple):
+    """What multipliers may be: ``load >= |across|``, both affine in them.
+
+    Attributes
+    ----------
+    load : scalar
+    across : (q,)
+        Without entries: ``load >= 0``.
+    """
+
+    load: ca.SX
+    across: ca.SX
+
+    @property
+    def margin(self) -> ca.SX:
+        """How far inside its cone the load is."""
+        return self.load - ca.norm_2(self.across) if self.across.shape[0] else self.load
 
 
 def no_rows(k: Kinematics, applied: ca.SX | None = None, stored: ca.SX | None = None) -> Rows:
@@ -158,6 +177,8 @@ class Law(ABC):
     3. ``margins(k, lam, friction)`` returns named scalars that are positive inside the law and cross
        zero, from above and with a slope, where it ends.
 
+    4. ``cones(k, lam, friction)``, where contacts may share what they push, returns the margins of forces as cones.
+
     Rows may be none, with a force alone (``Rows.applied``): then the law is known by what the state says of the touch.
 
     ``name`` is what files print; ``slipping`` tells the kinematics to count the slip in the motion of
@@ -213,6 +234,10 @@ class Law(ABC):
     @abstractmethod
     def margins(self, k: Kinematics, lam: ca.SX, friction: Friction) -> dict[str, ca.SX]:
         """Return the named margins of this law."""
+
+    def cones(self, k: Kinematics, lam: ca.SX, friction: Friction) -> Mapping[str, Cone]:
+        """Return the margins that bound multipliers, as cones; none: contacts that depend on it share nothing."""
+        return {}
 
 
 COMMON_ENDINGS: Mapping[str, Ending] = MappingProxyType(

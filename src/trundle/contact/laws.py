@@ -8,11 +8,13 @@ from types import MappingProxyType
 from typing import Literal, Protocol
 
 import casadi as ca
+import numpy as np
 
 from trundle.checks import choice, instance
 from trundle.contact.compliant import HuntCrossley
 from trundle.contact.contact import Kinematics
 from trundle.contact.law import (
+    Cone,
     Ending,
     Friction,
     Law,
@@ -98,27 +100,43 @@ def _levers(law: Sticking | Sliding, friction: Friction) -> tuple[float, float]:
     return lever(friction.rolling), lever(friction.spin_bound if law.rolls else friction.drilling)
 
 
-def _turning_margins(
+def _turning_cones(
     k: Kinematics, law: Sticking | Sliding, friction: Friction, load: ca.SX, lam: ca.SX
-) -> dict[str, ca.SX]:
-    """Return the margins of what turns and is resisted, and of the multipliers `lam` of what does not turn."""
-    margins: dict[str, ca.SX] = {}
-    space, at = k.wrel.shape[0] == 3, 0
-    turning, spin = relative_turning(k)
+) -> dict[str, Cone]:
+    """Return the cones of the multipliers `lam` of what does not turn, where they have bounds."""
+    cones: dict[str, Cone] = {}
     across, about = _levers(law, friction)
-    if law.holds_rolling:
-        if friction.rolling > 0:
-            margins["rolling"] = friction.rolling * load - across * ca.norm_2(lam[at : at + k.T.shape[1]])
-        at += k.T.shape[1]
-    elif friction.rolling > 0:
+    at = k.T.shape[1] if law.holds_rolling else 0
+    if law.holds_rolling and friction.rolling > 0:
+        cones["rolling"] = Cone(friction.rolling * load, across * lam[:at])
+    bound = friction.spin_bound if law.rolls else friction.drilling
+    if law.holds_spin and k.wrel.shape[0] == 3 and bound > 0:
+        cones["torsion"] = Cone(bound * load, about * lam[at])
+    return cones
+
+
+def _turning_rates(k: Kinematics, law: Sticking | Sliding, friction: Friction) -> dict[str, ca.SX]:
+    """Return the margins of what turns and is resisted."""
+    margins: dict[str, ca.SX] = {}
+    turning, spin = relative_turning(k)
+    if not law.holds_rolling and friction.rolling > 0:
         margins["rolling_rate"] = ca.norm_2(turning) - still_rate(law.length)
-    if law.holds_spin and space:
-        bound = friction.spin_bound if law.rolls else friction.drilling
-        if bound > 0:
-            margins["torsion"] = bound * load - about * ca.fabs(lam[at])
-    elif space and friction.drilling > 0:
+    if not law.holds_spin and k.wrel.shape[0] == 3 and friction.drilling > 0:
         margins["spin_rate"] = ca.fabs(spin) - still_rate(law.length)
     return margins
+
+
+def _cone_of_point(k: Kinematics, force: ca.SX, friction: Friction) -> dict[str, Cone]:
+    """Return N >= 0 and, of a finite mu, mu N >= |f_t| of the force (d,) that sticks, N = f_n + adhesion."""
+    load = dot(k.n, force)
+    if friction.adhesion:
+        load = load + friction.adhesion
+    normal = {"normal_force": Cone(load, ca.SX(0, 1))}
+    return normal if friction.mu == np.inf else normal | {"friction": Cone(friction.mu * load, k.T.T @ force)}
+
+
+def _margins_of(cones: Mapping[str, Cone]) -> dict[str, ca.SX]:
+    return {name: cone.margin for name, cone in cones.items()}
 
 
 _TURNING_ENDINGS: Mapping[str, Ending] = MappingProxyType(
@@ -178,11 +196,13 @@ class Sticking(Law):
 
     def margins(self, k: Kinematics, lam: ca.SX, friction: Friction) -> dict[str, ca.SX]:
         """Return N, mu N - |f_t|, and of each part of the turning its rate or the margin of the moment that holds."""
-        f_n, f_t = normal_and_tangential(k, lam[: k.n.shape[0]])
-        load = f_n + friction.adhesion if friction.adhesion else f_n
-        return {"normal_force": load, "friction": friction.mu * load - f_t} | _turning_margins(
-            k, self, friction, load, lam[k.n.shape[0] :]
-        )
+        margins = _margins_of(self.cones(k, lam, friction)) | _turning_rates(k, self, friction)
+        return {"friction": ca.SX(np.inf), **margins}
+
+    def cones(self, k: Kinematics, lam: ca.SX, friction: Friction) -> dict[str, Cone]:
+        """Return the friction cone and the bounds of the moments that hold."""
+        point = _cone_of_point(k, lam[: k.n.shape[0]], friction)
+        return point | _turning_cones(k, self, friction, point["normal_force"].load, lam[k.n.shape[0] :])
 
 
 @dataclass(frozen=True)
@@ -268,15 +288,19 @@ class Sliding(Law):
 
     def margins(self, k: Kinematics, lam: ca.SX, friction: Friction) -> dict[str, ca.SX]:
         """Return f_n, |v_t| - stick_speed, and those of the turning. A slip without friction passes zero."""
-        load = lam[0] + friction.adhesion if friction.adhesion else lam[0]
-        margins = {"normal_force": load}
+        margins: dict[str, ca.SX] = {}
         if not friction.frictionless:
             speed = ca.norm_2(k.slip)
             margins["slip_speed"] = speed - self.stick_speed
             if self.end_speed > 0.0:
                 # Scaled so that it waits until the slip is fast (`ARMED`: value at which a waiting margin counts).
                 margins[SLIP_END] = (speed / self.end_speed - 1.0) * (ARMED / _CLEARLY)
-        return margins | _turning_margins(k, self, friction, load, lam[1:])
+        return _margins_of(self.cones(k, lam, friction)) | margins | _turning_rates(k, self, friction)
+
+    def cones(self, k: Kinematics, lam: ca.SX, friction: Friction) -> dict[str, Cone]:
+        """Return N >= 0 and the bounds of the moments that hold."""
+        load = lam[0] + friction.adhesion if friction.adhesion else lam[0]
+        return {"normal_force": Cone(load, ca.SX(0, 1))} | _turning_cones(k, self, friction, load, lam[1:])
 
 
 @dataclass(frozen=True)
@@ -353,7 +377,11 @@ class Stopped(Law):
 
     def margins(self, k: Kinematics, lam: ca.SX, friction: Friction) -> dict[str, ca.SX]:
         """Return f_n."""
-        return {"normal_force": lam}
+        return _margins_of(self.cones(k, lam, friction))
+
+    def cones(self, k: Kinematics, lam: ca.SX, friction: Friction) -> dict[str, Cone]:
+        """Return f_n >= 0."""
+        return {"normal_force": Cone(lam, ca.SX(0, 1))}
 
 
 ROLLING = Sticking("rolling")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import casadi as ca
 import numpy as np
@@ -16,6 +17,7 @@ from trundle.models.tree.system import ContactSystem
 from trundle.numerics.compiled.compile import find_compiler
 from trundle.simulate.compiled_mode import CompiledMode
 from trundle.simulate.engine.data_mode import DataMode, engine_of
+from trundle.simulate.engine.kernels import LawKernels
 from trundle.simulate.engine.tables import core
 from trundle.simulate.mode import Method, Mode
 
@@ -61,7 +63,26 @@ def bogie() -> tr.RollingTree:
     return robot.finish()
 
 
-MODELS: dict[str, Callable[[], tr.RollingTree]] = {one.__name__: one for one in (balls, legs, bogie)}
+def on_ground(ground: tr.Shape, *shapes: tr.Shape) -> tr.RollingTree:
+    """Free bodies of these shapes on one ground."""
+    robot = tr.Robot(gravity=(0.5, 0, -9.81), on_slip="slide", on_separation="fly")
+    for name, shape in zip("abc", shapes, strict=False):
+        robot.free(0.4, shape=shape, name=name)
+    robot.terrain(ground, friction=0.4)
+    return robot.finish()
+
+
+def flats() -> tr.RollingTree:
+    """A box, a can and a disc on a floor: corners, rims and points of faces."""
+    return on_ground(tr.Plane(), tr.Box([0.1, 0.15, 0.06]), tr.Cylinder(0.12, 0.3), tr.Disc(0.1))
+
+
+def edges() -> tr.RollingTree:
+    """A box on a dome: corners, edges and faces."""
+    return on_ground(tr.Ellipsoid([0.3, 0.3, 0.25]), tr.Box([0.2, 0.3, 0.11]))
+
+
+MODELS: dict[str, Callable[[], tr.RollingTree]] = {one.__name__: one for one in (balls, legs, bogie, flats, edges)}
 
 
 def random_state(system: ContactSystem, random: np.random.Generator) -> np.ndarray:
@@ -84,11 +105,27 @@ def random_laws(system: ContactSystem, random: np.random.Generator) -> tuple[str
     ]
     laws = ["separated"] * len(system.contact_pairs)
     stops = [i for i, pair in enumerate(system.contact_pairs) if pair.stop is not None]
-    one, other = random.choice([i for i in range(len(laws)) if i not in stops], 2, replace=False)
+    of_pairs = [i for i in range(len(laws)) if i not in stops]
+    bodies = [pair.body_A for pair in system.contact_pairs]
+    one = int(random.choice(of_pairs))
+    elsewhere = [i for i in of_pairs if bodies[i] != bodies[one]]
+    other = int(random.choice(elsewhere or [i for i in of_pairs if i != one]))
     laws[one], laws[other] = str(random.choice(of_shapes)), str(random.choice(["rolling", "sliding"]))
     if stops:
         laws[random.choice(stops)] = "stopped"
     return tuple(laws)
+
+
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let laws have no cones, and expressions no shares: then no contact shares its force."""
+    kernels = sys.modules["trundle.simulate.engine.kernels"].law_kernels
+
+    def without_cones(*given: object) -> LawKernels | None:
+        found = kernels(*given)
+        return None if found is None else replace(found, cones=None, cone_sizes=())
+
+    monkeypatch.setattr(sys.modules["trundle.simulate.engine.data_mode"], "law_kernels", without_cones)
+    monkeypatch.setattr(CompiledMode, "forces", property(lambda self: self.dynamics.forces))
 
 
 def both(system: ContactSystem, mode: Mode, held: bool = False) -> tuple[DataMode, CompiledMode]:
@@ -110,8 +147,9 @@ def agree(found: np.ndarray, expected: np.ndarray, within: float) -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("seed", range(4))
-def test_a_mode_as_data_is_the_mode_as_an_expression(name: str, seed: int) -> None:
-    """Rate, margins, projection and quantities of random modes at random states."""
+def test_a_mode_as_data_is_the_mode_as_an_expression(name: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rate, margins, projection and quantities of random modes at random states, but for how forces are shared."""
+    alone(monkeypatch)
     system, random = MODELS[name]().system, np.random.default_rng([seed, 5])
     mode = Mode(random_laws(system, random), system.first_atlas)
     data, fused = both(system, mode)

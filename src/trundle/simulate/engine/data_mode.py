@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import fields, is_dataclass, replace
 
 import casadi as ca
@@ -40,37 +40,27 @@ from trundle.simulate.quantities import OF_CONTACTS, Quantities
 from trundle.threads import cached_property, made_once
 
 SMALL = 3
-"""Contacts up to which a model's modes are one expression each: few of them, which last."""
+"""Contacts up to which modes are one expression each, but where contacts share a force: few of them, which last."""
 
 
 def data_mode(system: ContactSystem, mode: Mode, held: bool, method: Method) -> DataMode | None:
     """Return a mode as data; None where the system has few contacts, or something that kernels cannot say."""
     if method.stabilization != "projection" or not system.kept("runs as data", lambda: _runs_as_data(system)):
         return None
-    if _shares(system, mode) or (loaded := core()) is None:
+    if (len(system.contact_pairs) <= SMALL and not _shares(system, mode)) or (loaded := core()) is None:
         return None
     made = DataMode(system, mode, held, method, engine_of(system, mode.atlas, held, loaded))
     return made if made.complete else None
 
 
 def _shares(system: ContactSystem, mode: Mode) -> bool:
-    """Return whether contacts of the same bodies share their force in a way that an expression says."""
-
-    def rolling(numbers: Sequence[int]) -> int:
-        """Return how many of these contacts roll."""
-        return sum(LAWS[mode.laws[i]].rolls for i in numbers)
-
-    flat = [numbers for numbers in system.patches if system.contact_pairs[numbers[0]].form == "support"]
-    of_pairs = (numbers for numbers in system.pairs if system.d == 2 or numbers not in flat)
-    of_patches = flat if system.d == 3 else []
-    return any(rolling(numbers) == 2 for numbers in of_pairs) or any(rolling(numbers) > 1 for numbers in of_patches)
+    """Return whether contacts of the same bodies roll, so that the motion does not say how they share their force."""
+    return any(sum(LAWS[mode.laws[i]].rolls for i in numbers) > 1 for numbers in system.pairs)
 
 
 def _runs_as_data(system: ContactSystem) -> bool:
     model, pairs = system.model(), system.contact_pairs
-    if system.free is not None or len(pairs) <= SMALL:
-        return False
-    if any(pair.ahead is not None for pair in pairs):
+    if system.free is not None or any(pair.ahead is not None for pair in pairs):
         return False
     plain = model.to_world.is_constant() and bool(np.array_equal(np.asarray(ca.DM(model.to_world)), np.eye(model.d)))
     minimal = any(name.endswith(".relative_velocity") for name in model.layout)
@@ -120,7 +110,7 @@ class DataMode(Phase):
         self.near = frozenset(term.contact for term in terms if term.source == NEAREST)
         self._idle: list[int] = []
 
-    def _law_kernels(self, contact: int) -> tuple[LawKernels, int, int] | None:
+    def _law_kernels(self, contact: int) -> tuple[LawKernels, int, int, int] | None:
         """Return the kernels of a contact's law and their numbers in the engine; None: it has no rows and no force."""
         if LAWS[self.mode.laws[contact]] is SEPARATED:
             return None
@@ -128,9 +118,12 @@ class DataMode(Phase):
         law = self.law(contact, onset)
         friction = self.model.constraints[contact].friction
 
-        def made() -> tuple[LawKernels, int, int] | None:
-            found = law_kernels(self.model.d, law, friction, onset)
-            return None if found is None else (found, self.engine.add(found.rows), self.engine.add(found.after))
+        def made() -> tuple[LawKernels, int, int, int] | None:
+            found, add = law_kernels(self.model.d, law, friction, onset), self.engine.add
+            if found is None:
+                return None
+            cones = -1 if found.cones is None else add(found.cones)
+            return found, add(found.rows), add(found.after), cones
 
         length = self.system.contact_pairs[contact].shape_A.reference_length
         key = (self.mode.laws[contact], friction, length, self.held, self.method.end_speed)
@@ -177,16 +170,18 @@ class DataMode(Phase):
 
     def _made(self) -> int:
         core, engine, n = self.engine.core, self.engine, len(self.mode.laws)
-        given = np.zeros((9, max(n, 1)), dtype=np.int64)
-        given[5:7] = -1
-        given[8, list(self.unseen)] = 1
+        given = np.zeros((10, max(n, 1)), dtype=np.int64)
+        given[5:8] = -1
+        given[9, list(self.unseen)] = 1
+        cones: list[tuple[int, ...]] = [()] * n
         for i, (law, kernels) in enumerate(zip(self.mode.laws, self._kernels, strict=True)):
             if kernels is not None:
-                one, rows, after = kernels
+                one, rows, after, shared = kernels
+                cones[i] = one.cone_sizes
                 size = self.model.d + 1 + len(one.margins)
                 told = LAWS[law]
                 given[:5, i] = one.count, _variant(told), told.touching, one.pushed, one.applies
-                given[5:8, i] = rows, after, size
+                given[5:9, i] = rows, after, shared, size
         margins = list(self._named.values())
         margin_at = integers(np.cumsum([0, *map(len, margins)]))
         group_at = integers(np.cumsum([0, *(len(group) for groups in margins for group in groups)]))
@@ -194,6 +189,8 @@ class DataMode(Phase):
         handle = core.new(
             ctypes.byref(engine.struct),
             _pointer(given),
+            _pointer(integers(np.cumsum([0, *map(len, cones)]))),
+            _pointer(integers(size for sizes in cones for size in sizes)),
             ctypes.c_longlong(len(margins)),
             _pointer(margin_at),
             _pointer(group_at),

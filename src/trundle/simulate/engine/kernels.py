@@ -11,7 +11,7 @@ rows and to force, moment and margins. All are made of the expressions that plan
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -224,6 +224,10 @@ class LawKernels:
     Attributes
     ----------
     rows, after : Kernel
+    cones : Kernel, or None
+        Of the cones of the multipliers: coefficients and offset of each of their entries, see `Cone`; None: there are
+        none.
+    cone_sizes : tuple of int
     count : int
         Rows.
     pushed : bool
@@ -237,6 +241,8 @@ class LawKernels:
 
     rows: Kernel
     after: Kernel
+    cones: Kernel | None
+    cone_sizes: tuple[int, ...]
     count: int
     pushed: bool
     applies: bool
@@ -260,17 +266,27 @@ def law_kernels(d: int, law: Law, friction: Friction, onset: ca.SX) -> LawKernel
     if rows.applied is not None:
         parts += [*_at_frames(k, rows.applied), ca.SX(1, 1) if rows.stored is None else rows.stored]
     after = [force, moment, *margins.values()]
-    if ca.depends_on(ca.vertcat(*parts, *after), unknown):
+    cones = [ca.vertcat(cone.load, cone.across) for cone in law.cones(k, lam, friction).values()]
+    if ca.depends_on(ca.vertcat(*parts, *after, *cones), unknown):
         return None
     return LawKernels(
         rows=compiled(_function("rows", [symbol, onset], parts)),
         after=compiled(_function("after", [symbol, onset, lam], after)),
+        cones=compiled(_function("cones", [symbol, onset], _coefficients(cones, lam))) if cones else None,
+        cone_sizes=tuple(cone.shape[0] for cone in cones),
         count=lam.shape[0],
         pushed=rows.GA is not None,
         applies=rows.applied is not None,
         stores=rows.stored is not None,
         margins=tuple(margins),
     )
+
+
+def _coefficients(cones: Sequence[ca.SX], lam: ca.SX) -> list[ca.SX]:
+    """Return, for each entry of expressions that are affine in `lam`, its coefficients and its value at zero."""
+    entries = ca.vertcat(*cones)
+    offset = ca.substitute(entries, lam, ca.SX.zeros(*lam.shape))
+    return [_by_rows(ca.horzcat(ca.jacobian(entries, lam), offset))]
 
 
 def _by_rows(matrix: ca.SX) -> ca.SX:

@@ -13,6 +13,8 @@
 typedef long long integer;
 typedef int (*function)(const double **, double **, integer *, double *, int);
 
+#include "cone_program.h"
+
 enum { REFINEMENTS = 3, NEWTON = 30, MODES = 65536 };
 
 /* A compiled expression, and the constants that tell contacts and models of one kind apart: its last argument. */
@@ -51,7 +53,8 @@ typedef struct { integer contact, code, index; double scale, offset; } Term;
 typedef struct {
   const Engine *e;
   integer rows_total, active, islands, margin_count, whole, have;
-  integer *rows, *variant, *touching, *pushed, *applies, *rows_kernel, *after_kernel, *after_size, *hidden; /* of each contact */
+  integer *rows, *variant, *touching, *pushed, *applies, *rows_kernel, *after_kernel, *cones_kernel, *after_size, *hidden; /* of each contact */
+  integer *cone_at, *cone_size;  /* cones of contact c: cone_size[cone_at[c] : cone_at[c + 1]], their entries */
   integer *act, *row_at, *island_at, *block_at, *symmetric, *tree_A, *tree_B, *slot, *after_at, *L_at;
   double *proximal; /* of each island */
   integer *margin_at, *group_at; /* a margin is the least of its groups, a group the largest of its terms */
@@ -60,6 +63,7 @@ typedef struct {
   Layout *at;
   double baumgarte;
   double *bodies, *touch, *row, *after, *L, *Y, *YG, *S, *S0, *rhs, *lam, *r0, *top, *z, *a, *s_rate, *xs, *xt, *step, *near_s, *last, *soft;
+  double *share, *cone; /* multipliers as contacts share them, and coefficients of the cones of a contact */
   integer touch_width, row_width;
   integer *pivot;
   const double **arg;
@@ -143,7 +147,7 @@ static void order(Mode *m) {
 
 static void work_memory(Mode *m) {
   const Engine *e = m->e;
-  integer args = 8, results = 2, iw = 1, w = 1, big = 0, blocks = 0, after = 0, C = e->contacts, factors = 0;
+  integer args = 8, results = 2, iw = 1, w = 1, big = 0, blocks = 0, after = 0, C = e->contacts, factors = 0, coefficients = 0;
   const Kernel *fixed[4] = {&e->bodies, &e->rate, &e->moved, &e->nudge};
   for (integer i = 0; i < 4 + e->kernels; i++) {
     const Kernel *f = i < 4 ? fixed[i] : e->kernel + i - 4;
@@ -156,6 +160,7 @@ static void work_memory(Mode *m) {
     m->touch_width = largest(m->touch_width, m->at[c].size);
     m->row_width = largest(m->row_width, R * (4 * s + 3) + 2 * s + 1);
     m->after_at[c] = after, after += m->after_size[c];
+    for (integer j = m->cone_at[c]; j < m->cone_at[c + 1]; j++) coefficients += m->cone_size[j] * (R + 1);
   }
   for (integer i = 0; i < m->active; i++) {
     integer c = m->act[i], R = m->rows[c];
@@ -167,11 +172,12 @@ static void work_memory(Mode *m) {
     big = largest(big, m->row_at[m->island_at[s + 1]] - m->row_at[m->island_at[s]]);
     for (integer i = m->island_at[s]; i < m->island_at[s + 1]; i++) m->symmetric[s] &= !m->pushed[m->act[i]];
   }
+  m->cone = room(coefficients);
   for (integer t = 0; t < e->trees; t++) m->L_at[t] = factors, factors += e->tree_n[t] * e->tree_n[t];
   m->bodies = room(e->bodies_size), m->touch = room(C * m->touch_width), m->row = room(C * m->row_width);
   m->after = room(after), m->L = room(factors), m->Y = room(blocks), m->YG = room(blocks);
   m->S = room(big * big), m->S0 = room(big * big), m->pivot = places(big), m->r0 = room(big);
-  m->rhs = room(m->rows_total), m->lam = room(m->rows_total), m->soft = room(m->rows_total);
+  m->rhs = room(m->rows_total), m->lam = room(m->rows_total), m->share = room(m->rows_total), m->soft = room(m->rows_total);
   m->top = room(e->nv), m->z = room(e->nv), m->a = room(e->nv), m->step = room(e->nv);
   m->s_rate = room(e->total_s), m->xs = room(e->n), m->xt = room(e->n), m->near_s = room(8 * C);
   m->last = room(e->n + 1 + e->parameters);
@@ -180,15 +186,16 @@ static void work_memory(Mode *m) {
 /* A mode: of each contact rows, variant of its kinematics, whether it touches, whether its push is not along its rows,
  * whether the state alone gives it a force, its kernels and their results, and whether records leave it out; of each
  * island the proximal term. */
-integer mode_new(const Engine *e, const integer *given, integer margins, const integer *margin_at, const integer *group_at,
+integer mode_new(const Engine *e, const integer *given, const integer *cone_at, const integer *cone_size, integer margins, const integer *margin_at, const integer *group_at,
                  const Term *terms, double proximal, const integer *independent,
                  const integer *carrier, integer kinematics, double baumgarte) {
   Mode *m = calloc(1, sizeof(Mode));
   integer C = e->contacts, trees = e->trees;
   m->e = e, m->margin_count = margins, m->baumgarte = baumgarte;
-  integer **columns[9] = {&m->rows, &m->variant, &m->touching, &m->pushed, &m->applies, &m->rows_kernel, &m->after_kernel, &m->after_size, &m->hidden};
-  for (integer i = 0; i < 9; i++) *columns[i] = copied(given + i * C, C, sizeof(integer));
+  integer **columns[10] = {&m->rows, &m->variant, &m->touching, &m->pushed, &m->applies, &m->rows_kernel, &m->after_kernel, &m->cones_kernel, &m->after_size, &m->hidden};
+  for (integer i = 0; i < 10; i++) *columns[i] = copied(given + i * C, C, sizeof(integer));
   integer groups = margin_at[margins], count = group_at[groups];
+  m->cone_at = copied(cone_at, C + 1, sizeof(integer)), m->cone_size = copied(cone_size, cone_at[C], sizeof(integer));
   m->margin_at = copied(margin_at, margins + 1, sizeof(integer)), m->group_at = copied(group_at, groups + 1, sizeof(integer));
   m->term = copied(terms, count, sizeof(Term)), m->seen = places(C);
   m->act = places(C), m->row_at = places(C + 1), m->island_at = places(C + 2), m->block_at = places(2 * C + 2);
@@ -220,7 +227,7 @@ void mode_free(integer handle) {
   Mode *m = modes[handle];
   if (!m) return;
   modes[handle] = 0;
-  void *all[] = {m->rows, m->variant, m->touching, m->pushed, m->applies, m->rows_kernel, m->after_kernel, m->after_size, m->hidden, m->act,
+  void *all[] = {m->rows, m->variant, m->touching, m->pushed, m->applies, m->rows_kernel, m->after_kernel, m->cones_kernel, m->after_size, m->hidden, m->cone_at, m->cone_size, m->share, m->cone, m->act,
                  m->row_at, m->island_at, m->block_at, m->symmetric, m->tree_A, m->tree_B, m->slot, m->after_at, m->L_at,
                  m->proximal, m->margin_at, m->group_at, m->term, m->seen, m->at, m->bodies, m->touch, m->row, m->after,
                  m->L, m->Y, m->YG, m->S, m->S0, m->rhs, m->lam, m->r0, m->top, m->z, m->a, m->s_rate, m->xs,
@@ -450,25 +457,29 @@ static void block_product(double *S, integer n, const double *YD, const double *
   }
 }
 
-/* rhs -= J M^-1 (what is half solved, z), and S = J M^-1 G of an island */
-static void schur(Mode *m, integer island, const double *z, int push) {
+static const double *half_block(const Mode *m, integer slot, integer side, int push) {
+  return (push && m->pushed[m->act[slot]] ? m->YG : m->Y) + m->block_at[2 * slot + side];
+}
+
+/* S = J M^-1 G of an island, where `left` G M^-1 G; rhs -= J M^-1 (what is half solved, z) where there is such */
+static void schur(Mode *m, integer island, const double *z, int left, int push) {
   const Engine *e = m->e;
   integer first = m->island_at[island], end = m->island_at[island + 1], r0 = m->row_at[first], n = m->row_at[end] - r0;
-  int symmetric = m->symmetric[island] || !push;
+  int symmetric = m->symmetric[island] || left == push;
   memset(m->S, 0, (size_t)(n * n) * sizeof(double));
   for (integer i = first; i < end; i++) {
     integer c = m->act[i], trees[2] = {m->tree_A[c], m->tree_B[c]}, ri = m->row_at[i], Ri = m->rows[c];
     for (integer u = 0; u < 2; u++) {
       if (trees[u] < 0) continue;
       integer columns = e->tree_n[trees[u]];
-      const double *Y = m->Y + m->block_at[2 * i + u], *L = m->L + m->L_at[trees[u]];
+      const double *Y = half_block(m, i, u, left), *L = m->L + m->L_at[trees[u]];
       const integer *cols = e->tree_cols + e->tree_at[trees[u]];
       const integer *path = e->path + e->path_at[2 * c + u];
       integer count = e->path_at[2 * c + u + 1] - e->path_at[2 * c + u];
       double YD[largest(Ri * count, 1)];
       for (integer at = 0; at < count; at++) {
         integer j = path[at];
-        double D = L[j * columns + j], zj = z[cols[j]];
+        double D = L[j * columns + j], zj = z ? z[cols[j]] : 0.0;
         for (integer r = 0; r < Ri; r++) {
           YD[at * Ri + r] = Y[j * Ri + r] * D;
           m->rhs[ri + r] -= YD[at * Ri + r] * zj;
@@ -478,7 +489,7 @@ static void schur(Mode *m, integer island, const double *z, int push) {
         integer other = m->act[q], Rq = m->rows[other], its[2] = {m->tree_A[other], m->tree_B[other]};
         for (integer v = 0; v < 2; v++) {
           if (its[v] != trees[u]) continue;
-          const double *G = (push && m->pushed[other] ? m->YG : m->Y) + m->block_at[2 * q + v];
+          const double *G = half_block(m, q, v, push);
           block_product(m->S + (ri - r0) * n + m->row_at[q] - r0, n, YD, G, path, count, Ri, Rq);
         }
       }
@@ -512,7 +523,7 @@ static int multipliers(Mode *m, integer island) {
 static int solve(Mode *m, double *z, double *a, int push) {
   const Engine *e = m->e;
   for (integer s = 0; s < m->islands; s++) {
-    schur(m, s, z, push);
+    schur(m, s, z, 0, push);
     if (multipliers(m, s)) return 1;
   }
   for (integer i = 0; i < m->active; i++) {
@@ -520,7 +531,7 @@ static int solve(Mode *m, double *z, double *a, int push) {
     for (integer u = 0; u < 2; u++) {
       if (trees[u] < 0) continue;
       const integer *cols = e->tree_cols + e->tree_at[trees[u]];
-      const double *G = (push && m->pushed[c] ? m->YG : m->Y) + m->block_at[2 * i + u];
+      const double *G = half_block(m, i, u, push);
       for (integer at = e->path_at[2 * c + u]; at < e->path_at[2 * c + u + 1]; at++) {
         integer j = e->path[at];
         z[cols[j]] += dot(G + j * R, m->lam + m->row_at[i], R);
@@ -530,6 +541,11 @@ static int solve(Mode *m, double *z, double *a, int push) {
   second_half(m, z, a);
   return 0;
 }
+
+/* S = G M^-1 G' of an island */
+static void gram(Mode *m, integer island) { schur(m, island, 0, 1, 1); }
+
+#include "shared_forces.h"
 
 /* ---- what the stepping core calls ---- */
 
@@ -602,12 +618,13 @@ static double nearest(Mode *m, integer c, int bound) {
   return call(m, e->kernel + e->near[c], A, B, s, 0, found) ? NAN : found[0];
 }
 
-static int after(Mode *m, const double *p) {
+static int after(Mode *m, const double *p, int what) {
   const Engine *e = m->e;
+  if (share(m, p, what)) return 1;
   for (integer i = 0; i < m->active; i++) {
     integer c = m->act[i];
     const double *onset = p + e->onset_at + c * (e->d + e->k);
-    if (call(m, e->kernel + m->after_kernel[c], m->touch + c * m->touch_width, onset, m->lam + m->row_at[i], 0, m->after + m->after_at[c])) return 1;
+    if (call(m, e->kernel + m->after_kernel[c], m->touch + c * m->touch_width, onset, m->share + m->row_at[i], 0, m->after + m->after_at[c])) return 1;
   }
   return 0;
 }
@@ -636,7 +653,7 @@ int mode_margins(const double **arg, double **res, integer *iw, double *w, int m
   Mode *m = modes[mem];
   const double *x = arg[1], *p = arg[2];
   (void)iw, (void)w;
-  if (known(m, arg[0], x, p, (int)m->whole) || after(m, p)) return 1;
+  if (known(m, arg[0], x, p, (int)m->whole) || after(m, p, FOR_MARGINS)) return 1;
   memset(m->seen, 0, (size_t)m->e->contacts * sizeof(integer));
   for (integer i = 0; i < m->margin_count; i++) {
     double least = INFINITY;
@@ -711,7 +728,7 @@ int mode_outputs(integer handle, integer count, integer width_p, const double *t
   integer d = e->d, width = 6 * d + 2;
   for (integer sample = 0; sample < count; sample++, t++, x += e->n, p += width_p) {
     m->have = 0;
-    if (forces ? dynamics(m, t, x, p, 1) || after(m, p) : kinematics(m, t, x, p, 1)) return 1;
+    if (forces ? dynamics(m, t, x, p, 1) || after(m, p, FOR_RECORDS) : kinematics(m, t, x, p, 1)) return 1;
     for (integer c = 0; c < e->contacts; c++, out += width) {
       double *K = m->touch + c * m->touch_width;
       const double *B = frame_of(m, e->B[c]), *n = K + e->at_frame + d * (d - 1);

@@ -31,6 +31,7 @@ from trundle.simulate.engine.kernels import (
 )
 
 _FLAGS = ("-O2", "-fno-math-errno")
+_SOURCES = ("mode_core.c", "cone_program.h", "shared_forces.h")
 
 
 class EngineStruct(ctypes.Structure):
@@ -95,8 +96,9 @@ def _load(path: Path) -> Core:
 
 def core() -> Core | None:
     """Return the compiled core, or None without a compiler."""
-    text = resources.files("trundle.simulate.engine").joinpath("mode_core.c").read_text("utf-8")
-    path = compile_library("trundle_mode_core", {"mode_core.c": text}, flags=_FLAGS)
+    folder = resources.files("trundle.simulate.engine")
+    texts = {name: folder.joinpath(name).read_text("utf-8") for name in _SOURCES}
+    path = compile_library("trundle_mode_core", texts, flags=_FLAGS)
     return None if path is None else _load(path)
 
 
@@ -134,7 +136,7 @@ class Engine:
         self.core, self.model, self.touches, self.input_count = core, model, tuple(touches), inputs.shape[0]
         d, k, n = model.d, model.k, len(model.constraints)
         self.d, self.parameter_count = d, inputs.shape[0] + n * (d + k) + n
-        self.laws: dict[Hashable, tuple[LawKernels, int, int] | None] = {}
+        self.laws: dict[Hashable, tuple[LawKernels, int, int, int] | None] = {}
         self._kernels: list[Kernel] = []
         self.structs: list[ctypes.Array[KernelStruct]] = []
         bodies = Bodies.of(model)

@@ -1,0 +1,197 @@
+/* Forces that the motion leaves open: of dependent contacts those that Coulomb's law allows.
+ *
+ * The multipliers of an island are known but for those c without effect, G'N c = 0. Of all that lie in the cones of their
+ * laws records show the ones with the least sum of squares; margins are those of the ones that are farthest inside, so
+ * that a mode ends where no allowed force is left.
+ */
+
+static const double DEPENDENT = 1e-10; /* rest of a row of G M^-1 G' beside others, in parts of the row: it follows from them */
+static const double ROOM = 0.1;        /* of the largest multiplier: how far inside the cones is far enough */
+static const double BOUNDED = 1e-9;    /* weight of the squares of c beside how far inside: of wedges it could grow without end */
+static const double INNER = 1e-7;      /* of the largest multiplier: least room in which the least squares are looked for */
+
+enum { FOR_MARGINS, FOR_RECORDS };
+
+/* Orthonormal columns (n each) that the symmetric S (n, n), without negative eigenvalues, takes to zero; S is lost. */
+static integer null_space(double *S, integer n, double *Z) {
+  integer place[n], rank = 0, count = 0;
+  double own[n];
+  for (integer i = 0; i < n; i++) place[i] = i, own[i] = S[i * n + i];
+  for (; rank < n; rank++) {
+    integer best = rank;
+    for (integer i = rank + 1; i < n; i++)
+      if (S[i * n + i] * own[place[best]] > S[best * n + best] * own[place[i]]) best = i;
+    if (!(S[best * n + best] > DEPENDENT * own[place[best]])) break;
+    for (integer q = 0; q < n; q++) {
+      double v = S[rank * n + q];
+      S[rank * n + q] = S[best * n + q], S[best * n + q] = v;
+    }
+    for (integer q = 0; q < n; q++) {
+      double v = S[q * n + rank];
+      S[q * n + rank] = S[q * n + best], S[q * n + best] = v;
+    }
+    integer other = place[rank];
+    place[rank] = place[best], place[best] = other;
+    double pivot = S[rank * n + rank] = sqrt(S[rank * n + rank]);
+    for (integer i = rank + 1; i < n; i++) S[i * n + rank] /= pivot;
+    for (integer i = rank + 1; i < n; i++)
+      for (integer q = rank + 1; q < n; q++) S[i * n + q] -= S[i * n + rank] * S[q * n + rank];
+  }
+  for (integer free = rank; free < n; free++, count++) {
+    double *z = Z + count * n, x[n];
+    memset(z, 0, (size_t)n * sizeof(double));
+    for (integer i = rank - 1; i >= 0; i--) {
+      x[i] = -S[free * n + i];
+      for (integer q = i + 1; q < rank; q++) x[i] -= S[q * n + i] * x[q];
+      x[i] /= S[i * n + i], z[place[i]] = x[i];
+    }
+    z[place[free]] = 1.0;
+    for (int twice = 0; twice < 2; twice++) {
+      for (integer q = 0; q < count; q++) {
+        double along = dot(Z + q * n, z, n);
+        for (integer i = 0; i < n; i++) z[i] -= along * Z[q * n + i];
+      }
+      double size = sqrt(dot(z, z, n));
+      for (integer i = 0; i < n; i++) z[i] /= size;
+    }
+  }
+  return count;
+}
+
+/* Coefficients of the cones of an island's contacts, one contact after the other; entries in all, -1: one has no cones,
+ * -2: a kernel failed. */
+static integer make_cones(Mode *m, const double *p, integer island) {
+  const Engine *e = m->e;
+  double *coefficients = m->cone;
+  integer entries = 0;
+  for (integer i = m->island_at[island]; i < m->island_at[island + 1]; i++) {
+    integer c = m->act[i], own = 0;
+    if (!m->rows[c]) continue;
+    if (m->cones_kernel[c] < 0) return -1;
+    for (integer j = m->cone_at[c]; j < m->cone_at[c + 1]; j++) own += m->cone_size[j];
+    if (call(m, e->kernel + m->cones_kernel[c], m->touch + c * m->touch_width, p + e->onset_at + c * (e->d + e->k), 0, 0, coefficients)) return -2;
+    coefficients += own * (m->rows[c] + 1), entries += own;
+  }
+  return entries;
+}
+
+/* Calls `each` entry of the cones of an island: its coefficients (R + 1), the first of its rows there, whether it is a load. */
+typedef struct { const double *a; integer row, rows; int load; } Entry;
+
+static integer entries_of(const Mode *m, integer island, Entry *entry) {
+  const double *a = m->cone;
+  integer count = 0, r0 = m->row_at[m->island_at[island]];
+  for (integer i = m->island_at[island]; i < m->island_at[island + 1]; i++) {
+    integer c = m->act[i], R = m->rows[c];
+    for (integer j = R ? m->cone_at[c] : 0; R && j < m->cone_at[c + 1]; j++)
+      for (integer q = 0; q < m->cone_size[j]; q++, a += R + 1, count++) entry[count] = (Entry){a, m->row_at[i] - r0, R, q == 0};
+  }
+  return count;
+}
+
+/* How far the multipliers are inside all cones, at least. */
+static double least_slack(const Entry *entry, integer count, const double *lam) {
+  double least = INFINITY;
+  for (integer i = 0; i < count;) {
+    double load = dot(entry[i].a, lam + entry[i].row, entry[i].rows) + entry[i].a[entry[i].rows], square = 0.0;
+    for (i++; i < count && !entry[i].load; i++) {
+      double across = dot(entry[i].a, lam + entry[i].row, entry[i].rows) + entry[i].a[entry[i].rows];
+      square += across * across;
+    }
+    least = fmin(least, load - sqrt(square));
+  }
+  return least;
+}
+
+/* c (k,) of the program: all cones moved inward by `inside`, or, with one more unknown, by as much as there is room. */
+static int solve_shares(const Entry *entry, integer count, const double *lam, double size, const double *N, integer n, integer k,
+                        int farthest, double *x) {
+  integer unknowns = k + farthest, rows = count + farthest, cones = 0;
+  integer *at = calloc((size_t)(count + 2), sizeof(integer));
+  double *A = calloc((size_t)(rows * unknowns + rows + 2 * unknowns + program_size(unknowns, rows, rows)), sizeof(double));
+  double *b = A + rows * unknowns, *P = b + rows, *q = P + unknowns;
+  for (integer i = 0; i < count; i++) {
+    const Entry *of = entry + i;
+    if (of->load) at[cones++] = i;
+    for (integer j = 0; j < k; j++) A[i * unknowns + j] = dot(of->a, N + j * n + of->row, of->rows);
+    if (farthest && of->load) A[i * unknowns + k] = -sqrt(dot(of->a, of->a, of->rows));
+    b[i] = (dot(of->a, lam + of->row, of->rows) + of->a[of->rows]) / size;
+  }
+  for (integer j = 0; j < k; j++) P[j] = farthest ? BOUNDED : 1.0;
+  if (farthest) at[cones++] = count, A[count * unknowns + k] = -1.0, b[count] = ROOM, q[k] = -1.0;
+  at[cones] = rows;
+  Program program = {unknowns, rows, cones, at, A, b, P, q, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  program_memory(&program, q + unknowns);
+  int failed = solve_program(&program, x);
+  free(at), free(A);
+  return failed;
+}
+
+/* share <- lam + size N c */
+static void add_shares(const double *lam, double size, const double *N, const double *c, integer n, integer k, double *share) {
+  memcpy(share, lam, (size_t)n * sizeof(double));
+  for (integer j = 0; j < k; j++)
+    for (integer i = 0; i < n; i++) share[i] += size * c[j] * N[j * n + i];
+}
+
+/* Square of the force of a multiplier of one: what a row weighs in the sum of squares. */
+static double row_weight(const Mode *m, integer island, integer slot, integer row) {
+  integer c = m->act[slot], d = m->e->d, s = m->e->k + d, R = m->rows[c], at = m->row_at[slot] + row;
+  if (!m->pushed[c]) return m->soft[at] / m->proximal[island];
+  const double *force = m->row + c * m->row_width + (2 * s + 3) * R + row * s + m->e->k;
+  double square = dot(force, force, d);
+  return square > 0.0 ? square : 1.0;
+}
+
+/* Multipliers of dependent contacts as they share them, from some that have the same effect. */
+static void share_among(Mode *m, integer island, const Entry *entry, integer count, int what, double *lam, double *N, double *root) {
+  integer r0 = m->row_at[m->island_at[island]], n = m->row_at[m->island_at[island + 1]] - r0;
+  gram(m, island);
+  for (integer i = m->island_at[island]; i < m->island_at[island + 1]; i++)
+    for (integer r = 0; r < m->rows[m->act[i]]; r++) root[m->row_at[i] - r0 + r] = sqrt(row_weight(m, island, i, r));
+  for (integer i = 0; i < n; i++) lam[i] = m->lam[r0 + i] * root[i];
+  for (integer i = 0; i < n; i++)
+    for (integer j = 0; j < n; j++) m->S[i * n + j] /= root[i] * root[j];
+  integer k = null_space(m->S, n, N);
+  for (integer j = 0; j < k; j++) {
+    double along = dot(N + j * n, lam, n);
+    for (integer i = 0; i < n; i++) lam[i] -= along * N[j * n + i];
+  }
+  double size = largest_of(lam, n, 0.0), *share = m->share + r0;
+  for (integer i = 0; i < n; i++) {
+    lam[i] /= root[i];
+    for (integer j = 0; j < k; j++) N[j * n + i] /= root[i];
+  }
+  memcpy(share, lam, (size_t)n * sizeof(double));
+  if (!k || !(size > 0.0) || least_slack(entry, count, lam) >= 0.0) return;
+  double c[k + 1];
+  int failed = solve_shares(entry, count, lam, size, N, n, k, 1, c);
+  if (!isfinite(c[k])) return;
+  add_shares(lam, size, N, c, n, k, share);
+  if (what == FOR_MARGINS || failed || c[k] < INNER) return;
+  solve_shares(entry, count, lam, size, N, n, k, 0, c);
+  double closest[n];
+  add_shares(lam, size, N, c, n, k, closest);
+  if (least_slack(entry, count, closest) > -INNER * size) memcpy(share, closest, (size_t)n * sizeof(double));
+}
+
+/* Multipliers as contacts share them, of all islands. */
+static int share(Mode *m, const double *p, int what) {
+  memcpy(m->share, m->lam, (size_t)m->rows_total * sizeof(double));
+  for (integer s = 0; s < m->islands; s++) {
+    integer first = m->island_at[s], n = m->row_at[m->island_at[s + 1]] - m->row_at[first];
+    if (!(m->proximal[s] > 0.0) || !n) continue;
+    integer count = make_cones(m, p, s);
+    if (count == -2) return 1;
+    if (count < 0) continue;
+    Entry *entry = malloc((size_t)(count + 1) * sizeof(Entry));
+    entries_of(m, s, entry);
+    if (!m->symmetric[s] || !(least_slack(entry, count, m->lam + m->row_at[first]) >= 0.0)) {
+      double *memory = room(n * n + 2 * n);
+      share_among(m, s, entry, count, what, memory + n * n, memory, memory + n * n + n);
+      free(memory);
+    }
+    free(entry);
+  }
+  return 0;
+}

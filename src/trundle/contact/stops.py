@@ -8,6 +8,7 @@ import casadi as ca
 
 from trundle.contact.contact import Contact, Touch
 from trundle.contact.motion import Motion, still
+from trundle.contact.touch import point_over_flat
 
 
 @dataclass(frozen=True)
@@ -42,14 +43,7 @@ class JointStop(Contact):
 
     def touch(self, A: Motion, B: Motion, s: ca.SX) -> tuple[Touch, Touch]:
         """Return the point and its foot on the flat."""
-        unit = ca.SX.eye(self.d)
-        n, T, none = unit[:, -1], unit[:, :-1], ca.SX(self.d, 1)
-
-        def rates(S: ca.SX) -> ca.SX:
-            return ca.SX(0, 1)
-
-        point = Touch(none, -n, T, None, ca.SX(self.d, self.d), rates, follows=True)
-        return point, Touch(none, n, T, None, None, rates, flat=True)
+        return point_over_flat(self.d)
 
     def restore(self, s: ca.SX) -> ca.SX:
         """Return `s`, which is empty."""

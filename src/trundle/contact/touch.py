@@ -118,6 +118,19 @@ def side(
     )
 
 
+def point_over_flat(d: int) -> tuple[Touch, Touch]:
+    """Return the sides of the origin of a frame and of a flat through the origin of another one, last axis up."""
+    unit = ca.SX.eye(d)
+    n, T, none = unit[:, -1], unit[:, :-1], ca.SX(d, 1)
+
+    def rates(S: ca.SX) -> ca.SX:
+        """Return nothing: there are no coordinates."""
+        return ca.SX(0, 1)
+
+    point = Touch(none, -n, T, None, ca.SX(d, d), rates, follows=True)
+    return point, Touch(none, n, T, None, None, rates, flat=True)
+
+
 def given(value: ca.SX | None, name: str) -> ca.SX:
     """Return a field of a patch that this contact cannot do without."""
     if value is None:

@@ -82,7 +82,35 @@ def edges() -> tr.RollingTree:
     return on_ground(tr.Ellipsoid([0.3, 0.3, 0.25]), tr.Box([0.2, 0.3, 0.11]))
 
 
-MODELS: dict[str, Callable[[], tr.RollingTree]] = {one.__name__: one for one in (balls, legs, bogie, flats, edges)}
+def linkage() -> tr.RollingTree:
+    """A four-bar linkage of links with rollers, in space, on hills."""
+    robot = tr.Robot(gravity=(0, 0, -9.81), on_slip="slide", on_separation="fly")
+    base = robot.free(2.0, (0.02, 0.03, 0.04), name="base")
+    crank = robot.revolute(base, (0.0, 0.0, 0.0), 0.3, (1e-3, 2e-3, 1e-3), axis=(0, 1, 0), name="crank")
+    coupler = robot.revolute(crank, (0.1, 0.0, 0.1), 0.2, (1e-3,) * 3, axis=(0, 1, 0), name="coupler")
+    for name, parent in (("a", base), ("b", crank), ("c", coupler), ("d", coupler)):
+        x = 0.02 * ord(name) - 2.0
+        robot.revolute(
+            parent, (x, 0.02, -0.05), 0.1, (1e-4,) * 3, axis=(0, 1, 0), shape=tr.Sphere(0.03 + 0.01 * x), name=name
+        )
+    robot.close(coupler, (0.2, 0.01, 0.0), base, (0.3, 0.0, 0.02))
+    robot.terrain(HILLS, friction=0.7)
+    return robot.finish()
+
+
+def springy() -> tr.RollingTree:
+    """Four bodies on a floor that gives, and on each other."""
+    robot = tr.Robot(gravity=(0, 0, -9.81), law="hunt-crossley")
+    for name, shape in (("a", tr.Sphere(0.2)), ("b", tr.Sphere(0.1)), ("c", tr.Ellipsoid([0.2, 0.15, 0.1]))):
+        robot.free(0.4, shape=shape, name=name)
+    robot.contact("a", "b", friction=0.3)
+    robot.terrain(tr.Plane(), friction=tr.Friction(mu=0.5, rolling=1e-3, drilling=2e-3, stiffness=1e4))
+    return robot.finish()
+
+
+MODELS: dict[str, Callable[[], tr.RollingTree]] = {
+    one.__name__: one for one in (balls, legs, bogie, flats, edges, linkage)
+}
 
 
 def random_state(system: ContactSystem, random: np.random.Generator) -> np.ndarray:
@@ -175,6 +203,21 @@ def test_a_mode_as_data_is_the_mode_as_an_expression(name: str, seed: int, monke
         for key, value in seen.items():
             if not key.startswith(frozen):
                 agree(out[key], value, WITHIN)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_law_that_stores_energy_is_data(seed: int) -> None:
+    """Forces, rates and energies of contacts that give, deep and apart."""
+    system, random = springy().system, np.random.default_rng([seed, 6])
+    data, fused = both(system, Mode(("hunt-crossley",) * len(system.contact_pairs), system.first_atlas))
+    assert data.complete
+    x, p = random_state(system, random), data.parameters(np.zeros(0))
+    agree(data.integrator.system.rate(0.0, x, p), np.asarray(fused.integrator.system.rate(0.0, x, p)).ravel(), WITHIN)
+    for forces in (True, False):
+        out, seen = (one.outputs(np.zeros(1), x[None], p[None], forces) for one in (data, fused))
+        assert set(out) == set(seen)
+        for key, value in seen.items():
+            agree(out[key], value, WITHIN)
 
 
 def test_a_law_of_ones_own_is_a_kernel() -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from trundle.contact.motion import Motion
 from trundle.models.tree.model import TreeModel
+from trundle.models.tree.multibody import ContactConstraint
 from trundle.simulate.engine.kernels import packed
 
 Integers = NDArray[np.int64]
@@ -94,11 +95,11 @@ class Bodies:
     _columns: Sequence[Sequence[int]]
 
     @classmethod
-    def of(cls, model: TreeModel) -> Bodies:
-        """Return what the kernel of a model's bodies tells."""
+    def of(cls, model: TreeModel, joined: Sequence[ContactConstraint]) -> Bodies:
+        """Return what the kernel of a model's bodies tells of those that contacts and pins join."""
         M, h = model.inertia_terms()
         trees = _trees(model, M)
-        sides = {id(side): side for joined in model.constraints for side in (joined.A, joined.B)}
+        sides = {id(side): side for one in joined for side in (one.A, one.B)}
         stack, moved = _Stack(), [_columns(motion) for motion in sides.values()]
         tables: dict[str, list[int]] = {"frame_at": [], "frame_J": [], "frame_tree": [], "frame_free": []}
         local = []

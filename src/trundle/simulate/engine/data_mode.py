@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
-from trundle.contact.laws import LAWS, SEPARATED, Law
+from trundle.contact.law import Friction, Law
+from trundle.contact.laws import LAWS, SEPARATED
 from trundle.geometry.queries.separation import ball_radius
+from trundle.models.tree.loops import Pinned
 from trundle.models.tree.multibody import INDEPENDENT, PROXIMAL
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem
 from trundle.numerics.ode.native import Functions, NativeCallee
@@ -39,6 +41,8 @@ from trundle.simulate.phase import Phase, input_expressions, touch_margins
 from trundle.simulate.quantities import OF_CONTACTS, Quantities
 from trundle.threads import cached_property, made_once
 
+UNBOUNDED = -2
+"""In place of the number of a kernel of cones: of a law whose multipliers have no bounds."""
 SMALL = 3
 """Contacts up to which modes are one expression each, but where contacts share a force: few of them, which last."""
 
@@ -64,7 +68,7 @@ def _runs_as_data(system: ContactSystem) -> bool:
         return False
     plain = model.to_world.is_constant() and bool(np.array_equal(np.asarray(ca.DM(model.to_world)), np.eye(model.d)))
     minimal = any(name.endswith(".relative_velocity") for name in model.layout)
-    return plain and not minimal and not model.loops
+    return plain and not minimal
 
 
 def engine_of(system: ContactSystem, atlas: Atlas, held: bool, core: Core) -> Engine:
@@ -97,14 +101,15 @@ class DataMode(Phase):
         self.system, self.mode, self.held, self.method, self.engine = system, mode, held, method, engine
         self.model, self.input_count = engine.model, engine.input_count
         self._kernels = [self._law_kernels(i) for i in range(len(mode.laws))]
+        self._kernels += [self._pin_kernels()] * len(self.model.loops)
         for contact, law in enumerate(mode.laws):
             if LAWS[law] is not SEPARATED:
                 engine.prepare(contact, _variant(LAWS[law]))
         separated = [LAWS[law] is SEPARATED for law in mode.laws]
-        known = [one is not None and not one[0].stores for one in self._kernels]
+        known = [one is not None for one in self._kernels[: len(separated)]]
         self.complete = all(apart or told for apart, told in zip(separated, known, strict=True))
         engine.loaded()
-        self._named = named_margins(self, engine, [None if one is None else one[0] for one in self._kernels])
+        self._named = named_margins(self, engine, [one and one[0] for one in self._kernels[: len(separated)]])
         self._names = tuple(self._named)
         terms = [term for groups in self._named.values() for group in groups for term in group]
         self.near = frozenset(term.contact for term in terms if term.source == NEAREST)
@@ -119,15 +124,27 @@ class DataMode(Phase):
         friction = self.model.constraints[contact].friction
 
         def made() -> tuple[LawKernels, int, int, int] | None:
-            found, add = law_kernels(self.model.d, law, friction, onset), self.engine.add
-            if found is None:
-                return None
-            cones = -1 if found.cones is None else add(found.cones)
-            return found, add(found.rows), add(found.after), cones
+            found = law_kernels(self.model.d, law, friction, onset)
+            return None if found is None else self._added(found)
 
         length = self.system.contact_pairs[contact].shape_A.reference_length
         key = (self.mode.laws[contact], friction, length, self.held, self.method.end_speed)
         return made_once(self.engine.laws, key, made)
+
+    def _pin_kernels(self) -> tuple[LawKernels, int, int, int] | None:
+        """Return the kernels of a pin, which pushes whatever it takes."""
+        d, onset = self.model.d, ca.SX.sym("onset", self.model.d + self.model.k)
+
+        def made() -> tuple[LawKernels, int, int, int] | None:
+            found = law_kernels(d, Pinned(), Friction(), onset)
+            return None if found is None else (*self._added(found)[:3], UNBOUNDED)
+
+        return made_once(self.engine.laws, Pinned.name, made)
+
+    def _added(self, found: LawKernels) -> tuple[LawKernels, int, int, int]:
+        """Return the kernels of a law and their numbers in the engine."""
+        add = self.engine.add
+        return found, add(found.rows), add(found.after), -1 if found.cones is None else add(found.cones)
 
     def nearest(self, contact: int, t: float, x: FloatArray, p: FloatArray) -> FloatArray:
         """Return the coordinates of one of the contacts `near` where the two bodies are nearest."""
@@ -169,17 +186,17 @@ class DataMode(Phase):
             return Lease(self._idle, self._made())
 
     def _made(self) -> int:
-        core, engine, n = self.engine.core, self.engine, len(self.mode.laws)
+        core, engine, n = self.engine.core, self.engine, len(self._kernels)
         given = np.zeros((10, max(n, 1)), dtype=np.int64)
         given[5:8] = -1
         given[9, list(self.unseen)] = 1
         cones: list[tuple[int, ...]] = [()] * n
-        for i, (law, kernels) in enumerate(zip(self.mode.laws, self._kernels, strict=True)):
+        laws = [*(LAWS[law] for law in self.mode.laws), *[Pinned()] * len(self.model.loops)]
+        for i, (told, kernels) in enumerate(zip(laws, self._kernels, strict=True)):
             if kernels is not None:
                 one, rows, after, shared = kernels
                 cones[i] = one.cone_sizes
                 size = self.model.d + 1 + len(one.margins)
-                told = LAWS[law]
                 given[:5, i] = one.count, _variant(told), told.touching, one.pushed, one.applies
                 given[5:9, i] = rows, after, shared, size
         margins = list(self._named.values())
@@ -222,7 +239,7 @@ class DataMode(Phase):
     def outputs(self, t: FloatArray, x: FloatArray, p: FloatArray, forces: bool = True) -> Quantities:
         """Return the quantities of `output_expressions` at N samples; see `Phase.outputs`."""
         d, n, samples = self.model.d, len(self.mode.laws), len(t)
-        values = np.zeros((samples, n, 6 * d + 2))
+        values = np.zeros((samples, n, 6 * d + 3))
         given = [np.ascontiguousarray(value, dtype=np.float64) for value in (t, x, p)]
         lease = self.lease()
         failed = self.engine.core.outputs(
@@ -239,7 +256,9 @@ class DataMode(Phase):
         at = np.cumsum([0, d, d, d, d, d, 1, 1, d])
         found = {what: values[..., at[j] : at[j + 1]] for j, what in enumerate(OF_CONTACTS)}
         contacts = {joined.name: i for i, joined in enumerate(self.model.constraints) if i not in self.unseen}
-        return replace(Quantities.of(seen, names, ends), contacts=contacts, of_contacts=found)
+        of_bodies = Quantities.of(seen, names, ends)
+        energy = of_bodies.others["energy"] + values[..., -1].sum(axis=1, keepdims=True)
+        return replace(of_bodies, contacts=contacts, of_contacts=found, others={**of_bodies.others, "energy": energy})
 
     def _body_outputs(self) -> tuple[ca.Function, tuple[str, ...], list[int]]:
         model, t = self.model, ca.SX.sym("t")

@@ -234,8 +234,6 @@ class LawKernels:
         Whether multipliers push along other directions than the rows.
     applies : bool
         Whether the state alone gives a force.
-    stores : bool
-        Whether that gives energy back.
     margins : tuple of str
     """
 
@@ -246,7 +244,6 @@ class LawKernels:
     count: int
     pushed: bool
     applies: bool
-    stores: bool
     margins: tuple[str, ...]
 
 
@@ -277,7 +274,6 @@ def law_kernels(d: int, law: Law, friction: Friction, onset: ca.SX) -> LawKernel
         count=lam.shape[0],
         pushed=rows.GA is not None,
         applies=rows.applied is not None,
-        stores=rows.stored is not None,
         margins=tuple(margins),
     )
 

@@ -29,7 +29,7 @@ typedef struct {
 typedef struct { integer kinematics, rates, restored, on_A, on_B, margins, size; } Layout;
 
 typedef struct {
-  integer d, k, n, nv, trees, contacts, bodies_size, top_at, onset_at, sign_at, parameters, total_s, kernels;
+  integer d, k, n, nv, trees, contacts, pins, bodies_size, top_at, onset_at, sign_at, parameters, total_s, kernels;
   const integer *frame_at, *frame_J, *frame_tree, *frame_free;
   const integer *tree_n, *tree_at, *tree_cols, *tree_M;
   const integer *parent;         /* of each column in its tree, -1: none */
@@ -259,11 +259,15 @@ static int kinematics(Mode *m, const double *t, const double *x, const double *p
 
 /* Rows of all contacts: LA, LB (R, s), b, velocity, position (R), then GA, GB (R, s) if pushed, then what is applied at
  * the frames of A and B (s each) and the stored energy. */
+static const double *onset(const Engine *e, const double *p, integer c) {
+  return p + e->onset_at + (c < e->contacts - e->pins ? c * (e->d + e->k) : 0);
+}
+
 static int make_rows(Mode *m, const double *p) {
   const Engine *e = m->e;
   for (integer i = 0; i < m->active; i++) {
     integer c = m->act[i];
-    if (call(m, e->kernel + m->rows_kernel[c], m->touch + c * m->touch_width, p + e->onset_at + c * (e->d + e->k), 0, 0, m->row + c * m->row_width)) return 1;
+    if (call(m, e->kernel + m->rows_kernel[c], m->touch + c * m->touch_width, onset(e, p, c), 0, 0, m->row + c * m->row_width)) return 1;
   }
   return 0;
 }
@@ -335,6 +339,12 @@ static void make_blocks(Mode *m, int push) {
   }
 }
 
+/* What the state alone gives at the frames of A and B, then what is stored. */
+static const double *applied(const Mode *m, integer c) {
+  integer s = m->e->k + m->e->d;
+  return m->row + c * m->row_width + m->rows[c] * (m->pushed[c] ? 4 * s + 3 : 2 * s + 3);
+}
+
 /* top += J_A' w_A - J_B' w_B of forces that the state alone gives */
 static void apply_forces(Mode *m) {
   const Engine *e = m->e;
@@ -342,7 +352,7 @@ static void apply_forces(Mode *m) {
   for (integer i = 0; i < m->active; i++) {
     integer c = m->act[i];
     if (!m->applies[c]) continue;
-    const double *w = m->row + c * m->row_width + m->rows[c] * (m->pushed[c] ? 4 * s + 3 : 2 * s + 3);
+    const double *w = applied(m, c);
     for (integer side = 0; side < 2; side++, w += s) {
       integer frame = side ? e->B[c] : e->A[c], tree = e->frame_tree[frame];
       if (tree < 0) continue;
@@ -623,8 +633,7 @@ static int after(Mode *m, const double *p, int what) {
   if (share(m, p, what)) return 1;
   for (integer i = 0; i < m->active; i++) {
     integer c = m->act[i];
-    const double *onset = p + e->onset_at + c * (e->d + e->k);
-    if (call(m, e->kernel + m->after_kernel[c], m->touch + c * m->touch_width, onset, m->share + m->row_at[i], 0, m->after + m->after_at[c])) return 1;
+    if (call(m, e->kernel + m->after_kernel[c], m->touch + c * m->touch_width, onset(e, p, c), m->share + m->row_at[i], 0, m->after + m->after_at[c])) return 1;
   }
   return 0;
 }
@@ -721,15 +730,16 @@ int mode_projection(const double **arg, double **res, integer *iw, double *w, in
   return call(m, &e->nudge, m->xt, m->step, 0, 0, res[0]);
 }
 
-/* Of `count` samples and every contact: point, on A, on B, normal, force (d each), moment, gap, slip (d). */
+/* Of `count` samples and every contact, but for pins: point, on A, on B, normal, force (d each), moment, gap, slip (d),
+ * energy that it stores. */
 int mode_outputs(integer handle, integer count, integer width_p, const double *t, const double *x, const double *p, int forces, double *out) {
   Mode *m = modes[handle];
   const Engine *e = m->e;
-  integer d = e->d, width = 6 * d + 2;
+  integer d = e->d, width = 6 * d + 3, s = e->k + d;
   for (integer sample = 0; sample < count; sample++, t++, x += e->n, p += width_p) {
     m->have = 0;
-    if (forces ? dynamics(m, t, x, p, 1) || after(m, p, FOR_RECORDS) : kinematics(m, t, x, p, 1)) return 1;
-    for (integer c = 0; c < e->contacts; c++, out += width) {
+    if (forces ? dynamics(m, t, x, p, 1) || after(m, p, FOR_RECORDS) : kinematics(m, t, x, p, 1) || make_rows(m, p)) return 1;
+    for (integer c = 0; c < e->contacts - e->pins; c++, out += width) {
       double *K = m->touch + c * m->touch_width;
       const double *B = frame_of(m, e->B[c]), *n = K + e->at_frame + d * (d - 1);
       int near = m->slot[c] < 0 && e->near[c] >= 0;
@@ -741,6 +751,7 @@ int mode_outputs(integer handle, integer count, integer width_p, const double *t
         out[3 * d + j] = n[j], out[4 * d + j] = 0.0, out[5 * d + 2 + j] = K[e->at_vrel + j];
       }
       out[5 * d] = 0.0, out[5 * d + 1] = dot(n, K + e->at_gap, d);
+      out[6 * d + 2] = m->slot[c] >= 0 && m->applies[c] ? applied(m, c)[2 * s] : 0.0;
       if (forces && m->slot[c] >= 0) memcpy(out + 4 * d, m->after + m->after_at[c], (size_t)(d + 1) * sizeof(double));
     }
   }

@@ -11,6 +11,7 @@ static const double BOUNDED = 1e-9;    /* weight of the squares of c beside how 
 static const double INNER = 1e-7;      /* of the largest multiplier: least room in which the least squares are looked for */
 
 enum { FOR_MARGINS, FOR_RECORDS };
+enum { UNBOUNDED = -2 }; /* in place of the number of a kernel of cones: of a pin */
 
 /* Orthonormal columns (n each) that the symmetric S (n, n), without negative eigenvalues, takes to zero; S is lost. */
 static integer null_space(double *S, integer n, double *Z) {
@@ -66,10 +67,10 @@ static integer make_cones(Mode *m, const double *p, integer island) {
   integer entries = 0;
   for (integer i = m->island_at[island]; i < m->island_at[island + 1]; i++) {
     integer c = m->act[i], own = 0;
-    if (!m->rows[c]) continue;
+    if (!m->rows[c] || m->cones_kernel[c] == UNBOUNDED) continue;
     if (m->cones_kernel[c] < 0) return -1;
     for (integer j = m->cone_at[c]; j < m->cone_at[c + 1]; j++) own += m->cone_size[j];
-    if (call(m, e->kernel + m->cones_kernel[c], m->touch + c * m->touch_width, p + e->onset_at + c * (e->d + e->k), 0, 0, coefficients)) return -2;
+    if (call(m, e->kernel + m->cones_kernel[c], m->touch + c * m->touch_width, onset(e, p, c), 0, 0, coefficients)) return -2;
     coefficients += own * (m->rows[c] + 1), entries += own;
   }
   return entries;

@@ -12,9 +12,11 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
+from trundle.contact.law import Friction
 from trundle.contact.stops import JointStop
+from trundle.models.tree.loops import Pin
 from trundle.models.tree.model import TreeModel
-from trundle.models.tree.multibody import PROXIMAL
+from trundle.models.tree.multibody import PROXIMAL, ContactConstraint
 from trundle.numerics.compiled.compile import check_layout, compile_library
 from trundle.numerics.symbol import value_of
 from trundle.simulate.engine.bodies import Bodies, Integers, integers
@@ -40,7 +42,10 @@ class EngineStruct(ctypes.Structure):
     _fields_ = [
         *(
             (name, ctypes.c_longlong)
-            for name in "d k n nv trees contacts bodies_size top_at onset_at sign_at parameters total_s kernels".split()
+            for name in (
+                *("d", "k", "n", "nv", "trees", "contacts", "pins", "bodies_size", "top_at", "onset_at", "sign_at"),
+                *("parameters", "total_s", "kernels"),
+            )
         ),
         *(
             (name, ctypes.c_void_p)
@@ -133,13 +138,19 @@ class Engine:
         near: Set[int],
         reach: FloatArray,
     ) -> None:
-        self.core, self.model, self.touches, self.input_count = core, model, tuple(touches), inputs.shape[0]
+        self.core, self.model, self.input_count = core, model, inputs.shape[0]
         d, k, n = model.d, model.k, len(model.constraints)
+        pins = [
+            ContactConstraint(f"pin {i}", Pin(d), loop.A, loop.B, ca.SX(0, 1), Friction(), f"pin {i}")
+            for i, loop in enumerate(model.loops)
+        ]
+        self.joined = (*model.constraints, *pins)
+        self.touches = (*touches, *[TouchKernels(Pin(d), {})] * len(pins))
         self.d, self.parameter_count = d, inputs.shape[0] + n * (d + k) + n
         self.laws: dict[Hashable, tuple[LawKernels, int, int, int] | None] = {}
         self._kernels: list[Kernel] = []
         self.structs: list[ctypes.Array[KernelStruct]] = []
-        bodies = Bodies.of(model)
+        bodies = Bodies.of(model, self.joined)
         self.functions = self._functions(inputs, u, t, bodies.told)
         self._tables = {**bodies.tables, **self._of_contacts(bodies, near)}
         self._reach = np.ascontiguousarray(reach, dtype=np.float64)
@@ -150,7 +161,8 @@ class Engine:
             n=model.x.shape[0],
             nv=model.nv,
             trees=len(bodies.trees.columns),
-            contacts=n,
+            contacts=len(self.joined),
+            pins=len(pins),
             bodies_size=bodies.told.shape[0],
             top_at=bodies.top_at,
             onset_at=self.input_count,
@@ -165,9 +177,9 @@ class Engine:
         )
         self.near = self._tables["near"] >= 0
         self.mass = sum(value_of(body.mass) for body in model.bodies)
-        carriers = [one.carrier for one in model.constraints]
+        carriers = [one.carrier for one in self.joined]
         self.carriers = integers(carriers.index(name) for name in carriers)
-        for contact in range(n):
+        for contact in range(len(self.joined)):
             self.prepare(contact, PLAIN)
         self.loaded()
 
@@ -183,7 +195,7 @@ class Engine:
 
     def _of_contacts(self, bodies: Bodies, near: Set[int]) -> dict[str, Integers]:
         """Return the tables of the contacts: sides, coordinates, paths and kernels."""
-        contacts, layout = self.model.constraints, self.model.layout
+        contacts, layout = self.joined, self.model.layout
         sizes = [joined.contact.size for joined in contacts]
         begins = [layout[f"{joined.name}.coordinates"].start if joined.contact.size else 0 for joined in contacts]
         paths = [path for joined in contacts for path in bodies.paths(joined.A, joined.B)]

@@ -16,6 +16,7 @@ from trundle.models.tree.tree import TreeModel
 from trundle.numerics.compiled.compile import compile_function
 from trundle.numerics.ode.ode import AT_ONCE, OFTEN, Integrator, OdeSystem
 from trundle.simulate.force_distribution import distributed_forces
+from trundle.simulate.instant import ROWS, WHOLE, Instant
 from trundle.simulate.mode import Method, Mode
 from trundle.simulate.outputs import output_expressions
 from trundle.simulate.phase import POINT, Phase, input_expressions, touch_margins
@@ -133,6 +134,41 @@ class CompiledMode(Phase):
             if roundness is not None:
                 good = ca.logic_and(good, ca.logic_or(signs[i] == 0, signs[i] * roundness > POINT))
         return projected if good.is_constant() else ca.if_else(good, projected, self.model.x)
+
+    def instant(self, t: float, x: FloatArray, p: FloatArray, contacts: Sequence[int]) -> Instant:
+        """Return the equations of motion at a state with all rows of these contacts; what the others do goes on."""
+        laws = tuple(WHOLE.name if i in contacts else law for i, law in enumerate(self.mode.laws))
+        key = ("instant", self.mode.atlas, laws, self.held)
+        function = self.system.kept(key, lambda: self._instant_function(contacts))
+        values = [np.asarray(value, dtype=np.float64) for value in function(t, x, p)]
+        M, f, J, b, velocity, axes, held, push, held_b = values
+        m, d = len(contacts), self.model.d
+        shape = m, ROWS[d]
+        return Instant(
+            *(M, f.ravel(), J, b.reshape(shape), velocity.reshape(shape), axes.reshape(m, d, d)),
+            *(held, push, held_b.ravel()),
+        )
+
+    def _instant_function(self, contacts: Sequence[int]) -> ca.Function:
+        """(t, x, p) -> M, S u - h, J, b, velocity, axes of the contacts, and J, G, b of what holds both ways."""
+        model = self.model
+        terms = model.terms([WHOLE if i in contacts else law for i, law in enumerate(self._laws)])
+        at = [row for i in contacts for row in range(terms.split[i].start, terms.split[i].stop)]
+        others = [row for row in range(terms.J.shape[0]) if row not in set(at)]
+        G = terms.J if terms.G is None else terms.G
+        axes = [(model.to_world @ ca.horzcat(terms.kin[i].n, terms.kin[i].T)).T for i in contacts]
+        return self.function(
+            "instant",
+            terms.M,
+            terms.S @ model.u - terms.h,
+            terms.J[at, :],
+            terms.b[at],
+            terms.velocity[at],
+            ca.vertcat(*axes),
+            terms.J[others, :],
+            G[others, :],
+            terms.b[others],
+        )
 
     def _margins(self, dynamics: Dynamics, signs: ca.SX) -> dict[str, ca.SX]:
         margins: dict[str, ca.SX] = {}

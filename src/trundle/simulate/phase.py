@@ -17,6 +17,7 @@ from trundle.geometry.queries.cloud import data_ranges
 from trundle.models.tree.model import TreeModel
 from trundle.models.tree.system import ContactPair, ContactSystem, least_curvature
 from trundle.numerics.ode.ode import Integrator
+from trundle.simulate.instant import Instant
 from trundle.simulate.mode import Method, Mode
 from trundle.simulate.quantities import Quantities
 from trundle.threads import cached_property
@@ -113,6 +114,10 @@ class Phase(ABC):
         # In the plane a slip crosses zero, and is seen to; in space one passed near zero stalls a run, policy or not.
         end = 0.0 if self.held and self.system.d == 2 else self.method.end_speed
         return replace(law, onset=slip, turning_onset=turning, end_speed=end, length=length)
+
+    @abstractmethod
+    def instant(self, t: float, x: FloatArray, p: FloatArray, contacts: Sequence[int]) -> Instant:
+        """Return the equations of motion at a state with all rows of these contacts; what the others do goes on."""
 
     @cached_property
     def far(self) -> frozenset[int]:

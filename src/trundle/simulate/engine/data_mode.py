@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import fields, is_dataclass, replace
+from typing import cast
 
 import casadi as ca
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from trundle.checks import FloatArray
 from trundle.contact.law import Friction, Law
 from trundle.contact.laws import LAWS, SEPARATED
+from trundle.errors import CompileError
 from trundle.geometry.queries.separation import ball_radius
 from trundle.models.tree.loops import Pinned
 from trundle.models.tree.multibody import INDEPENDENT, PROXIMAL
@@ -35,6 +37,7 @@ from trundle.simulate.engine.kernels import (
 )
 from trundle.simulate.engine.margins import NEAREST, named_margins
 from trundle.simulate.engine.tables import Core, Engine, TermStruct, core
+from trundle.simulate.instant import ROWS, WHOLE, Instant
 from trundle.simulate.mode import Method, Mode
 from trundle.simulate.outputs import body_expressions
 from trundle.simulate.phase import Phase, input_expressions, touch_margins
@@ -259,6 +262,58 @@ class DataMode(Phase):
         of_bodies = Quantities.of(seen, names, ends)
         energy = of_bodies.others["energy"] + values[..., -1].sum(axis=1, keepdims=True)
         return replace(of_bodies, contacts=contacts, of_contacts=found, others={**of_bodies.others, "energy": energy})
+
+    def instant(self, t: float, x: FloatArray, p: FloatArray, contacts: Sequence[int]) -> Instant:
+        """Return the equations of motion at a state with all rows of these contacts; what the others do goes on."""
+        d, nv, m, K = self.model.d, self.model.nv, len(contacts), ROWS[self.model.d]
+        kernels = integers(self._whole_kernel(i) for i in contacts)
+        counts = [one[0].count for i, one in enumerate(self._kernels) if one is not None and i not in contacts]
+        M, f, out = np.empty((nv, nv)), np.empty(nv), np.empty((m, K * nv + 2 * K + d * d))
+        others = np.empty(sum(counts) * (2 * nv + 1))
+        given = [np.array([float(t)]), *(np.ascontiguousarray(value, dtype=np.float64) for value in (x, p))]
+        lease = self.lease()
+        failed = self.engine.core.library["mode_terms"](
+            ctypes.c_longlong(lease.handle),
+            *map(_pointer, given),
+            ctypes.c_longlong(m),
+            _pointer(integers(contacts)),
+            _pointer(kernels),
+            ctypes.c_longlong(K),
+            *map(_pointer, (M, f, out, others)),
+        )
+        if failed:
+            out[:] = np.nan
+        J, b, velocity, frame = np.split(out, np.cumsum([K * nv, K, K]), axis=1)
+        columns = frame.reshape(m, d, d)  # tangents, then the normal
+        held, push, held_b = self._others(others, counts)
+        return Instant(M, f, J.reshape(m * K, nv), b, velocity, np.roll(columns, 1, axis=1), held, push, held_b)
+
+    def _others(self, numbers: FloatArray, counts: Sequence[int]) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return J, G (r, nv) and b (r,) of the rows of contacts, each of whose numbers follow each other."""
+        nv, at = self.model.nv, 0
+        parts = [(np.zeros((0, nv)), np.zeros((0, nv)), np.zeros(0))]
+        for count in counts:
+            J, G, b = np.split(numbers[at : at + count * (2 * nv + 1)], [count * nv, 2 * count * nv])
+            parts.append((J.reshape(count, nv), G.reshape(count, nv), b))
+            at += count * (2 * nv + 1)
+        J, G, b = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return J, G, b
+
+    def _whole_kernel(self, contact: int) -> int:
+        """Return the number of the kernel of all rows of a contact, which is made ready for it."""
+        engine, d = self.engine, self.model.d
+        friction, onset = self.model.constraints[contact].friction, ca.SX.sym("onset", d + self.model.k)
+
+        def made() -> tuple[LawKernels, int, int, int]:
+            found = law_kernels(d, WHOLE, friction, onset)
+            if found is None:
+                raise CompileError("all rows of a contact ask for kinematics that kernels are not told")
+            return self._added(found)
+
+        engine.prepare(contact, SLIPPING)
+        _, rows, _, _ = cast("tuple[LawKernels, int, int, int]", made_once(engine.laws, (WHOLE.name, friction), made))
+        engine.loaded()
+        return rows
 
     def _body_outputs(self) -> tuple[ca.Function, tuple[str, ...], list[int]]:
         model, t = self.model, ca.SX.sym("t")

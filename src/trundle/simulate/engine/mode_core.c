@@ -16,6 +16,7 @@ typedef int (*function)(const double **, double **, integer *, double *, int);
 #include "cone_program.h"
 
 enum { REFINEMENTS = 3, NEWTON = 30, MODES = 65536 };
+enum { PLAIN, SLIPPING, DISTANT }; /* variants of kinematics */
 
 /* A compiled expression, and the constants that tell contacts and models of one kind apart: its last argument. */
 typedef struct {
@@ -52,7 +53,7 @@ typedef struct { integer contact, code, index; double scale, offset; } Term;
 
 typedef struct {
   const Engine *e;
-  integer rows_total, active, islands, margin_count, whole, have;
+  integer rows_total, active, islands, margin_count, whole, have, kernels;
   integer *rows, *variant, *touching, *pushed, *applies, *rows_kernel, *after_kernel, *cones_kernel, *after_size, *hidden; /* of each contact */
   integer *cone_at, *cone_size;  /* cones of contact c: cone_size[cone_at[c] : cone_at[c + 1]], their entries */
   integer *act, *row_at, *island_at, *block_at, *symmetric, *tree_A, *tree_B, *slot, *after_at, *L_at;
@@ -145,16 +146,25 @@ static void order(Mode *m) {
   free(parent), free(name);
 }
 
-static void work_memory(Mode *m) {
+/* Work memory for the kernels that the engine has by now. */
+static void kernel_memory(Mode *m) {
   const Engine *e = m->e;
-  integer args = 8, results = 2, iw = 1, w = 1, big = 0, blocks = 0, after = 0, C = e->contacts, factors = 0, coefficients = 0;
+  integer args = 8, results = 2, iw = 1, w = 1;
   const Kernel *fixed[4] = {&e->bodies, &e->rate, &e->moved, &e->nudge};
+  if (m->kernels == e->kernels) return;
   for (integer i = 0; i < 4 + e->kernels; i++) {
     const Kernel *f = i < 4 ? fixed[i] : e->kernel + i - 4;
     args = largest(args, f->n_arg), results = largest(results, f->n_res), iw = largest(iw, f->n_iw), w = largest(w, f->n_w);
   }
+  free((void *)m->arg), free((void *)m->res), free(m->iw), free(m->w);
   m->arg = calloc((size_t)args, sizeof(double *)), m->res = calloc((size_t)results, sizeof(double *));
-  m->iw = places(iw), m->w = room(w);
+  m->iw = places(iw), m->w = room(w), m->kernels = e->kernels;
+}
+
+static void work_memory(Mode *m) {
+  const Engine *e = m->e;
+  integer big = 0, blocks = 0, after = 0, C = e->contacts, factors = 0, coefficients = 0;
+  kernel_memory(m);
   for (integer c = 0; c < C; c++) {
     integer s = e->k + e->d, R = m->rows[c];
     m->touch_width = largest(m->touch_width, m->at[c].size);
@@ -191,7 +201,7 @@ integer mode_new(const Engine *e, const integer *given, const integer *cone_at, 
                  const integer *carrier, integer kinematics, double baumgarte) {
   Mode *m = calloc(1, sizeof(Mode));
   integer C = e->contacts, trees = e->trees;
-  m->e = e, m->margin_count = margins, m->baumgarte = baumgarte;
+  m->e = e, m->kernels = -1, m->margin_count = margins, m->baumgarte = baumgarte;
   integer **columns[10] = {&m->rows, &m->variant, &m->touching, &m->pushed, &m->applies, &m->rows_kernel, &m->after_kernel, &m->cones_kernel, &m->after_size, &m->hidden};
   for (integer i = 0; i < 10; i++) *columns[i] = copied(given + i * C, C, sizeof(integer));
   integer groups = margin_at[margins], count = group_at[groups];
@@ -345,22 +355,22 @@ static const double *applied(const Mode *m, integer c) {
   return m->row + c * m->row_width + m->rows[c] * (m->pushed[c] ? 4 * s + 3 : 2 * s + 3);
 }
 
-/* top += J_A' w_A - J_B' w_B of forces that the state alone gives */
-static void apply_forces(Mode *m) {
+/* f (nv) += J_A' w_A - J_B' w_B of what the state alone gives at the frames of a contact (s each) */
+static void apply_force(const Mode *m, integer c, const double *w, double *f) {
   const Engine *e = m->e;
   integer s = e->k + e->d;
-  for (integer i = 0; i < m->active; i++) {
-    integer c = m->act[i];
-    if (!m->applies[c]) continue;
-    const double *w = applied(m, c);
-    for (integer side = 0; side < 2; side++, w += s) {
-      integer frame = side ? e->B[c] : e->A[c], tree = e->frame_tree[frame];
-      if (tree < 0) continue;
-      const integer *cols = e->tree_cols + e->tree_at[tree];
-      const double *J = m->bodies + e->frame_J[frame];
-      for (integer j = 0; j < e->tree_n[tree]; j++) m->top[cols[j]] += (side ? -1.0 : 1.0) * dot(w, J + j * s, s);
-    }
+  for (integer side = 0; side < 2; side++, w += s) {
+    integer frame = side ? e->B[c] : e->A[c], tree = e->frame_tree[frame];
+    if (tree < 0) continue;
+    const integer *cols = e->tree_cols + e->tree_at[tree];
+    const double *J = m->bodies + e->frame_J[frame];
+    for (integer j = 0; j < e->tree_n[tree]; j++) f[cols[j]] += (side ? -1.0 : 1.0) * dot(w, J + j * s, s);
   }
+}
+
+static void apply_forces(Mode *m) {
+  for (integer i = 0; i < m->active; i++)
+    if (m->applies[m->act[i]]) apply_force(m, m->act[i], applied(m, m->act[i]), m->top);
 }
 
 /* ---- linear algebra ---- */
@@ -754,6 +764,67 @@ int mode_outputs(integer handle, integer count, integer width_p, const double *t
       out[6 * d + 2] = m->slot[c] >= 0 && m->applies[c] ? applied(m, c)[2 * s] : 0.0;
       if (forces && m->slot[c] >= 0) memcpy(out + 4 * d, m->after + m->after_at[c], (size_t)(d + 1) * sizeof(double));
     }
+  }
+  return 0;
+}
+
+/* J (R, nv) of rows W_A, W_B (R, s) of a contact */
+static void dense_rows(const Mode *m, integer c, const double *WA, const double *WB, integer R, double *J) {
+  const Engine *e = m->e;
+  integer s = e->k + e->d;
+  memset(J, 0, (size_t)(R * e->nv) * sizeof(double));
+  for (integer side = 0; side < 2; side++) {
+    integer frame = side ? e->B[c] : e->A[c], tree = e->frame_tree[frame];
+    if (tree < 0) continue;
+    const integer *cols = e->tree_cols + e->tree_at[tree];
+    const double *of_frame = m->bodies + e->frame_J[frame], *W = side ? WB : WA;
+    for (integer j = 0; j < e->tree_n[tree]; j++)
+      for (integer r = 0; r < R; r++) J[r * e->nv + cols[j]] += (side ? -1.0 : 1.0) * dot(W + r * s, of_frame + j * s, s);
+  }
+}
+
+/* The equations of motion at an instant: M (nv, nv), f (nv) of all forces but those of the contacts that are asked for;
+ * of each of these, whose R rows a kernel tells, J (R, nv), b, velocity (R) and its frame; J, G (nv) and b of every row
+ * of the other contacts. */
+int mode_terms(integer handle, const double *t, const double *x, const double *p, integer count, const integer *asked,
+               const integer *kernels, integer R, double *M, double *f, double *out, double *others) {
+  Mode *m = modes[handle];
+  const Engine *e = m->e;
+  integer nv = e->nv, d = e->d, s = e->k + d, width = R * nv + 2 * R + d * d;
+  double row[R * (2 * s + 3) + 2 * s + 1];
+  m->have = 0;
+  kernel_memory(m);
+  if (kinematics(m, t, x, p, 0) || make_rows(m, p)) return 1;
+  memset(M, 0, (size_t)(nv * nv) * sizeof(double));
+  memcpy(f, m->bodies + e->top_at, (size_t)nv * sizeof(double));
+  for (integer tree = 0; tree < e->trees; tree++) {
+    integer n = e->tree_n[tree];
+    const integer *cols = e->tree_cols + e->tree_at[tree];
+    for (integer i = 0; i < n; i++)
+      for (integer j = 0; j < n; j++) M[cols[i] * nv + cols[j]] = m->bodies[e->tree_M[tree] + i * n + j];
+  }
+  memset(m->seen, 0, (size_t)e->contacts * sizeof(integer));
+  for (integer i = 0; i < count; i++, out += width) {
+    integer c = asked[i];
+    double *K = m->touch + c * m->touch_width;
+    m->seen[c] = 1;
+    if (touch(m, c, SLIPPING, 0, x + e->s_at[c], K)) return 1;
+    if (call(m, e->kernel + kernels[i], K, onset(e, p, c), 0, 0, row)) return 1;
+    dense_rows(m, c, row, row + R * s, R, out);
+    memcpy(out + R * nv, row + 2 * R * s, (size_t)R * sizeof(double));
+    memcpy(out + R * nv + R, row + 2 * R * s + R, (size_t)R * sizeof(double));
+    memcpy(out + R * nv + 2 * R, K + e->at_frame, (size_t)(d * d) * sizeof(double));
+    apply_force(m, c, row + R * (2 * s + 3), f);
+  }
+  for (integer c = 0; c < e->contacts; c++) {
+    integer own = m->rows[c];
+    const double *W = m->row + c * m->row_width;
+    if (m->slot[c] < 0 || m->seen[c]) continue;
+    if (m->applies[c]) apply_force(m, c, applied(m, c), f);
+    dense_rows(m, c, W, W + own * s, own, others), others += own * nv;
+    W += m->pushed[c] ? own * (2 * s + 3) : 0;
+    dense_rows(m, c, W, W + own * s, own, others), others += own * nv;
+    memcpy(others, part(m, c, 0), (size_t)own * sizeof(double)), others += own;
   }
   return 0;
 }

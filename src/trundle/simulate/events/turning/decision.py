@@ -14,12 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.contact.contact import Kinematics
-from trundle.contact.law import Friction, Law, Rows, viscous_moment
 from trundle.contact.laws import (
     LAWS,
     SEPARATED,
@@ -31,10 +28,9 @@ from trundle.contact.laws import (
     still_rate,
 )
 from trundle.models.tree.touching import velocities_changed
-from trundle.numerics.space import dot
-from trundle.simulate.compiled_mode import CompiledMode
 from trundle.simulate.events.coulomb.resisted import ResistedContacts, resisted_impulses
 from trundle.simulate.events.states import spins_not
+from trundle.simulate.instant import GROUPS, Instant
 from trundle.simulate.mode import Mode
 from trundle.status import Status
 
@@ -54,57 +50,6 @@ _RANK = 1e-10
 _SMALLEST = 1e-300
 
 
-class WholeContact(Law):
-    """All rows of a contact in its own axes, of which each may be held: normal, tangents, rolling, spin.
-
-    What the state alone gives is applied: viscous moments, and the pull of adhesion, -adhesion n, so that the normal
-    multiplier is the load.
-    """
-
-    name = "whole"
-    slipping = True
-
-    def rows(self, k: Kinematics, friction: Friction) -> Rows:
-        """Return 1 + (d - 1) + (d - 1) + 1 rows, in the plane 1 + 1 + 1."""
-        zero, d = ca.SX(0, k.wrel.shape[0]), k.n.shape[0]
-        normal, tangents = k.n.T, k.T.T
-        linear = ca.vertcat(normal, tangents)
-        LA, LB = linear @ k.LA, linear @ k.LB
-        b = ca.vertcat(dot(k.n, k.bias) + dot(k.ndot, k.vrel), tangents @ k.bias)
-        velocity = linear @ k.vrel
-        if d == 2:
-            axes, rates, turning = ca.SX.eye(1), k.alrel, k.wrel
-        else:
-            spin = dot(k.n, k.wrel)
-            axes = ca.vertcat(zero, tangents, normal)
-            rates = ca.vertcat(tangents @ k.alrel - spin * (tangents @ k.ndot), dot(k.n, k.alrel) + dot(k.ndot, k.wrel))
-            turning = axes @ k.wrel
-        rows = ca.horzcat(axes, ca.SX(axes.shape[0], d))
-        LA, LB = ca.vertcat(LA, rows), ca.vertcat(LB, rows)
-        viscous = viscous_moment(k, friction)
-        moment = ca.SX(k.wrel.shape[0], 1) if viscous is None else viscous
-        applied = ca.vertcat(moment, -friction.adhesion * k.n)
-        velocity, none = ca.vertcat(velocity, turning), ca.SX(LA.shape[0], 1)
-        return Rows(LA, LB, ca.vertcat(b, rates), velocity, none, applied=applied)
-
-    def wrench(self, k: Kinematics, lam: ca.SX, friction: Friction) -> tuple[ca.SX, ca.SX]:
-        """Return the force and the moment about the normal."""
-        d = k.n.shape[0]
-        force = ca.horzcat(k.n, k.T) @ lam[:d] - friction.adhesion * k.n
-        return force, ca.SX(1, 1) if d == 2 else lam[-1]
-
-    def margins(self, k: Kinematics, lam: ca.SX, friction: Friction) -> dict[str, ca.SX]:
-        """Return nothing: it is no law of a mode."""
-        return {}
-
-
-WHOLE = WholeContact()
-ROWS = {2: 3, 3: 6}
-"""Rows of `WholeContact`, by dimension."""
-GROUPS = {2: (slice(1, 2), slice(2, 3)), 3: (slice(1, 3), slice(3, 5), slice(5, 6))}
-"""Columns of slip, rolling and, in space, spin among the rows of `WholeContact`."""
-
-
 def resists(board: EventHandler, mode: Mode) -> bool:
     """Return whether contacts that touch in a mode resist rolling or spin, other than by viscous moments alone."""
     joined = board.system.model(mode.atlas).constraints
@@ -112,27 +57,6 @@ def resists(board: EventHandler, mode: Mode) -> bool:
         isinstance(LAWS[law], Sticking | Sliding) and bool(one.friction.rolling or one.friction.drilling)
         for law, one in zip(mode.laws, joined, strict=True)
     )
-
-
-@dataclass(frozen=True)
-class _Instant:
-    """The equations of motion at an instant, and where the rows (m, K) of the contacts stand.
-
-    ``inverse`` (nv, nv): M^-1 with what always holds (pins, feet) held; ``free`` (nv,): accelerations without contacts.
-    ``axes`` (m, d, d): normal and tangents, world, as rows.
-    """
-
-    inverse: FloatArray
-    free: FloatArray
-    J: FloatArray
-    b: FloatArray
-    velocity: FloatArray
-    axes: FloatArray
-
-    @property
-    def accelerations(self) -> FloatArray:
-        """Of all rows without contacts (m, K)."""
-        return (self.J @ self.free).reshape(self.velocity.shape) + self.b
 
 
 Given = frozenset[tuple[int, int]]
@@ -149,7 +73,9 @@ def decided(
     and the others hold it. The group `leaving` of a contact has just reached its bound: it starts, where it is there.
     """
     contacts = [i for i, law in enumerate(now.mode.laws) if _takes_part(law)]
-    instant = _instant_at(board, now, contacts)
+    phase = board.phase_of(now.mode)
+    instant = phase.instant(now.t, now.x, phase.parameters(board.inputs(now.t), now.onsets), contacts)
+    inverse, free = instant.mobility()
     v, d = instant.velocity, board.system.d
     groups = GROUPS[d]
     zero = _zero_groups(board, now, contacts, v)
@@ -159,8 +85,9 @@ def decided(
         for g, columns in enumerate(groups):
             size = np.sqrt(np.sum(v[:, columns] ** 2, axis=1, keepdims=True))
             rays[:, columns] = np.where(zero[:, g, None], 0.0, v[:, columns] / np.maximum(size, _SMALLEST))
-        D = instant.J @ instant.inverse @ instant.J.T
-        problem = ResistedContacts(D, instant.accelerations, groups, bounds, rays)
+        D = instant.J @ inverse @ instant.J.T
+        accelerations = (instant.J @ free).reshape(v.shape) + instant.b
+        problem = ResistedContacts(D, accelerations, groups, bounds, rays)
         found = resisted_impulses(problem)
         if not found.residual <= _SOLVED:
             return None
@@ -182,7 +109,7 @@ def decided(
         starts[k, g] |= zero[k, g] and bool(np.linalg.norm(parts[k, groups[g]]) > _AT_BOUND)
     share &= zero & ~starts & np.isfinite(bounds)
     outcome = _Outcome(zero, starts, share, opens, bounds, found.velocities, parts)
-    return _following(board, now, contacts, instant, outcome)
+    return _following(board, now, contacts, instant, inverse, outcome)
 
 
 def _parts(L: FloatArray, bounds: FloatArray, groups: Sequence[slice]) -> FloatArray:
@@ -250,49 +177,13 @@ def _bounds(board: EventHandler, now: HybridState, contacts: Sequence[int], zero
     return found
 
 
-def _instant_at(board: EventHandler, now: HybridState, contacts: Sequence[int]) -> _Instant:
-    phase = board.phase_of(now.mode)
-    laws = tuple(WHOLE.name if i in contacts else law for i, law in enumerate(now.mode.laws))
-    key = ("decision", now.mode.atlas, laws, phase.held)
-    function = board.system.kept(key, lambda: _function(phase.fused, contacts))
-    p = phase.parameters(board.inputs(now.t), now.onsets)
-    values = [np.asarray(value, dtype=np.float64) for value in function(now.t, now.x, p)]
-    M, f, J, b, velocity, axes, fixed, push, fixed_b = values
-    inverse = np.asarray(np.linalg.inv(M), dtype=np.float64)
-    free = inverse @ f.ravel()
-    if len(fixed):
-        lever = inverse @ push.T @ np.linalg.pinv(fixed @ inverse @ push.T, rcond=_RANK)
-        free = free - lever @ (fixed @ free + fixed_b.ravel())
-        inverse = np.asarray(inverse - lever @ fixed @ inverse, dtype=np.float64)
-    m, d, K = len(contacts), board.system.d, ROWS[board.system.d]
-    return _Instant(inverse, free, J, b.reshape(m, K), velocity.reshape(m, K), axes.reshape(m, d, d))
-
-
-def _function(phase: CompiledMode, contacts: Sequence[int]) -> ca.Function:
-    """(t, x, p) -> M, S u - h, J, b, velocity, axes of the contacts, and J, G, b of what holds both ways."""
-    model = phase.model
-    laws = [WHOLE if i in contacts else LAWS[law] for i, law in enumerate(phase.mode.laws)]
-    terms = model.terms(laws)
-    at = [row for i in contacts for row in range(terms.split[i].start, terms.split[i].stop)]
-    others = [row for row in range(terms.J.shape[0]) if row not in set(at)]
-    G = terms.J if terms.G is None else terms.G
-    axes = [(model.to_world @ ca.horzcat(terms.kin[i].n, terms.kin[i].T)).T for i in contacts]
-    return phase.fused.function(
-        "decision",
-        terms.M,
-        terms.S @ model.u - terms.h,
-        terms.J[at, :],
-        terms.b[at],
-        terms.velocity[at],
-        ca.vertcat(*axes),
-        terms.J[others, :],
-        G[others, :],
-        terms.b[others],
-    )
-
-
 def _following(
-    board: EventHandler, now: HybridState, contacts: Sequence[int], instant: _Instant, found: _Outcome
+    board: EventHandler,
+    now: HybridState,
+    contacts: Sequence[int],
+    instant: Instant,
+    inverse: FloatArray,
+    found: _Outcome,
 ) -> HybridState | Status:
     """Return the state with the laws of an outcome, what it holds at zero, and the directions of what starts."""
     system, d = board.system, board.system.d
@@ -327,7 +218,7 @@ def _following(
             onsets[i, d:] += (part if found.given[k, 2] else _direction(a[-1:], part)) * instant.axes[k, 0]
             unarmed.add(f"{name}.spin_rate")
     mode = replace(now.mode, laws=system.with_stops(tuple(laws)), rest=False)
-    after = _at_zero(board, now, contacts, instant, found)
+    after = _at_zero(board, now, contacts, instant, inverse, found)
     return replace(after, mode=mode, onsets=onsets, unarmed=frozenset(unarmed))
 
 
@@ -338,7 +229,12 @@ def _direction(acceleration: FloatArray, part: FloatArray) -> FloatArray:
 
 
 def _at_zero(
-    board: EventHandler, now: HybridState, contacts: Sequence[int], instant: _Instant, found: _Outcome
+    board: EventHandler,
+    now: HybridState,
+    contacts: Sequence[int],
+    instant: Instant,
+    inverse: FloatArray,
+    found: _Outcome,
 ) -> HybridState:
     """Return the state with what is zero, resisted and closed exactly zero, by the smallest change in the metric M.
 
@@ -351,7 +247,7 @@ def _at_zero(
         rows[:, columns] = (found.zero[:, g] & (found.bounds[:, g] > 0.0) & ~found.opens)[:, None]
     at = np.flatnonzero(rows.ravel())
     R = instant.J[at]
-    push = instant.inverse @ R.T
+    push = inverse @ R.T
     L = np.zeros(v.size)
     L[at] = -np.linalg.pinv(R @ push, rcond=_RANK, hermitian=True) @ v.ravel()[at]
     if not np.any(L):

@@ -359,6 +359,35 @@ class ContactSystem:
         """Return the law with which a contact touches: that of its shape at the start."""
         return next((law for i in self.pair_of(contact) if (law := self.start_laws[i]).touching), ROLLING)
 
+    def island(self, contact: int, among: Sequence[int]) -> list[int]:
+        """Return those `among` some contacts that moving bodies couple with `contact`, itself too if it is one."""
+        joined, found = {*self._moved_by[contact]}, [contact]
+        left = [i for i in among if i != contact]
+        while new := [i for i in left if joined & self._moved_by[i]]:
+            for i in new:
+                joined |= self._moved_by[i]
+            found += new
+            left = [i for i in left if i not in new]
+        return [i for i in among if i in found]
+
+    @cached_property
+    def _moved_by(self) -> tuple[frozenset[int], ...]:
+        """Of each contact the numbers of the trees of bodies that it joins; pins make one of two, the world is none."""
+        model = self.model()
+        tree: dict[str, int | None] = {}
+        for number, spec in enumerate(model.specs):
+            above = None if spec.parent < 0 else tree[model.specs[spec.parent].name]
+            still = spec.joint.size == 0 or spec.joint.by_time
+            tree[spec.name] = above if above is not None or still else number
+        for pin in model.pins:
+            one, other = (None if i < 0 else tree[model.specs[i].name] for i in (pin.A, pin.B))
+            if one is not None and other is not None:
+                tree = {name: other if number == one else number for name, number in tree.items()}
+        moved = {name: frozenset(() if number is None else (number,)) for name, number in tree.items()}
+        none = frozenset[int]()
+        sides = ((moved.get(pair.body_A, none), moved.get(pair.body_B, none)) for pair in self.contact_pairs)
+        return tuple(A | B for A, B in sides)
+
     @cached_property
     def faces(self) -> Mapping[int, tuple[int, ...]]:
         """Contacts of rims that may come to lie on a face -> contacts of that face's points."""

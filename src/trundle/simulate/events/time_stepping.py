@@ -20,7 +20,8 @@ from trundle.simulate.events.coulomb.resisted import ResistedContacts, resisted_
 from trundle.simulate.events.recontact import crossing
 from trundle.simulate.events.states import pace, spins_not
 from trundle.simulate.events.transitions import EventHandler, HybridState
-from trundle.simulate.events.turning import GROUPS, Resistances, resists
+from trundle.simulate.events.turning import Resistances, resists
+from trundle.simulate.instant import GROUPS
 from trundle.simulate.mode import Mode
 
 FIRST_STEP, FINE_STEP, LONGEST_STEP = 1e-6, 5e-5, 1e-2

@@ -9,7 +9,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.law import Ending
-from trundle.contact.laws import LAWS, ROLLING, SEPARATED, SLIDING, is_own, rolling_law, slides
+from trundle.contact.laws import LAWS, ROLLING, SEPARATED, SLIDING, is_own, slides
 from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.models.tree.touching import (
     Strike,
@@ -19,14 +19,13 @@ from trundle.models.tree.touching import (
     velocities_changed,
 )
 from trundle.numerics.space import angular_size
-from trundle.simulate.compiled_mode import projected
 from trundle.simulate.events.advancement import TOUCHED
 from trundle.simulate.events.chart_transition import has_neighbour, neighbouring_chart, neighbouring_feature
 from trundle.simulate.events.patches import approaches, lain_down, landing_feature, landing_with, points_above
 from trundle.simulate.events.rest import resting
 from trundle.simulate.events.separated import whole_gap
 from trundle.simulate.events.states import cone_margin, followed, impact_at, pace, slip_and_spin, slip_directions
-from trundle.simulate.events.turning import Given, decided, held_laws, resists, without
+from trundle.simulate.events.turning import Given, decided, held_laws, takes_part, without
 from trundle.simulate.mode import Mode
 from trundle.simulate.phase import Phase
 from trundle.status import Status
@@ -42,6 +41,9 @@ _HARDLY = 1e-8
 _SOON, _CLOSES = 1e-4, 1e-8
 """A contact that comes apart has a gap that grows as t^3; one that jams loses more than this (sizes) within _SOON (s,
 of what is 0.1 m large: `pace`)."""
+_A_LITTLE_LATER = (1e-6, 1e-4)
+"""s, of what is 0.1 m large: where a force has just reached its bound, what follows is decided so much later: at the
+instant itself nothing tells a force that goes on over its bound from one that comes back."""
 _BORN_ZERO = {SEPARATED.name: "gap", SLIDING.name: "slip_speed"}
 
 
@@ -131,16 +133,17 @@ class EventHandler:
         ending = LAWS[law].ending(event.margin)
         if ending is Ending.LEAVES_DATA and has_neighbour(self.system.contact_pairs[event.contact], event.margin):
             ending = Ending.LEAVES_CHART
-        if ending is Ending.SLIPS and self._at_the_tip(now, event, phase):
-            ending = Ending.SEPARATES
         if isinstance(ending, Status):
             return ending, f"the margin {event.margin!r} of the law {law!r} reached zero"
         reason, resolve = TRANSITIONS[ending]
-        if ending in DECIDED and resists(self, now.mode):
-            following = self._decided(now, ending, event.contact)
+        if ending in DECIDED and takes_part(law):
+            following = self._decided(now, ending, event.contact, phase)
+            opened = isinstance(following, HybridState) and following.mode.laws[event.contact] == SEPARATED.name
+            reason = TRANSITIONS[Ending.SEPARATES][0] if opened else reason
         else:
             following = resolve(self, now, event, phase)
-            following = self._held_or_starting(following) if isinstance(following, HybridState) else following
+            if isinstance(following, HybridState) and ending in STRIKES:
+                following = self._held_or_starting(following, event.contact)
         if isinstance(following, HybridState):
             return resting(self, following), reason
         return following, following.reason or reason if isinstance(following, Undecided) else reason
@@ -154,29 +157,51 @@ class EventHandler:
         after = _land(self, now, event, self.phase_of(now.mode), held=True)
         return resting(self, self.holding(after)) if isinstance(after, HybridState) else None
 
-    def _decided(self, now: HybridState, ending: Ending, contact: int) -> Following:
-        """Return what follows a slip or a turning that starts or comes to rest, where turning is resisted."""
-        if self.system.rules.on_slip != "slide" and ending in (Ending.SLIPS, Ending.SPINS):
+    def _decided(self, now: HybridState, ending: Ending, contact: int, phase: Phase) -> Following:
+        """Return what follows a force or a turning that has reached its bound, or a slip or a turning that is over."""
+        slips = ending in (Ending.SLIPS, Ending.SPINS) and self.system.rules.on_slip != "slide"
+        over = frozenset({contact}) if ending is Ending.STICKS else frozenset[int]()
+        rate = phase.integrator.system.rate(now.t, now.x, phase.parameters(self.inputs(now.t), now.onsets))
+        leaving = contact if ending in (Ending.SLIPS, Ending.SEPARATES) else None
+        following: HybridState | Status | None = None
+        for after in _A_LITTLE_LATER:
+            later = after * pace(self.system)
+            state = now.x + later * np.asarray(rate).ravel()
+            soon = (now.t + later, state) if np.all(np.isfinite(state)) else None
+            following = self.decision(now, contact, over, soon, leaving)
+            if following is None or isinstance(following, Status) or following.mode != now.mode:
+                break
+        if slips and not (isinstance(following, HybridState) and following.mode.laws[contact] == SEPARATED.name):
             return Status.SLIPPED if ending is Ending.SLIPS else Status.SPUN
-        group = {Ending.SLIPS: 0, Ending.ROLLS: 1, Ending.SPINS: 2}.get(ending)
-        following = self.decision(now, None if group is None else (contact, group))
         if following is None:
             return Undecided(Status.JAMMED, PAINLEVE)
         if isinstance(following, HybridState) and self._starts_beside(following):
             return Undecided(Status.STEP_TOO_SMALL)
         return following
 
-    def _held_or_starting(self, now: HybridState) -> HybridState:
-        """Return the state after an event with every turning that is resisted held, or starting."""
-        following = self.decision(now) if resists(self, now.mode) else None
+    def _held_or_starting(self, now: HybridState, contact: int) -> HybridState:
+        """Return the state after a landing, with what the forces of its island hold, and what they let start."""
+        following = self.decision(now, contact)
         if isinstance(following, HybridState) and not self._starts_beside(following):
             return following
         return self.holding(now)
 
-    def decision(self, now: HybridState, leaving: tuple[int, int] | None = None) -> HybridState | Status | None:
-        """Return what `decided` finds, with forces that the mode agrees with: given are the moments it would share."""
+    def decision(
+        self,
+        now: HybridState,
+        contact: int | None = None,
+        over: frozenset[int] = frozenset(),
+        later: tuple[float, FloatArray] | None = None,
+        leaving: int | None = None,
+    ) -> HybridState | Status | None:
+        """Return what `decided` finds, with forces that the mode agrees with: given are the moments it would share.
+
+        Of the island of a `contact` alone, where one is told.
+        """
         given: Given = frozenset()
-        while isinstance(following := decided(self, now, given, leaving), HybridState):
+        touching = [i for i, law in enumerate(now.mode.laws) if LAWS[law].touching]
+        island = touching if contact is None else self.system.island(contact, touching)
+        while isinstance(following := decided(self, now, island, given, over, later, leaving), HybridState):
             beyond = self._beyond(following) - given
             if not beyond:
                 break
@@ -231,15 +256,6 @@ class EventHandler:
         push = J.T @ (n.ravel() - self.system.model(atlas).constraints[i].friction.mu * e)
         return float(n.ravel() @ J @ np.linalg.solve(M, push)) < 0.0
 
-    def _at_the_tip(self, now: HybridState, event: Event, phase: Phase) -> bool:
-        """Whether the cone was left at its tip, where the contact comes apart: both margins reach zero there."""
-        name = f"{self.name(event.contact)}.normal_force"
-        if name not in phase.margins or not phase.watched[phase.margins.index(name)]:
-            return False
-        force, normal = _force(self, now, event.contact, phase)
-        adhesion = phase.model.constraints[event.contact].friction.adhesion
-        return float(normal @ force) + adhesion <= _NO_FORCE * self.weight
-
     def with_law(self, now: HybridState, contact: int, law: str) -> Mode:
         """Return the mode with one law changed."""
         laws = tuple(law if i == contact else old for i, old in enumerate(now.mode.laws))
@@ -254,141 +270,14 @@ def _stop(status: Status) -> Resolve:
     return lambda board, now, event, phase: status
 
 
-def _separate(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> Following:
+def _let_go(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> Following:
+    """Come apart, whatever others do: contacts of a law of one's own."""
     touching = sum(LAWS[now.mode.laws[i]].touching for i in board.system.pair_of(event.contact))
     if touching == 1 and board.system.on_separation(event.contact) != "fly":
         return Status.SEPARATED
-    if any(event.contact in corners for corners in board.system.patches) and board.steps(now):
-        return Undecided(Status.SECOND_CONTACT)  # of a patch several corners let go at once
     mode = board.with_law(now, event.contact, SEPARATED.name)
     gap = f"{board.name(event.contact)}.gap"
-    after = HybridState(now.t, now.x, mode, now.onsets, frozenset({gap}))
-    if not _falls_in(board, after, gap):
-        # Corners of a patch that come apart at one instant all have gaps that are still zero.
-        others = {name for name in now.unarmed if name.endswith(".gap") and not _falls_in(board, after, name)}
-        return replace(after, unarmed=after.unarmed | others)
-    if board.system.rules.on_slip == "slide" and not slides(now.mode.laws[event.contact]):
-        return _start_sliding(board, now, event.contact, phase)
-    return Undecided(Status.JAMMED, PAINLEVE)
-
-
-def _falls_in(board: EventHandler, now: HybridState, gap: str) -> bool:
-    """Whether the gap closes again at once: then the contact cannot come apart. Only where a margin knows the gap."""
-    flight = board.phase_of(now.mode)
-    gap = flight.watches(gap)
-    if gap not in flight.margins:
-        return False
-    p = flight.parameters(board.inputs(now.t), now.onsets, np.zeros(len(now.mode.laws)))
-    ignored = np.zeros(len(flight.margins), dtype=bool)
-    soon = _SOON * pace(board.system)
-    done = flight.integrator.integrate(now.t, now.x, now.t + soon, p, step=soon, watched=ignored)
-    size = board.system.contact_pairs[board.system.number(gap)].shape_A.reference_length
-    return flight.margin_values(done.t_end, done.x_end, p)[gap] < -_CLOSES * size
-
-
-def _slip(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> Following:
-    if board.system.rules.on_slip != "slide":
-        return Status.SLIPPED
-    return _start_sliding(board, now, event.contact, phase)
-
-
-def _start_sliding(board: EventHandler, now: HybridState, contact: int, phase: Phase) -> Following:
-    """Slide from zero slip: friction opposes the slip, so the slip starts against the friction force.
-
-    Corners of one patch are of one rigid body: they start together. In space a slip that starts beside other contacts
-    turns with their forces at once: no explicit integrator can begin with it.
-    """
-    if board.system.d == 3 and sum(LAWS[law].touching for law in now.mode.laws) > 1 and board.steps(now):
-        return Undecided(Status.STEP_TOO_SMALL)
-    corners = next((corners for corners in board.system.patches if contact in corners), (contact,))
-    starting = [i for i in corners if LAWS[now.mode.laws[i]].rolls]
-    onsets, mode = np.array(now.onsets), now.mode
-    for i in starting:
-        force, normal = _force(board, now, i, phase)
-        tangential = force - normal * float(normal @ force)
-        size = float(np.linalg.norm(tangential))
-        if size > 0:
-            onsets[i, : board.system.d] = -tangential / size
-        mode = board.with_law(replace(now, mode=mode), i, SLIDING.name)
-    after = HybridState(now.t, now.x, mode, onsets)
-    unarmed = _still_unarmed(board, after, now.unarmed) | {f"{board.name(i)}.slip_speed" for i in starting}
-    return replace(after, unarmed=unarmed)
-
-
-def _still_unarmed(board: EventHandler, now: HybridState, unarmed: frozenset[str]) -> frozenset[str]:
-    """Return the margins of `unarmed` that are zero at this very instant and grow: of slips that start, and of gaps."""
-    apart = {f"{board.name(i)}.gap" for i, law in enumerate(now.mode.laws) if law == SEPARATED.name}
-    return _still_starting(board, now, unarmed) | (apart & unarmed)
-
-
-def _still_starting(board: EventHandler, now: HybridState, unarmed: frozenset[str]) -> frozenset[str]:
-    """Return the slips of `unarmed` that start at this very instant, from zero, and grow the way they were meant to.
-
-    Of several contacts that begin to slide at once each is decided after the other: what the later ones change may
-    turn the slip of an earlier one, which is then decided again.
-    """
-    sliding = [i for i, law in enumerate(now.mode.laws) if slides(law) and f"{board.name(i)}.slip_speed" in unarmed]
-    if not sliding:
-        return frozenset()
-    phase = board.phase_of(now.mode)
-    p = phase.parameters(board.inputs(now.t), now.onsets)
-    soon = now.x + _SOON * np.asarray(phase.integrator.system.rate(now.t, now.x, p)).ravel()
-    slips = {i: slip_and_spin(board.system, now.mode.atlas, soon, i)[1] for i in sliding}
-    d = board.system.d
-    return frozenset(f"{board.name(i)}.slip_speed" for i, slip in slips.items() if float(slip @ now.onsets[i, :d]) > 0)
-
-
-def _stick(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> Following:
-    """Sliding came to rest: roll if the force of rolling is inside the cone, slide on the other way if not.
-
-    Contacts that bodies couple, as the feet of one body, come to rest together.
-    """
-    if (together := _stick_together(board, now, event.contact)) is not None:
-        return together
-    mode = board.with_law(now, event.contact, _law_after_slip(board.system, now, event.contact))
-    rolling = board.phase_of(mode)
-    p = rolling.parameters(board.inputs(now.t), now.onsets)
-    stopped = projected(rolling, now.t, now.x, p)
-    after = HybridState(now.t, stopped, mode, without(now.onsets, event.contact))
-    after = replace(after, unarmed=_still_unarmed(board, after, now.unarmed))
-    margin = rolling.margin_values(now.t, stopped, p)[f"{board.name(event.contact)}.friction"]
-    if margin >= 0:
-        return after
-    if board.system.d == 3 and board.steps(now):
-        return Undecided(Status.STEP_TOO_SMALL)  # in space no slip turns back through zero: this one hardly began
-    return _start_sliding(board, after, event.contact, rolling)
-
-
-def _stick_together(board: EventHandler, now: HybridState, contact: int) -> HybridState | None:
-    """Return the state in which all contacts roll whose slips end with that of `contact`; None: no such one."""
-    mode, stopping = now.mode, [contact]
-    for i, law in enumerate(now.mode.laws):
-        ends = slides(law) and f"{board.name(i)}.slip_speed" not in now.unarmed and i != contact
-        if ends and board.system.model(mode.atlas).constraints[i].friction.mu > 0.0:
-            if float(np.linalg.norm(slip_and_spin(board.system, mode.atlas, now.x, i)[1])) < _HARDLY:
-                stopping.append(i)
-    if len(stopping) == 1:
-        return None
-    onsets = np.array(now.onsets)
-    for i in stopping:
-        mode = board.with_law(replace(now, mode=mode), i, _law_after_slip(board.system, now, i))
-        onsets[i] = 0.0
-    rolling = board.phase_of(mode)
-    p = rolling.parameters(board.inputs(now.t), onsets)
-    x = projected(rolling, now.t, now.x, p)
-    values = rolling.margin_values(now.t, x, p)
-    if any(values[f"{board.name(i)}.{what}"] < 0.0 for i in stopping for what in ("friction", "normal_force")):
-        return None
-    after = HybridState(now.t, x, mode, onsets)
-    return replace(after, unarmed=_still_unarmed(board, after, now.unarmed))
-
-
-def _law_after_slip(system: ContactSystem, now: HybridState, contact: int) -> str:
-    """Return the law of rolling to go on with: a bounded moment cannot stop a spin at once."""
-    chosen = system.touching_law(contact).name
-    _, _, spin = slip_and_spin(system, now.mode.atlas, now.x, contact)
-    bounded = system.model(now.mode.atlas).constraints[contact].friction.spin_bound > 0
-    return ROLLING.name if bounded and abs(spin) > _NO_SPIN else chosen
+    return HybridState(now.t, now.x, mode, now.onsets, frozenset({gap}))
 
 
 def _land(board: EventHandler, now: HybridState, event: Event, phase: Phase, held: bool = False) -> Following:
@@ -533,38 +422,30 @@ def _onto_feature(board: EventHandler, now: HybridState, event: Event, phase: Ph
     return replace(now, mode=replace(now.mode, laws=tuple(laws)), onsets=onsets)
 
 
-def _spin(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> Following:
-    """Spin on freely: only a bound of the moment that holds, without drilling friction, leads here."""
-    if board.system.rules.on_slip != "slide":
-        return Status.SPUN
-    law = rolling_law(False, LAWS[now.mode.laws[event.contact]].holds_rolling)
-    return replace(now, mode=board.with_law(now, event.contact, law.name))
-
-
-def _undecided(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> Following:
-    """Turnings that are resisted are decided together (`DECIDED`)."""
-    return Undecided(Status.JAMMED)
-
-
 DECIDED = frozenset(
-    {Ending.SLIPS, Ending.STICKS, Ending.SPINS, Ending.STOPS_SPINNING, Ending.ROLLS, Ending.STOPS_ROLLING}
+    {
+        *(Ending.SEPARATES, Ending.SLIPS, Ending.STICKS, Ending.SPINS),
+        *(Ending.STOPS_SPINNING, Ending.ROLLS, Ending.STOPS_ROLLING),
+    }
 )
-"""Endings after which contacts that resist their turning are decided together, whichever of them reached its end."""
+"""Endings after which all contacts of an island are decided together, whichever of them reached its end."""
+STRIKES = frozenset({Ending.LANDS, Ending.IS_NO_POINT, Ending.TOUCHES_BLUNTLY})
+"""Endings after which velocities may have jumped."""
 
 TRANSITIONS: dict[Ending, tuple[str, Resolve]] = {
-    Ending.SEPARATES: ("the contact force reached zero", _separate),
+    Ending.SEPARATES: ("the contact force reached zero", _let_go),
     Ending.LOCKS: ("the relative curvature reached zero", _lock),
     Ending.IS_NO_POINT: ("the contact is no longer a point", _onto_face),
     Ending.LEAVES_CHART: ("the chart's edge was reached", _rechart),
     Ending.LEAVES_FEATURE: ("the contact left its corner, edge or face", _onto_feature),
     Ending.LEAVES_DATA: ("the data of the surface end here", _stop(Status.OFF_THE_SURFACE)),
     Ending.LEAVES_HAND: ("the contact left the hand", _stop(Status.OFF_THE_HAND)),
-    Ending.SLIPS: ("the contact force left the friction cone", _slip),
-    Ending.STICKS: ("the slip came to rest", _stick),
-    Ending.SPINS: ("the torsional moment left its bound", _spin),
-    Ending.STOPS_SPINNING: ("the spin came to rest", _undecided),
-    Ending.ROLLS: ("the moment against rolling left its bound", _undecided),
-    Ending.STOPS_ROLLING: ("the rolling came to rest", _undecided),
+    Ending.SLIPS: ("the contact force left the friction cone", _stop(Status.SLIPPED)),
+    Ending.STICKS: ("the slip came to rest", _stop(Status.JAMMED)),
+    Ending.SPINS: ("the torsional moment left its bound", _stop(Status.SPUN)),
+    Ending.STOPS_SPINNING: ("the spin came to rest", _stop(Status.JAMMED)),
+    Ending.ROLLS: ("the moment against rolling left its bound", _stop(Status.JAMMED)),
+    Ending.STOPS_ROLLING: ("the rolling came to rest", _stop(Status.JAMMED)),
     Ending.LANDS: ("the gap closed", _land),
     Ending.TOUCHES_BLUNTLY: (
         "the shapes meet where no point of contact of theirs can be followed",
@@ -573,10 +454,3 @@ TRANSITIONS: dict[Ending, tuple[str, Resolve]] = {
     Ending.OVERLAPS: ("the bodies overlap where they touch next", _stop(Status.SECOND_CONTACT)),
 }
 """What ends a law -> (reason for the record, what resolves it)."""
-
-
-def _force(board: EventHandler, now: HybridState, contact: int, phase: Phase) -> tuple[FloatArray, FloatArray]:
-    p = phase.parameters(board.inputs(now.t), now.onsets)
-    out = phase.outputs(np.array([now.t]), now.x[None, :], p[None, :])
-    name = board.name(contact)
-    return out[f"{name}.force"][0], out[f"{name}.normal"][0]

@@ -43,10 +43,12 @@ _SOLVED = 1e-9
 """Residual up to which forces obey the law."""
 _MOVES = 1e-8
 """Acceleration, of the largest there is, from which a contact opens or slips, and a turning starts."""
-_AT_BOUND = 1.0 - 1e-6
-"""Part of a bound from which on a group that reaches it is there."""
 _RANK = 1e-10
 """Of the largest singular value: rows that depend on each other."""
+_ROUND_OFF = 1e-12
+"""Part of a direction that is none."""
+_NO_FORCE = 1e-9
+"""Normal force, in weights, under which a contact whose force has reached its bound is at the tip of its cone."""
 _SMALLEST = 1e-300
 
 
@@ -64,29 +66,42 @@ Given = frozenset[tuple[int, int]]
 
 
 def decided(
-    board: EventHandler, now: HybridState, given: Given = frozenset(), leaving: tuple[int, int] | None = None
+    board: EventHandler,
+    now: HybridState,
+    island: Sequence[int],
+    given: Given = frozenset(),
+    over: frozenset[int] = frozenset(),
+    later: tuple[float, FloatArray] | None = None,
+    leaving: int | None = None,
 ) -> HybridState | Status | None:
     """Return the state from which on every contact that touches does what the law asks for; None: no forces do.
 
     The laws that `now` has do not matter but for which contacts touch; what is nearly zero is made zero. Where several
     contacts hold a turning the moments of those `given` are from then on the part of their bounds that they are here,
-    and the others hold it. The group `leaving` of a contact has just reached its bound: it starts, where it is there.
+    and the others hold it. The slips of the contacts that are `over` count as zero. Accelerations and forces are those
+    of a time and a state a little `later`, where that is told. The force of the contact `leaving` has just reached its
+    bound.
     """
-    contacts = [i for i, law in enumerate(now.mode.laws) if _takes_part(law)]
+    contacts = [i for i in island if takes_part(now.mode.laws[i])]
+    if not contacts:
+        return now
     phase = board.phase_of(now.mode)
-    instant = phase.instant(now.t, now.x, phase.parameters(board.inputs(now.t), now.onsets), contacts)
-    inverse, free = instant.mobility()
+    p = phase.parameters(board.inputs(now.t), now.onsets)
+    instant = phase.instant(now.t, now.x, p, contacts)
+    soon = instant if later is None else phase.instant(*later, p, contacts)
+    inverse, free = soon.mobility()
     v, d = instant.velocity, board.system.d
     groups = GROUPS[d]
     zero = _zero_groups(board, now, contacts, v)
+    zero[:, 0] |= np.array([i in over for i in contacts], dtype=bool)
     bounds = _bounds(board, now, contacts, zero)
     while True:
         rays = np.zeros_like(v)
         for g, columns in enumerate(groups):
             size = np.sqrt(np.sum(v[:, columns] ** 2, axis=1, keepdims=True))
             rays[:, columns] = np.where(zero[:, g, None], 0.0, v[:, columns] / np.maximum(size, _SMALLEST))
-        D = instant.J @ inverse @ instant.J.T
-        accelerations = (instant.J @ free).reshape(v.shape) + instant.b
+        D = soon.J @ inverse @ soon.J.T
+        accelerations = (soon.J @ free).reshape(v.shape) + soon.b
         problem = ResistedContacts(D, accelerations, groups, bounds, rays)
         found = resisted_impulses(problem)
         if not found.residual <= _SOLVED:
@@ -102,11 +117,10 @@ def decided(
         drilling = [board.system.model(now.mode.atlas).constraints[i].friction.drilling for i in contacts]
         bounds[freed, -1] = np.array(drilling)[freed]
     opens = (found.impulses[:, 0] <= 0.0) & moves[:, 0] & (found.velocities[:, 0] > 0.0)
+    opens |= (found.impulses[:, 0] <= _NO_FORCE * board.weight) & np.array([i == leaving for i in contacts], dtype=bool)
+    opens &= np.array([_may_open(board, now, i) for i in contacts], dtype=bool)
     share = np.array([[(i, g) in given for g in range(len(groups))] for i in contacts]).reshape(zero.shape)
     parts = _parts(found.impulses, bounds, groups)
-    if leaving is not None and leaving[0] in contacts:
-        k, g = contacts.index(leaving[0]), leaving[1]
-        starts[k, g] |= zero[k, g] and bool(np.linalg.norm(parts[k, groups[g]]) > _AT_BOUND)
     share &= zero & ~starts & np.isfinite(bounds)
     outcome = _Outcome(zero, starts, share, opens, bounds, found.velocities, parts)
     return _following(board, now, contacts, instant, inverse, outcome)
@@ -135,7 +149,14 @@ class _Outcome:
     parts: FloatArray
 
 
-def _takes_part(law: str) -> bool:
+def _may_open(board: EventHandler, now: HybridState, contact: int) -> bool:
+    """Return whether a contact that pulls comes apart: as long as another one of its shapes holds, or where it may."""
+    together = sum(LAWS[now.mode.laws[i]].touching for i in board.system.pair_of(contact))
+    return together > 1 or board.system.on_separation(contact) != "ignore"
+
+
+def takes_part(law: str) -> bool:
+    """Return whether a contact of this law is decided about, or goes on as it is."""
     return isinstance(LAWS[law], Sticking | Sliding) or law == STOPPED.name
 
 
@@ -225,7 +246,9 @@ def _following(
 def _direction(acceleration: FloatArray, part: FloatArray) -> FloatArray:
     """Return the unit vector along which a group starts: against the whole of its bound, else as it accelerates."""
     size = float(np.linalg.norm(part))
-    return part / size if size > 0.5 else acceleration / max(float(np.linalg.norm(acceleration)), _SMALLEST)
+    found = part / size if size > 0.5 else acceleration / max(float(np.linalg.norm(acceleration)), _SMALLEST)
+    # Across a slip that grows slowly its friction is stiff: what is round-off must not turn it.
+    return np.where(np.abs(found) < _ROUND_OFF, 0.0, found)
 
 
 def _at_zero(

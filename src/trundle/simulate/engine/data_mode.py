@@ -206,11 +206,12 @@ class DataMode(Phase):
         margin_at = integers(np.cumsum([0, *map(len, margins)]))
         group_at = integers(np.cumsum([0, *(len(group) for groups in margins for group in groups)]))
         terms = [term for groups in margins for group in groups for term in group]
+        cone_at = integers(np.cumsum([0, *map(len, cones)]))
+        cone_size = integers(size for sizes in cones for size in sizes)
         handle = core.new(
             ctypes.byref(engine.struct),
             _pointer(given),
-            _pointer(integers(np.cumsum([0, *map(len, cones)]))),
-            _pointer(integers(size for sizes in cones for size in sizes)),
+            *map(_pointer, (cone_at, cone_size)),
             ctypes.c_longlong(len(margins)),
             _pointer(margin_at),
             _pointer(group_at),
@@ -266,7 +267,7 @@ class DataMode(Phase):
     def instant(self, t: float, x: FloatArray, p: FloatArray, contacts: Sequence[int]) -> Instant:
         """Return the equations of motion at a state with all rows of these contacts; what the others do goes on."""
         d, nv, m, K = self.model.d, self.model.nv, len(contacts), ROWS[self.model.d]
-        kernels = integers(self._whole_kernel(i) for i in contacts)
+        asked, kernels = integers(contacts), integers(self._whole_kernel(i) for i in contacts)
         counts = [one[0].count for i, one in enumerate(self._kernels) if one is not None and i not in contacts]
         M, f, out = np.empty((nv, nv)), np.empty(nv), np.empty((m, K * nv + 2 * K + d * d))
         others = np.empty(sum(counts) * (2 * nv + 1))
@@ -276,8 +277,7 @@ class DataMode(Phase):
             ctypes.c_longlong(lease.handle),
             *map(_pointer, given),
             ctypes.c_longlong(m),
-            _pointer(integers(contacts)),
-            _pointer(kernels),
+            *map(_pointer, (asked, kernels)),
             ctypes.c_longlong(K),
             *map(_pointer, (M, f, out, others)),
         )

@@ -110,6 +110,7 @@ class TreeModel(Multibody):
             )
             for m in self._contact_specs
         )
+        self.hung = frozenset(spec.name for spec in self.specs if not self._root(spec).floating)
         self.loops = tuple(Loop(self._at(pin.A, pin.at_A), self._at(pin.B, pin.at_B)) for pin in self.pins)
         self.nu = self._velocities()
         self.S = self._selection()
@@ -208,6 +209,12 @@ class TreeModel(Multibody):
             B = resolved_in(B, self.to_world)
             self.motions[base.name] = B
         return Site(B, at, None, self.nv, column, contact, s)
+
+    def _root(self, spec: BodySpec) -> BodySpec:
+        """Return the body without a parent that carries a body, itself if it has none."""
+        while spec.parent >= 0:
+            spec = self.specs[spec.parent]
+        return spec
 
     def _branches(self) -> tuple[Branch, ...]:
         """The bodies, where none has a rolling joint; ground and prescribed bodies do not move with nu."""

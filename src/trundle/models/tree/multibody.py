@@ -192,6 +192,8 @@ class Multibody(HoldsExpressions, ABC):
     """Pins that close loops; their rows follow those of the contacts, in every mode."""
     branches: tuple[Branch, ...] = ()
     """Bodies and joints of a tree with many joints, each after its parent: its M is formed from composite bodies."""
+    hung: frozenset[str] = frozenset()
+    """Bodies on joints of the world, which may be unable to move the way that a contact's row asks for."""
     resistance: ca.SX | None = None
     """Torques (nv,) with which joints resist their rates and positions, less external forces; part of h."""
     potential: ca.SX | None = None
@@ -427,7 +429,8 @@ class Multibody(HoldsExpressions, ABC):
         A joint's stop is a row of its own unit: its term is in parts of what it moves.
         """
         bodies = [constraint.carrier for constraint, law in zip(self.constraints, mode, strict=True) if law.touching]
-        if not self.loops and len(set(bodies)) == len(bodies) <= INDEPENDENT[self.d]:
+        alone = len(set(bodies)) == len(bodies) <= INDEPENDENT[self.d] and not self.hung.intersection(bodies)
+        if not self.loops and alone:
             return 0.0
         size = PROXIMAL / sum(value_of(body.mass) for body in self.bodies)
         both = zip(self.constraints, mode, strict=True)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from trundle.checks import FloatArray
 from trundle.contact.law import Friction, Law
 from trundle.contact.laws import LAWS, SEPARATED
-from trundle.errors import CompileError
+from trundle.errors import CompileError, SimulationError
 from trundle.geometry.queries.separation import ball_radius
 from trundle.models.tree.loops import Pinned
 from trundle.models.tree.multibody import INDEPENDENT, PROXIMAL
@@ -42,6 +42,7 @@ from trundle.simulate.mode import Method, Mode
 from trundle.simulate.outputs import body_expressions
 from trundle.simulate.phase import Phase, input_expressions, touch_margins
 from trundle.simulate.quantities import OF_CONTACTS, Quantities
+from trundle.status import Status
 from trundle.threads import cached_property, made_once
 
 UNBOUNDED = -2
@@ -89,10 +90,9 @@ def engine_of(system: ContactSystem, atlas: Atlas, held: bool, core: Core) -> En
             if key not in made:
                 made[key] = TouchKernels(joined.contact, touch_margins(pair, on_B_symbol(model.d)))
             touches.append(made[key])
-        near = {i for i, pair in enumerate(system.contact_pairs) if _two_balls(pair)}
-        return Engine(
-            core, model, inputs, u, t, touches, near, np.array([_reach(pair) for pair in system.contact_pairs])
-        )
+        found = ((i, _two_balls(pair)) for i, pair in enumerate(system.contact_pairs))
+        balls = {i: ball for i, ball in found if ball is not None}
+        return Engine(core, model, inputs, u, t, touches, balls)
 
     return system.kept(("engine", atlas, held), build)
 
@@ -103,8 +103,9 @@ class DataMode(Phase):
     def __init__(self, system: ContactSystem, mode: Mode, held: bool, method: Method, engine: Engine) -> None:
         self.system, self.mode, self.held, self.method, self.engine = system, mode, held, method, engine
         self.model, self.input_count = engine.model, engine.input_count
-        self._kernels = [self._law_kernels(i) for i in range(len(mode.laws))]
-        self._kernels += [self._pin_kernels()] * len(self.model.loops)
+        with engine.lock:
+            self._kernels = [self._law_kernels(i) for i in range(len(mode.laws))]
+            self._kernels += [self._pin_kernels()] * len(self.model.loops)
         for contact, law in enumerate(mode.laws):
             if LAWS[law] is not SEPARATED:
                 engine.prepare(contact, _variant(LAWS[law]))
@@ -222,6 +223,8 @@ class DataMode(Phase):
             ctypes.c_longlong(packing(self.model.d).size),
             ctypes.c_double(BAUMGARTE if self.method.stabilization == "baumgarte" else 0.0),
         )
+        if not handle:
+            raise SimulationError("no room for another contact mode: 65535 are in use", Status.FAILED)
         weakref.finalize(self, core.free, ctypes.c_longlong(handle))
         return handle
 
@@ -366,18 +369,12 @@ class _System(NativeSystem):
         return self._phase.call("mode_projection", t, x, p, self.size)
 
 
-def _two_balls(pair: ContactPair) -> bool:
-    """Return whether the nearest points of two bodies are where the line of their centres leaves them."""
-    balls = ball_radius(pair.shape_A) is not None and ball_radius(pair.shape_B) is not None
-    return pair.form == "pair" and pair.stop is None and balls
-
-
-def _reach(pair: ContactPair) -> tuple[float, float]:
-    """Return the radii (m) of balls about the frames of A and B that hold the shapes, of those that need them."""
-    if not _two_balls(pair):
-        return 0.0, 0.0
-    radius_A, radius_B = (ball_radius(shape) or 0.0 for shape in (pair.shape_A, pair.shape_B))
-    return float(np.linalg.norm(pair.center_A or 0.0)) + radius_A, radius_B
+def _two_balls(pair: ContactPair) -> FloatArray | None:
+    """Return the middle of A's ball in its frame and both radii together (4,), m; None: it is no contact of two."""
+    radius_A, radius_B = ball_radius(pair.shape_A), ball_radius(pair.shape_B)
+    if pair.form != "pair" or pair.stop is not None or radius_A is None or radius_B is None:
+        return None
+    return np.array([*(*pair.center_A, 0.0)[:3], radius_A + radius_B])
 
 
 def identity(value: object) -> Hashable:

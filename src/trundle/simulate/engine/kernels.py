@@ -204,12 +204,6 @@ class TouchKernels:
             told += [self._contact.restore(self._s + k.shift), on_A, on_B, *self._named(k).values(), *beyond]
         return compiled(_function("touch", [self._frame_A, self._frame_B, self._s], told))
 
-    def near(self) -> Kernel:
-        """Return (A, B, s) -> distance and s nearer to the nearest points, where coordinates are found so."""
-        k = self._kinematics(DISTANT)
-        results = [k.distance, self._contact.restore(self._s + k.shift)]
-        return compiled(_function("near", [self._frame_A, self._frame_B, self._s], results))
-
 
 @lru_cache(maxsize=2)
 def on_B_symbol(d: int) -> ca.SX:  # noqa: N802

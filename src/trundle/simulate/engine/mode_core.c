@@ -15,7 +15,7 @@ typedef int (*function)(const double **, double **, integer *, double *, int);
 
 #include "cone_program.h"
 
-enum { REFINEMENTS = 3, NEWTON = 30, MODES = 65536 };
+enum { REFINEMENTS = 3, MODES = 65536 };
 enum { PLAIN, SLIPPING, DISTANT }; /* variants of kinematics */
 
 /* A compiled expression, and the constants that tell contacts and models of one kind apart: its last argument. */
@@ -37,10 +37,10 @@ typedef struct {
   const integer *path_at, *path; /* columns that move side s of contact c: path[path_at[2 c + s] : path_at[2 c + s + 1]] */
   const integer *A, *B, *s_at, *s_size, *rate_at, *margins;
   const integer *touch;          /* of each contact and variant (plain, slipping, distant): its kernel, brief and whole */
-  const integer *near;           /* of each contact: the kernel that improves nearest points, or -1 */
+  const integer *near;           /* of each contact: whether it is that of two balls, whose nearest points are known */
   const integer *stop;           /* whether a contact is a joint's stop */
   double proximal;               /* size of the term that makes multipliers unique, in parts of 1/mass */
-  const double *reach;           /* of each contact: radii of balls about the frames of A and B that hold the shapes */
+  const double *ball;            /* of each contact of two balls: the middle of A's in its frame (3), both radii together */
   const Kernel *kernel;
   Kernel bodies, rate, moved, nudge;
   integer at_frame, at_vrel, at_gap, at_rB; /* in the kinematics */
@@ -75,6 +75,8 @@ typedef struct {
 
 static Mode *modes[MODES];
 static integer latest;
+
+static const double SINGULAR = 1e-13; /* pivot, in parts of the largest diagonal entry, that is round-off */
 
 static integer largest(integer a, integer b) { return a > b ? a : b; }
 
@@ -193,6 +195,16 @@ static void work_memory(Mode *m) {
   m->last = room(e->n + 1 + e->parameters);
 }
 
+static void release(Mode *m) {
+  void *all[] = {m->rows, m->variant, m->touching, m->pushed, m->applies, m->rows_kernel, m->after_kernel, m->cones_kernel, m->after_size, m->hidden, m->cone_at, m->cone_size, m->share, m->cone, m->act,
+                 m->row_at, m->island_at, m->block_at, m->symmetric, m->tree_A, m->tree_B, m->slot, m->after_at, m->L_at,
+                 m->proximal, m->margin_at, m->group_at, m->term, m->seen, m->at, m->bodies, m->touch, m->row, m->after,
+                 m->L, m->Y, m->YG, m->S, m->S0, m->rhs, m->lam, m->r0, m->top, m->z, m->a, m->s_rate, m->xs,
+                 m->xt, m->step, m->near_s, m->last, m->soft, m->pivot, (void *)m->arg, (void *)m->res, m->iw, m->w};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+  free(m);
+}
+
 /* A mode: of each contact rows, variant of its kinematics, whether it touches, whether its push is not along its rows,
  * whether the state alone gives it a force, its kernels and their results, and whether records leave it out; of each
  * island the proximal term. */
@@ -220,7 +232,7 @@ integer mode_new(const Engine *e, const integer *given, const integer *cone_at, 
       for (integer q = first; q < i; q++) alone &= carrier[m->act[i]] != carrier[m->act[q]];
     }
     m->proximal[s] = alone ? 0.0 : proximal;
-    for (integer r = m->row_at[first]; r < m->row_at[end]; r++) m->soft[r] = m->proximal[s];
+    for (integer r = m->row_at[first]; r < m->row_at[end]; r++) m->soft[r] = proximal;
   }
   for (integer i = 0; i < count; i++) m->whole |= terms[i].code != OF_LAW && m->slot[terms[i].contact] >= 0;
   for (integer i = 1; i < MODES; i++) {
@@ -230,20 +242,13 @@ integer mode_new(const Engine *e, const integer *given, const integer *cone_at, 
       return at;
     }
   }
+  release(m);
   return 0;
 }
 
 void mode_free(integer handle) {
-  Mode *m = modes[handle];
-  if (!m) return;
+  if (modes[handle]) release(modes[handle]);
   modes[handle] = 0;
-  void *all[] = {m->rows, m->variant, m->touching, m->pushed, m->applies, m->rows_kernel, m->after_kernel, m->cones_kernel, m->after_size, m->hidden, m->cone_at, m->cone_size, m->share, m->cone, m->act,
-                 m->row_at, m->island_at, m->block_at, m->symmetric, m->tree_A, m->tree_B, m->slot, m->after_at, m->L_at,
-                 m->proximal, m->margin_at, m->group_at, m->term, m->seen, m->at, m->bodies, m->touch, m->row, m->after,
-                 m->L, m->Y, m->YG, m->S, m->S0, m->rhs, m->lam, m->r0, m->top, m->z, m->a, m->s_rate, m->xs,
-                 m->xt, m->step, m->near_s, m->last, m->soft, m->pivot, (void *)m->arg, (void *)m->res, m->iw, m->w};
-  for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
-  free(m);
 }
 
 /* ---- kinematics and rows ---- */
@@ -523,15 +528,22 @@ static void schur(Mode *m, integer island, const double *z, int left, int push) 
  * proximal steps; each divides what it left undone by S over the term. */
 static int multipliers(Mode *m, integer island) {
   integer r0 = m->row_at[m->island_at[island]], n = m->row_at[m->island_at[island + 1]] - r0;
-  double *lam = m->lam + r0, *rhs = m->rhs + r0, term = m->proximal[island];
+  double *lam = m->lam + r0, *rhs = m->rhs + r0, largest_row = 0.0;
+  int refined = m->proximal[island] > 0.0;
   memcpy(lam, rhs, (size_t)n * sizeof(double));
-  if (term > 0.0) {
-    memcpy(m->S0, m->S, (size_t)(n * n) * sizeof(double));
-    for (integer j = 0; j < n; j++) m->S[j * n + j] += m->soft[r0 + j];
+  memcpy(m->S0, m->S, (size_t)(n * n) * sizeof(double));
+  for (integer j = 0; j < n; j++) largest_row = fmax(largest_row, fabs(m->S[j * n + j]));
+  if (!refined) {
+    refined = lu(m->S, n, m->pivot); /* a body that cannot move along a row has a pivot of round-off there */
+    for (integer j = 0; !refined && j < n; j++) refined = fabs(m->S[j * n + j]) * largest_row * SINGULAR > 1.0;
+    if (refined) memcpy(m->S, m->S0, (size_t)(n * n) * sizeof(double));
+    else lu_solve(m->S, n, m->pivot, lam);
+    if (!refined) return 0;
   }
+  for (integer j = 0; j < n; j++) m->S[j * n + j] += m->soft[r0 + j];
   if (lu(m->S, n, m->pivot)) return 1;
   lu_solve(m->S, n, m->pivot, lam);
-  for (integer again = 0; term > 0.0 && again < REFINEMENTS; again++) {
+  for (integer again = 0; again < REFINEMENTS; again++) {
     for (integer j = 0; j < n; j++) m->r0[j] = rhs[j] - dot(m->S0 + j * n, lam, n);
     lu_solve(m->S, n, m->pivot, m->r0);
     for (integer j = 0; j < n; j++) lam[j] += m->r0[j];
@@ -618,24 +630,20 @@ int mode_rate(const double **arg, double **res, integer *iw, double *w, int mem)
   return e->rate.eval(m->arg, m->res, m->iw, m->w, (int)e->rate.mem);
 }
 
-/* The nearest points of two bodies, into s, and their distance; of bodies whose balls are far apart a lower bound. */
-static double nearest(Mode *m, integer c, int bound) {
+/* The gap of two balls, and where they are nearest: the direction, in B's frame, in which A's middle lies from B. */
+static double nearest(Mode *m, integer c) {
   const Engine *e = m->e;
-  integer d = e->d, size = e->s_size[c];
-  const double *A = frame_of(m, e->A[c]), *B = frame_of(m, e->B[c]), *reach = e->reach + 2 * c;
-  double away[3], distance = 0.0, *s = m->near_s + 8 * c, found[9];
-  for (integer j = 0; j < d; j++) away[j] = A[d * d + j] - B[d * d + j], distance += away[j] * away[j];
-  distance = sqrt(distance);
-  double apart = distance - reach[0] - reach[1];
-  if (bound && apart > 0.05 * (reach[0] + reach[1])) return apart;
-  for (integer j = 0; j < d; j++) s[j] = distance > 0.0 ? dot(B + j * d, away, d) / distance : j == d - 1;
-  for (integer again = 0; again < NEWTON; again++) {
-    double change = 0.0;
-    if (call(m, e->kernel + e->near[c], A, B, s, 0, found)) return NAN;
-    for (integer j = 0; j < size; j++) change = fmax(change, fabs(found[1 + j] - s[j])), s[j] = found[1 + j];
-    if (change < 1e-14 || (change < 1e-8 && again > 2)) break;
+  integer d = e->d;
+  const double *A = frame_of(m, e->A[c]), *B = frame_of(m, e->B[c]), *ball = e->ball + 4 * c;
+  double away[3], distance = 0.0, *s = m->near_s + 8 * c;
+  for (integer i = 0; i < d; i++) {
+    away[i] = A[d * d + i] - B[d * d + i];
+    for (integer j = 0; j < d; j++) away[i] += A[j * d + i] * ball[j];
+    distance += away[i] * away[i];
   }
-  return call(m, e->kernel + e->near[c], A, B, s, 0, found) ? NAN : found[0];
+  distance = sqrt(distance);
+  for (integer j = 0; j < d; j++) s[j] = distance > 0.0 ? dot(B + j * d, away, d) / distance : j == d - 1;
+  return distance - ball[3];
 }
 
 static int after(Mode *m, const double *p, int what) {
@@ -658,7 +666,7 @@ static int see(Mode *m, integer c, const double *x) {
 static int term_value(Mode *m, const Term *of, const double *x, const double *p, double *value) {
   integer c = of->contact;
   if (of->code == NEAREST) {
-    *value = nearest(m, c, 1);
+    *value = nearest(m, c);
     return 0;
   }
   if (of->code != OF_LAW && see(m, c, x)) return 1;
@@ -752,9 +760,9 @@ int mode_outputs(integer handle, integer count, integer width_p, const double *t
     for (integer c = 0; c < e->contacts - e->pins; c++, out += width) {
       double *K = m->touch + c * m->touch_width;
       const double *B = frame_of(m, e->B[c]), *n = K + e->at_frame + d * (d - 1);
-      int near = m->slot[c] < 0 && e->near[c] >= 0;
+      int near = m->slot[c] < 0 && e->near[c];
       if (m->hidden[c]) continue;
-      if (near && isnan(nearest(m, c, 0))) return 1;
+      if (near) nearest(m, c);
       if (m->slot[c] < 0 && touch(m, c, 0, 1, near ? m->near_s + 8 * c : x + e->s_at[c], K)) return 1;
       for (integer j = 0; j < d; j++) {
         out[j] = B[d * d + j] + K[e->at_rB + j], out[d + j] = K[m->at[c].on_A + j], out[2 * d + j] = K[m->at[c].on_B + j];
@@ -834,7 +842,7 @@ double mode_nearest(integer handle, integer contact, const double *t, const doub
   Mode *m = modes[handle];
   m->have = 0;
   if (call(m, &m->e->bodies, t, x, p, 0, m->bodies)) return NAN;
-  double distance = nearest(m, contact, 0);
+  double distance = nearest(m, contact);
   memcpy(s, m->near_s + 8 * contact, (size_t)m->e->s_size[contact] * sizeof(double));
   return distance;
 }

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Hashable, Sequence, Set
+import threading
+from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -53,7 +54,7 @@ class EngineStruct(ctypes.Structure):
             "A B s_at s_size rate_at margins touch near stop".split()
         ),
         ("proximal", ctypes.c_double),
-        ("reach", ctypes.c_void_p),
+        ("ball", ctypes.c_void_p),
         ("kernel", ctypes.c_void_p),
         *((name, KernelStruct) for name in ("bodies", "rate", "moved", "nudge")),
         *((name, ctypes.c_longlong) for name in ("at_frame", "at_vrel", "at_gap", "at_rB")),
@@ -121,9 +122,8 @@ class Engine:
     t : scalar
     touches : sequence of TouchKernels
         One a contact; those of one kind are the same.
-    near : set of int
-        Contacts whose nearest points are found in flight.
-    reach : (contacts, 2) m
+    balls : mapping of int -> (4,) m
+        Of contacts of two balls: the middle of A's in the frame of A (d of 3), both radii together.
         Radii of balls about the frames of A and B that hold the shapes.
     """
 
@@ -135,8 +135,7 @@ class Engine:
         u: ca.SX,
         t: ca.SX,
         touches: Sequence[TouchKernels],
-        near: Set[int],
-        reach: FloatArray,
+        balls: Mapping[int, FloatArray],
     ) -> None:
         self.core, self.model, self.input_count = core, model, inputs.shape[0]
         d, k, n = model.d, model.k, len(model.constraints)
@@ -149,11 +148,14 @@ class Engine:
         self.d, self.parameter_count = d, inputs.shape[0] + n * (d + k) + n
         self.laws: dict[Hashable, tuple[LawKernels, int, int, int] | None] = {}
         self._kernels: list[Kernel] = []
+        self.lock = threading.RLock()
         self.structs: list[ctypes.Array[KernelStruct]] = []
         bodies = Bodies.of(model, self.joined)
         self.functions = self._functions(inputs, u, t, bodies.told)
-        self._tables = {**bodies.tables, **self._of_contacts(bodies, near)}
-        self._reach = np.ascontiguousarray(reach, dtype=np.float64)
+        self._tables = {**bodies.tables, **self._of_contacts(bodies, balls)}
+        self._balls = np.zeros((max(len(self.joined), 1), 4))
+        for contact, ball in balls.items():
+            self._balls[contact] = ball
         places = packing(d)
         self.struct = EngineStruct(
             d=d,
@@ -170,12 +172,12 @@ class Engine:
             parameters=self.parameter_count,
             total_s=sum(one.contact.size for one in model.constraints),
             proximal=PROXIMAL,
-            reach=self._reach.ctypes.data,
+            ball=self._balls.ctypes.data,
             **{name: struct_of(kernel) for name, kernel in self.functions.items()},
             **{name: table.ctypes.data for name, table in self._tables.items()},
             **{f"at_{name}": places.slices[name].start for name in ("frame", "vrel", "gap", "rB")},
         )
-        self.near = self._tables["near"] >= 0
+        self.near = self._tables["near"] > 0
         self.mass = sum(value_of(body.mass) for body in model.bodies)
         carriers = [one.carrier for one in self.joined]
         self.carriers = integers(carriers.index(name) for name in carriers)
@@ -185,6 +187,10 @@ class Engine:
 
     def prepare(self, contact: int, variant: int) -> None:
         """Let the core know the kernels of a contact in a variant of its kinematics."""
+        with self.lock:
+            self._prepare(contact, variant)
+
+    def _prepare(self, contact: int, variant: int) -> None:
         table, touch = self._tables["touch"].reshape(-1, len(OPTIONS), 2), self.touches[contact]
         if table[contact, variant, 0] >= 0:
             return
@@ -193,7 +199,7 @@ class Engine:
         for i in (i for i, one in enumerate(self.touches) if one is touch):
             table[i, variant] = numbers
 
-    def _of_contacts(self, bodies: Bodies, near: Set[int]) -> dict[str, Integers]:
+    def _of_contacts(self, bodies: Bodies, balls: Mapping[int, FloatArray]) -> dict[str, Integers]:
         """Return the tables of the contacts: sides, coordinates, paths and kernels."""
         contacts, layout = self.joined, self.model.layout
         sizes = [joined.contact.size for joined in contacts]
@@ -209,7 +215,7 @@ class Engine:
             "rate_at": integers(np.cumsum([0, *sizes])[:-1]),
             "margins": integers(len(one.margins) for one in self.touches),
             "touch": integers([-1] * 2 * len(OPTIONS) * len(contacts)),
-            "near": integers(self.add(one.near()) if i in near else -1 for i, one in enumerate(self.touches)),
+            "near": integers(int(i in balls) for i in range(len(contacts))),
             "stop": integers(int(isinstance(joined.contact, JointStop)) for joined in contacts),
         }
 
@@ -237,11 +243,13 @@ class Engine:
 
     def add(self, kernel: Kernel) -> int:
         """Return the number of a kernel among those that modes call."""
-        self._kernels.append(kernel)
-        return len(self._kernels) - 1
+        with self.lock:
+            self._kernels.append(kernel)
+            return len(self._kernels) - 1
 
     def loaded(self) -> None:
         """Let the core see the kernels that were added; those that modes hold stay where they are."""
-        structs = (KernelStruct * max(len(self._kernels), 1))(*map(struct_of, self._kernels))
-        self.structs.append(structs)
-        self.struct.kernel, self.struct.kernels = ctypes.addressof(structs), len(self._kernels)
+        with self.lock:
+            structs = (KernelStruct * max(len(self._kernels), 1))(*map(struct_of, self._kernels))
+            self.structs.append(structs)
+            self.struct.kernel, self.struct.kernels = ctypes.addressof(structs), len(self._kernels)

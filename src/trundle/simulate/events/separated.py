@@ -19,7 +19,7 @@ from trundle.simulate.events.advancement import CHANGES, SUNK, TOUCHED, Look, Pa
 from trundle.simulate.mode import Mode
 
 BETWEEN_STEPS = 2.001e-3
-"""s, within which margins of the integrator see every touch themselves."""
+"""s, within which margins of the integrator see every touch themselves, but for that of bodies that pass each other."""
 _SOONEST = 2.0**-12
 """Part of the time between two looks after which a pair that comes apart is looked at first, if not sooner."""
 _STILL = 1e-9
@@ -178,13 +178,32 @@ class SeparatedPairs:
         ended : set of int
             Pairs whose touch at the last time is known.
         """
-        if not self.pairs or len(times) < 2 or (self.margined and times[-1] - times[0] <= BETWEEN_STEPS):
+        brief = self.margined and times[-1] - times[0] <= BETWEEN_STEPS
+        if not self.pairs or len(times) < 2 or (brief and not self._balls.size):
             return []
         rows = np.asarray(self._places(states.T)).T
-        met = [self._first(j, times, rows, state_at, pair.number in ended) for j, pair in enumerate(self.pairs)]
+        looked_at = self._passing(times, rows) if brief else range(len(self.pairs))
+        met = [self._first(j, times, rows, state_at, self.pairs[j].number in ended) for j in looked_at]
         found = [looks for looks in met if looks is not None]
         over = min((after.t for _, after in found), default=0.0)
         return [(before, after) for before, after in found if before.t <= over]
+
+    @cached_property
+    def _balls(self) -> NDArray[np.intp]:
+        """Pairs, by their places, of two shapes that balls hold: those may pass through each other."""
+        return np.flatnonzero([sum(pair.radii) < np.inf for pair in self.pairs])
+
+    def _passing(self, times: FloatArray, rows: FloatArray) -> list[int]:
+        """Return those of the pairs of balls that may have been through each other between looks, by their places."""
+        d, k = self.system.d, angular_size(self.system.d)
+        found = rows[:, : 2 * len(self.pairs) * (d * d + 3 * d + k)].reshape(len(rows), len(self.pairs), 2, -1)
+        centers, velocities = found[:, self._balls, :, -d:], found[:, self._balls, :, -2 * d : -d]
+        apart = np.linalg.norm(centers[:, :, 0] - centers[:, :, 1], axis=-1)
+        speed = np.linalg.norm(velocities[:, :, 0] - velocities[:, :, 1], axis=-1)
+        reach = np.array([sum(self.pairs[j].radii) for j in self._balls])
+        ways = 2.0 * np.maximum(speed[1:], speed[:-1]) * np.diff(times)[:, None]
+        doubt = np.any(apart[1:] + apart[:-1] - 2.0 * reach <= ways, axis=0)
+        return self._balls[doubt].tolist()
 
     def _first(
         self, j: int, times: FloatArray, rows: FloatArray, state_at: StateAt, ended: bool

@@ -98,6 +98,11 @@ def test_a_block_dropped_on_its_face_rests_there(d: int) -> None:
     assert loses(run)
 
 
+def lever(p: np.ndarray) -> np.ndarray:
+    """Return the matrix of p x."""
+    return np.array([[0.0, -p[2], p[1]], [p[2], 0.0, -p[0]], [-p[1], p[0], 0.0]])
+
+
 def test_loads_of_a_face_carry_the_weight_at_the_centre_of_pressure() -> None:
     slope = 0.3
     tree = on_flat(tr.Box([0.1, 0.15, 0.2]), friction=1.0, slope=slope)
@@ -109,8 +114,10 @@ def test_loads_of_a_face_carry_the_weight_at_the_centre_of_pressure() -> None:
     pressed = force[:, 2] @ at[:, 0] / np.sum(force[:, 2])
     assert pressed == pytest.approx(0.2 * np.tan(slope), rel=1e-9)
     np.testing.assert_allclose(np.sum(force, axis=0), [-G * np.sin(slope), 0.0, G * np.cos(slope)], atol=1e-9)
-    # All corners use the same share of friction.
-    np.testing.assert_allclose(np.linalg.norm(force[:, :2], axis=1) / force[:, 2], np.tan(slope), rtol=1e-9)
+    # Of all forces with this resultant, here inside all cones, those with the least sum of squares.
+    assert np.all(np.linalg.norm(force[:, :2], axis=1) < force[:, 2])
+    rows = np.hstack([np.vstack([np.eye(3), lever(p)]) for p in at])
+    np.testing.assert_allclose(force.ravel(), np.linalg.pinv(rows) @ rows @ force.ravel(), atol=1e-8)
 
 
 @pytest.mark.parametrize(("slope", "stays"), [(0.30, True), (0.35, False)])

@@ -142,9 +142,7 @@ def test_bodies_at_a_hundred_kilometres_a_second_end_without_energy_made(shape, 
     tree = robot.finish()
     start = tree.place(contacts=[], body=(0, 0, 0.5, 1, 0, 0, 0), rates={"body": [*spin, *velocity]})
     run = tr.simulate(tree, start, 1.0)
-    # Rim and corners turn by 0.35 rad and more within the shortest time step there is: the audit says so.
-    turns = isinstance(shape, tr.Disc | tr.Box)
-    assert run.status is (tr.Status.INCONSISTENT if turns else tr.Status.SUCCESS)
+    assert run.status is tr.Status.SUCCESS
     energy = run["energy"]
     assert np.max(energy - np.minimum.accumulate(energy)) < 1e-8 * np.max(energy)
     if isinstance(shape, tr.Sphere):  # it lands on rough ground: 2/7 of its tangential speed is lost or mu (1 + 0) v_n

@@ -136,7 +136,8 @@ class EventHandler:
         if isinstance(ending, Status):
             return ending, f"the margin {event.margin!r} of the law {law!r} reached zero"
         reason, resolve = TRANSITIONS[ending]
-        if ending in DECIDED and takes_part(law):
+        sticky = ending is Ending.SEPARATES and self.system.rules.on_slip == "ignore"
+        if ending in DECIDED and takes_part(law) and not sticky:
             following = self._decided(now, ending, event.contact, phase)
             opened = isinstance(following, HybridState) and following.mode.laws[event.contact] == SEPARATED.name
             reason = TRANSITIONS[Ending.SEPARATES][0] if opened else reason
@@ -171,6 +172,8 @@ class EventHandler:
             following = self.decision(now, contact, over, soon, leaving)
             if following is None or isinstance(following, Status) or following.mode != now.mode:
                 break
+        if isinstance(following, Status):
+            return following
         if slips and not (isinstance(following, HybridState) and following.mode.laws[contact] == SEPARATED.name):
             return Status.SLIPPED if ending is Ending.SLIPS else Status.SPUN
         if following is None:
@@ -271,7 +274,7 @@ def _stop(status: Status) -> Resolve:
 
 
 def _let_go(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> Following:
-    """Come apart, whatever others do: contacts of a law of one's own."""
+    """Come apart, whatever others do: contacts of a law of one's own, or with friction without a limit."""
     touching = sum(LAWS[now.mode.laws[i]].touching for i in board.system.pair_of(event.contact))
     if touching == 1 and board.system.on_separation(event.contact) != "fly":
         return Status.SEPARATED

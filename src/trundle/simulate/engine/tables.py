@@ -18,6 +18,7 @@ from trundle.models.tree.multibody import PROXIMAL
 from trundle.numerics.compiled.compile import check_layout, compile_library
 from trundle.numerics.symbol import value_of
 from trundle.simulate.engine.bodies import Bodies, Integers, integers
+from trundle.simulate.engine.generated import body_functions
 from trundle.simulate.engine.kernels import (
     OPTIONS,
     PLAIN,
@@ -29,6 +30,7 @@ from trundle.simulate.engine.kernels import (
     packing,
     struct_of,
 )
+from trundle.simulate.engine.sweep import MIRRORS, Sweep, can_sweep
 
 _FLAGS = ("-O2", "-fno-math-errno")
 
@@ -49,6 +51,7 @@ class EngineStruct(ctypes.Structure):
         ("proximal", ctypes.c_double),
         ("reach", ctypes.c_void_p),
         ("kernel", ctypes.c_void_p),
+        ("sweep", ctypes.c_void_p),
         *((name, KernelStruct) for name in ("bodies", "rate", "moved", "nudge")),
         *((name, ctypes.c_longlong) for name in ("at_frame", "at_vrel", "at_gap", "at_rB")),
     ]
@@ -68,7 +71,7 @@ class Core:
         alone = ctypes.PyDLL(str(path))  # modes are made and forgotten by one thread at a time
         alone["mode_new"].restype = ctypes.c_longlong
         self.library["mode_nearest"].restype = ctypes.c_double
-        check_layout(self.library, {"mode_engine_size": EngineStruct, "mode_kernel_size": KernelStruct})
+        check_layout(self.library, {"mode_engine_size": EngineStruct, "mode_kernel_size": KernelStruct} | MIRRORS)
         self.new, self.free = alone["mode_new"], alone["mode_free"]
         self.outputs, self.nearest = self.library["mode_outputs"], self.library["mode_nearest"]
 
@@ -84,8 +87,9 @@ def _load(path: Path) -> Core:
 
 def core() -> Core | None:
     """Return the compiled core, or None without a compiler."""
-    text = resources.files("trundle.simulate.engine").joinpath("mode_core.c").read_text("utf-8")
-    path = compile_library("trundle_mode_core", {"mode_core.c": text}, flags=_FLAGS)
+    folder = resources.files("trundle.simulate.engine")
+    texts = {name: folder.joinpath(name).read_text("utf-8") for name in ("mode_core.c", "bodies_core.h")}
+    path = compile_library("trundle_mode_core", texts, flags=_FLAGS)
     return None if path is None else _load(path)
 
 
@@ -127,7 +131,11 @@ class Engine:
         self._kernels: list[Kernel] = []
         self.structs: list[ctypes.Array[KernelStruct]] = []
         bodies = Bodies.of(model)
-        self.functions = self._functions(inputs, u, t, bodies.told)
+        self.sweep = Sweep(bodies, inputs, u, t) if can_sweep(bodies) else None
+        self.functions: dict[str, Kernel] = {}
+        if self.sweep is None:
+            made = body_functions(bodies, inputs, u, t, self.parameter_count)
+            self.functions = {name: compiled(function) for name, function in made.items()}
         self._tables = {**bodies.tables, **self._of_contacts(bodies, near)}
         self._reach = np.ascontiguousarray(reach, dtype=np.float64)
         places = packing(d)
@@ -138,7 +146,7 @@ class Engine:
             nv=model.nv,
             trees=len(bodies.trees.columns),
             contacts=n,
-            bodies_size=bodies.told.shape[0],
+            bodies_size=bodies.size,
             top_at=bodies.top_at,
             onset_at=self.input_count,
             sign_at=self.input_count + n * (d + k),
@@ -146,6 +154,7 @@ class Engine:
             total_s=sum(one.contact.size for one in model.constraints),
             proximal=PROXIMAL,
             reach=self._reach.ctypes.data,
+            sweep=None if self.sweep is None else ctypes.addressof(self.sweep.struct),
             **{name: struct_of(kernel) for name, kernel in self.functions.items()},
             **{name: table.ctypes.data for name, table in self._tables.items()},
             **{f"at_{name}": places.slices[name].start for name in ("frame", "vrel", "gap", "rB")},
@@ -177,8 +186,8 @@ class Engine:
         return {
             "path_at": integers(np.cumsum([0, *map(len, paths)])),
             "path": integers(column for path in paths for column in path),
-            "A": integers(bodies.frame[id(joined.A)] for joined in contacts),
-            "B": integers(bodies.frame[id(joined.B)] for joined in contacts),
+            "A": integers(bodies.number[id(joined.A)] for joined in contacts),
+            "B": integers(bodies.number[id(joined.B)] for joined in contacts),
             "s_at": integers(begins),
             "s_size": integers(sizes),
             "rate_at": integers(np.cumsum([0, *sizes])[:-1]),
@@ -186,28 +195,6 @@ class Engine:
             "touch": integers([-1] * 2 * len(OPTIONS) * len(contacts)),
             "near": integers(self.add(one.near()) if i in near else -1 for i, one in enumerate(self.touches)),
             "stop": integers(int(isinstance(joined.contact, JointStop)) for joined in contacts),
-        }
-
-    def _functions(self, inputs: ca.SX, u: ca.SX, t: ca.SX, bodies: ca.SX) -> dict[str, Kernel]:
-        """Return the kernels of the bodies, of the state's rate, and of poses and velocities that are moved."""
-        model, nv = self.model, self.model.nv
-        p = ca.SX.sym("p", self.parameter_count)
-        told = {"t": ca.SX.sym("t"), "x": model.x}
-        u_of = ca.Function("u_of", [t, inputs], [ca.densify(u)])(told["t"], p[: self.input_count])
-        sizes = sum(one.contact.size for one in model.constraints)
-        nudot, s_rate, step = ca.SX.sym("nudot", nv), ca.SX.sym("s_rate", sizes), ca.SX.sym("step", nv)
-        rate = model.state_rate(nudot, [None] * len(model.constraints), s_rate)  # pyright: ignore[reportArgumentType]
-        s = ca.vertcat(*(one.s for one in model.constraints))
-        bodies, rate = ca.substitute([bodies, rate], [model.u], [u_of])
-        made = {
-            "bodies": ([told["t"], model.x, p], bodies),
-            "rate": ([told["t"], model.x, p, nudot, s_rate], rate),
-            "moved": ([model.x, step], model.moved(step)),
-            "nudge": ([model.x, step], model.replaced(s, model.nu + step)),
-        }
-        return {
-            name: compiled(ca.Function(name, given, [ca.densify(value)], {"cse": True}))
-            for name, (given, value) in made.items()
         }
 
     def add(self, kernel: Kernel) -> int:

@@ -94,16 +94,16 @@ typedef struct {
   double *u, *Q, *told;
 } Room;
 
-static const Pose WORLD = {{1.0}, {0.0}, {0.0}, {0.0}, {0.0}, {0.0}};
+static const Pose WORLD;
 
 static integer sweep_room(const Sweep *s) {
-  integer doubles = (s->nodes + 1) * (integer)(sizeof(Pose) + sizeof(Carried)) + s->nv * (integer)sizeof(Twist);
+  integer doubles = s->nodes * (integer)(sizeof(Pose) + sizeof(Carried)) + s->nv * (integer)sizeof(Twist);
   return doubles / (integer)sizeof(double) + s->inputs + s->nv + s->told;
 }
 
 static Room divided(const Sweep *s, double *room) {
   Room r;
-  r.pose = (Pose *)room, r.carried = (Carried *)(r.pose + s->nodes + 1), r.twist = (Twist *)(r.carried + s->nodes + 1);
+  r.pose = (Pose *)room, r.carried = (Carried *)(r.pose + s->nodes), r.twist = (Twist *)(r.carried + s->nodes);
   r.u = (double *)(r.twist + s->nv), r.Q = r.u + s->inputs, r.told = r.Q + s->nv;
   return r;
 }
@@ -184,31 +184,10 @@ INLINE void accelerate(int d, const Pose *F, const double *r, double *a) {
 
 /* ---- outwards: poses and what each body needs ---- */
 
-/* Where a node is and how it moves, and its unit twists, from what its joint does. */
-INLINE void place_jointed(int d, const Sweep *s, const Node *b, const double *x, Room *room) {
+/* A node's unit twists about its tree's point, at `arm` from its origin; its twist (w, v) on its parent. */
+INLINE void find_twists(int d, const Node *b, const double *axes, const double *S, const double *arm, const double *x, Twist *Z, double *w, double *v) {
   int k = angular(d);
-  const double *R = room->told, *p = R + d * d, *al = p + d, *a = al + k, *S = a + d;
-  const Pose *P = b->parent < 0 ? room->pose + s->nodes : room->pose + b->parent;
-  Pose *F = room->pose + (b - s->node);
-  const double *axes = P->R;
-  double turned[9], r[3], shift[3], w[3] = {0.0}, v[3] = {0.0}, more[3];
-  if (b->turned) multiply(d, P->R, b->axes, turned), axes = turned;
-  turn(d, P->R, b->at, r);
-  turn(d, axes, p, shift);
-  add(d, shift, r);
-  UNROLLED for (int i = 0; i < d; i++) F->p[i] = P->p[i] + r[i];
-  if (b->turned_on) {
-    double between[9];
-    multiply(d, axes, R, between);
-    multiply(d, between, b->on, F->R);
-  } else {
-    multiply(d, axes, R, F->R);
-  }
-  const double *o = b->root < 0 ? F->p : room->pose[b->root].p;
-  Twist own, *Z = b->kind == HELD ? &own : room->twist + b->column;
   integer count = b->kind == HELD ? 1 : b->size;
-  double arm[3];
-  UNROLLED for (int i = 0; i < d; i++) arm[i] = o[i] - F->p[i];
   for (integer j = 0; j < count; j++, S += k + d) {
     double rate = b->kind == HELD ? 1.0 : x[b->v + j];
     turn_angular(d, axes, S, Z[j].w);
@@ -217,14 +196,50 @@ INLINE void place_jointed(int d, const Sweep *s, const Node *b, const double *x,
     UNROLLED for (int i = 0; i < d; i++) v[i] += rate * Z[j].v[i];
     add_cross(d, Z[j].w, arm, Z[j].v);
   }
+}
+
+/* How a node moves, at r from its parent's origin: with the parent, and by (w, v), (al, a) on it. */
+INLINE void move_on(int d, const Pose *P, const double *r, const double *w, const double *v, const double *al, const double *a, Pose *F) {
+  int k = angular(d);
+  double more[3];
   copy(d, P->v, F->v), add_cross(d, P->w, r, F->v), add(d, v, F->v);
-  accelerate(d, P, r, F->a);
+  accelerate(d, P, r, F->a), add(d, a, F->a);
   cross(d, P->w, v, more);
   UNROLLED for (int i = 0; i < d; i++) F->a[i] += 2.0 * more[i];
-  turn(d, axes, a, more), add(d, more, F->a);
-  turn_angular(d, axes, al, F->al), add(k, P->al, F->al);
+  copy(k, P->al, F->al), add(k, al, F->al);
   if (d == 3) add_cross(3, P->w, w, F->al);
-  UNROLLED for (int i = 0; i < k; i++) F->w[i] = P->w[i] + w[i];
+  copy(k, P->w, F->w), add(k, w, F->w);
+}
+
+/* Where a node is and how it moves, and its unit twists, from what its joint does. */
+INLINE void place_jointed(int d, const Sweep *s, const Node *b, const double *x, Room *room) {
+  int k = angular(d);
+  const double *R = room->told, *p = R + d * d, *of_al = p + d, *of_a = of_al + k, *S = of_a + d;
+  const Pose *P = b->parent < 0 ? &WORLD : room->pose + b->parent;
+  Pose *F = room->pose + (b - s->node);
+  const double *axes = b->parent < 0 ? b->axes : P->R;
+  double turned[9], r[3], arm[3], w[3] = {0.0}, v[3] = {0.0}, al[3], a[3];
+  if (b->parent >= 0 && b->turned) multiply(d, P->R, b->axes, turned), axes = turned;
+  if (b->parent >= 0) turn(d, P->R, b->at, r);
+  else copy(d, b->at, r);
+  turn(d, axes, p, arm), add(d, arm, r);
+  copy(d, P->p, F->p), add(d, r, F->p);
+  multiply(d, axes, R, F->R);
+  if (b->turned_on) {
+    double between[9];
+    copy(d * d, F->R, between);
+    multiply(d, between, b->on, F->R);
+  }
+  const double *o = b->root < 0 ? F->p : room->pose[b->root].p;
+  UNROLLED for (int i = 0; i < d; i++) arm[i] = o[i] - F->p[i];
+  Twist own;
+  find_twists(d, b, axes, S, arm, x, b->kind == HELD ? &own : room->twist + b->column, w, v);
+  turn_angular(d, axes, of_al, al), turn(d, axes, of_a, a);
+  if (b->parent >= 0) {
+    move_on(d, P, r, w, v, al, a, F);
+    return;
+  }
+  copy(k, w, F->w), copy(d, v, F->v), copy(k, al, F->al), copy(d, a, F->a);
 }
 
 INLINE void place_free(int d, const Sweep *s, const Node *b, const double *x, Room *room) {
@@ -287,8 +302,6 @@ static const double *given_to(const Sweep *s, const Node *b, const double *x, co
 }
 
 INLINE int outwards(int d, const Sweep *s, const Memory *at, const double *x, Room *room) {
-  room->pose[s->nodes] = WORLD;
-  UNROLLED for (int i = 1; i < d; i++) room->pose[s->nodes].R[i * (d + 1)] = 1.0;
   for (integer i = 0; i < s->nodes; i++) {
     const Node *b = s->node + i;
     if (run(&b->joint, at, x + b->q, x + b->v, given_to(s, b, x, room), 0, room->told)) return 1;

@@ -178,6 +178,7 @@ class TouchKernels:
         self._frame_B, self._B = _frame(d, "B")
         self._s = ca.SX.sym("s", contact.size)
         self._made: dict[tuple[int, bool], Kernel] = {}
+        self._near: dict[int, Kernel] = {}
         self.margins = (*self._named(self._kinematics(PLAIN)), *more)
 
     def _kinematics(self, variant: int) -> Kinematics:
@@ -203,6 +204,9 @@ class TouchKernels:
 
     def near(self) -> Kernel:
         """Return (A, B, s) -> distance and s nearer to the nearest points, where coordinates are found so."""
+        return made_once(self._near, DISTANT, self._compiled_near)
+
+    def _compiled_near(self) -> Kernel:
         k = self._kinematics(DISTANT)
         results = [k.distance, self._contact.restore(self._s + k.shift)]
         return compiled(_function("near", [self._frame_A, self._frame_B, self._s], results))

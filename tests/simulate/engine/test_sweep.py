@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
@@ -11,11 +12,12 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from tests.extension.test_own_joint import BallJoint, Rail, Screw
+from tests.simulate.engine.test_data_mode import both, legs, random_laws, random_state
 from trundle.contact.contact import Contact
 from trundle.contact.stops import JointStop
 from trundle.models import SinusoidMotion
 from trundle.models.tree.force import Force, Potential
-from trundle.models.tree.joint import Joint
+from trundle.models.tree.joint import Connection, Joint
 from trundle.models.tree.joints import BodySpec, Fixed, Following, Free, Prescribed, Prismatic, Revolute
 from trundle.models.tree.model import TreeModel
 from trundle.models.tree.tree import Link, Tree
@@ -24,6 +26,7 @@ from trundle.simulate.engine.bodies import Bodies
 from trundle.simulate.engine.generated import body_functions
 from trundle.simulate.engine.sweep import Sweep, can_sweep
 from trundle.simulate.engine.tables import core
+from trundle.simulate.mode import Mode
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="kernels need a C compiler")
 WITHIN = 1e-12
@@ -233,3 +236,92 @@ def test_a_sweep_tells_what_the_generated_functions_do(d: int, seed: int) -> Non
             at = bodies.tables["tree_M"][0] if model.nv else bodies.top_at
             for part in (slice(0, at), slice(at, bodies.top_at), slice(bodies.top_at, bodies.size)):
                 agree(found[part], expected[part], np.abs(expected[part]).max(initial=0.0))
+
+
+@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("seed", range(20))
+def test_inertia_couples_a_velocity_with_those_before_it_on_its_branch_alone(d: int, seed: int) -> None:
+    """M, as summed over the bodies, is zero wherever neither of two columns is before the other."""
+    model, random = random_model(d, seed), np.random.default_rng([seed, d, 3])
+    M, _ = model.inertia_terms()
+    value = ca.Function("M", [model.x, model.u], [ca.densify(M)])
+    trees = Bodies.of(model).trees
+    allowed = np.zeros((model.nv, model.nv), dtype=bool)
+    for columns, parents in zip(trees.columns, trees.parent, strict=True):
+        for i in range(len(columns)):
+            j = i
+            while j >= 0:
+                allowed[columns[i], columns[j]] = allowed[columns[j], columns[i]] = True
+                j = parents[j]
+    found = np.asarray(value(states(model, random), np.zeros(model.u.shape[0])))
+    assert np.abs(found[~allowed]).max(initial=0.0) <= WITHIN * np.abs(found).max(initial=1.0)
+
+
+def kernels_of(tree: Tree) -> set[int]:
+    """Return the addresses of the kernels of a tree's bodies."""
+    model = tree.finish()
+    sweep = Sweep(Bodies.of(model), *inputs_of(model, True))
+    return {kernel.native.address for kernel in sweep.kernels}
+
+
+def test_another_tree_of_the_same_joints_compiles_nothing() -> None:
+    """Also where their axes, places, masses and springs are others: those are numbers."""
+    small, large = Tree(3, (0, 0, -9.81)), Tree(3, (0, 0.3, -1.6))
+    small.revolute(small.free(1.0, 0.1), (0, 0, 1), 1.0, 0.2, axis=(0.3, -0.7, 0.2))
+    small.prismatic(small.ground(), (0, 0, 1), 1.0, 0.2, axis=(1.0, 2.0, 2.0), name="slide")
+    at = large.free(2.0, (0.1, 0.2, 0.25), name="base")
+    for i in range(4):
+        at = large.revolute(at, (0.1 * i, 0, 0.3), 0.2, 0.1, (0, 0, 0.2), axis=(1.0, i + 1.0, 0.5), name=f"hinge{i}")
+        large.resist(at, damping=0.1 * i, stiffness=0.2)
+        large.prismatic(at, (0, 0.1, 0), 0.2, 0.1, axis=(0.0, 1.0, -2.0 - i), name=f"slide{i}")
+    assert kernels_of(large) == kernels_of(small)
+
+
+class Drifting(Connection):
+    """A free body that the sweep does not know."""
+
+    def __init__(self, d: int) -> None:
+        self._same = Free(d)
+        self.d, self.size = d, self._same.size
+
+    def configuration(self):
+        return self._same.configuration()
+
+    def velocity(self):
+        return self._same.velocity()
+
+    def motion(self, site, y):
+        return self._same.motion(site, y)
+
+    def rates(self, site, y, nudot, contact):
+        return self._same.rates(site, y, nudot, contact)
+
+    def moved(self, y, step):
+        return self._same.moved(y, step)
+
+    def with_velocity(self, nu):
+        return self._same.with_velocity(nu)
+
+
+def test_a_connection_of_ones_own_is_not_swept() -> None:
+    tree = Tree(3, (0.0, 0.0, -9.81))
+    tree.add(BodySpec(Drifting(3), "body", mass=2.0, inertia=0.1, com=(0.0,) * 3))
+    assert not can_sweep(Bodies.of(tree.finish()))
+
+
+def test_a_mode_is_the_same_with_generated_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a model's joints are not all known its bodies are functions of its own, called in the same places."""
+    tree, random = legs(), np.random.default_rng(6)
+    system = tree.system
+    mode = Mode(random_laws(system, random), system.first_atlas)
+    x = random_state(system, random)
+    found = []
+    for swept in (True, False):
+        monkeypatch.setattr(sys.modules["trundle.simulate.engine.tables"], "can_sweep", lambda bodies, s=swept: s)
+        data, _ = both(replace(system), mode)
+        assert (data.engine.sweep is not None) == swept
+        p, core_of = data.parameters(np.zeros(data.input_count)), data.integrator.system
+        assert core_of.projection is not None
+        found.append((core_of.rate(0.0, x, p), data.margin_array(0.0, x, p), core_of.projection(0.0, x, p)))
+    for one, other in zip(*found, strict=True):
+        agree(np.asarray(one), np.asarray(other), 1e3 * np.abs(other).max())  # rows far from where they hold

@@ -7,9 +7,7 @@ import casadi as ca
 from trundle.simulate.engine.bodies import Bodies
 
 
-def body_functions(
-    bodies: Bodies, inputs: ca.SX, u: ca.SX, t: ca.SX, parameter_count: int
-) -> dict[str, ca.Function]:
+def body_functions(bodies: Bodies, inputs: ca.SX, u: ca.SX, t: ca.SX, parameter_count: int) -> dict[str, ca.Function]:
     """Return the functions of a model that the core calls in place of the sweep.
 
     Parameters
@@ -43,6 +41,4 @@ def body_functions(
         "moved": ([model.x, step], model.moved(step)),
         "nudge": ([model.x, step], model.replaced(s, model.nu + step)),
     }
-    return {
-        name: ca.Function(name, given, [ca.densify(value)], {"cse": True}) for name, (given, value) in made.items()
-    }
+    return {name: ca.Function(name, given, [ca.densify(value)], {"cse": True}) for name, (given, value) in made.items()}

@@ -22,6 +22,15 @@ HELD, JOINTED, FREE = range(3)
 """How a body moves, as in bodies_core.h."""
 
 
+_PLURAL = {
+    "node": "nodes",
+    "side": "sides",
+    "stop": "stops",
+    "resistance": "resistances",
+    "motor": "motors",
+}
+
+
 def _integers(names: str) -> list[tuple[str, type]]:
     return [(name, ctypes.c_longlong) for name in names.split()]
 
@@ -91,6 +100,12 @@ MIRRORS: dict[str, type[ctypes.Structure]] = {
 class Sweep:
     """The bodies of a model as the core goes through them (final).
 
+    Attributes
+    ----------
+    struct : SweepStruct
+    kernels : list of Kernel
+        All that it calls.
+
     Parameters
     ----------
     bodies : Bodies
@@ -104,29 +119,25 @@ class Sweep:
     def __init__(self, bodies: Bodies, inputs: ca.SX, u: ca.SX, t: ca.SX) -> None:
         model = self.model = bodies.model
         self._bodies = bodies
-        self._kernels: list[Kernel] = []
-        self._structs: dict[str, ctypes.Array[ctypes.Structure]] = {
-            "node": _array(NodeStruct, self._nodes()),
-            "side": _array(SideStruct, self._sides()),
-            "stop": _array(StopStruct, self._stops()),
-            "resistance": _array(ResistanceStruct, self._resistances()),
-            "motor": _array(MotorStruct, self._motors()),
+        self.kernels: list[Kernel] = []
+        tables = {
+            "node": (NodeStruct, self._nodes()),
+            "side": (SideStruct, self._sides()),
+            "stop": (StopStruct, self._stops()),
+            "resistance": (ResistanceStruct, self._resistances()),
+            "motor": (MotorStruct, self._motors()),
         }
+        self._tables = {name: _array(kind, structs) for name, (kind, structs) in tables.items()}
         self._constants = self._constant()
         coordinates = [model.layout[f"{one.name}.coordinates"] for one in model.constraints if one.contact.size]
         inputs_of, force = self._inputs_of(inputs, u, t), self._force()
-        work = np.max([(8, 2, 1, 1), *(kernel.native.work_sizes for kernel in self._kernels)], axis=0).tolist()
+        work = np.max([(8, 2, 1, 1), *(kernel.native.work_sizes for kernel in self.kernels)], axis=0).tolist()
         self.struct = SweepStruct(
             d=model.d,
             n=model.x.shape[0],
             nv=model.nv,
             inputs=model.u.shape[0],
             idle=int(u.is_zero()),
-            nodes=len(bodies.moving.bodies),
-            sides=len(self._sides()),
-            stops=len(self._stops()),
-            resistances=len(self._resistances()),
-            motors=len(self._motors()),
             size=bodies.size,
             top_at=bodies.top_at,
             coordinates_at=coordinates[0].start if coordinates else 0,
@@ -138,7 +149,8 @@ class Sweep:
             inputs_of=inputs_of,
             force=force,
             **dict(zip(("n_arg", "n_res", "n_iw", "n_w"), work, strict=True)),
-            **{name: ctypes.addressof(structs) for name, structs in self._structs.items()},
+            **{_PLURAL[name]: len(structs) for name, (_, structs) in tables.items()},
+            **{name: ctypes.addressof(structs) for name, structs in self._tables.items()},
         )
 
     def evaluate(self, library: ctypes.CDLL, name: str, *given: FloatArray, times: int = 1) -> FloatArray:
@@ -262,7 +274,7 @@ class Sweep:
                 told[frame.J + rows * (frame.columns[0] + 1) - 1] = frame.stop.side
             elif frame.tree >= 0 and bodies.has_free_root(frame.tree):
                 told[frame.J : frame.J + rows * rows] = np.eye(rows).ravel()
-        for node, body in zip(self._structs["node"], bodies.moving.bodies, strict=True):
+        for node, body in zip(self._tables["node"], bodies.moving.bodies, strict=True):
             if node.ball and body.mass is not None:
                 M = told[node.M : node.M + rows * rows].reshape(rows, rows)
                 M[:] = np.diag([*np.diag(body.mass.inertia), *[body.mass.mass] * d])
@@ -311,7 +323,7 @@ class Sweep:
     def _struct_of(self, kernel: Kernel | None) -> KernelStruct:
         if kernel is None:
             return KernelStruct()
-        self._kernels.append(kernel)
+        self.kernels.append(kernel)
         return struct_of(kernel)
 
 

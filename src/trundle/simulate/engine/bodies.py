@@ -1,4 +1,4 @@
-"""Bodies: the trees of a model, and what the kernel of its bodies tells: frames, their Jacobians, M and S u - h."""
+"""Bodies: the trees of a model, and where what is told of its bodies stands: frames, their Jacobians, M and S u - h."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.contact.motion import Motion
+from trundle.contact.stops import JointStop
+from trundle.models.tree.joints import Free
 from trundle.models.tree.model import TreeModel
 from trundle.models.tree.multibody import ContactConstraint
 from trundle.simulate.engine.kernels import packed
+from trundle.simulate.engine.moving import WORLD, Moving, Place
 
 Integers = NDArray[np.int64]
 
@@ -25,7 +28,7 @@ def integers(values: Iterable[int]) -> Integers:
 
 @dataclass(frozen=True)
 class Trees:
-    """Velocities that inertia or a body's motion couples: columns of each tree, and of each column its parent there."""
+    """Velocities that joints couple: columns of each tree, and of each column its parent there."""
 
     columns: tuple[tuple[int, ...], ...]
     parent: tuple[tuple[int, ...], ...]
@@ -35,127 +38,167 @@ class Trees:
         return next((t for t, own in enumerate(self.columns) if columns and columns[0] in own), -1)
 
 
-def _trees(model: TreeModel, M: ca.SX) -> Trees:
-    nv = model.nv
-    inertia = np.array(ca.DM(M.sparsity(), 1).full() != 0)
-    coupled = inertia | inertia.T
-    for motion in model.motions.values():
-        columns = _columns(motion)
-        coupled[np.ix_(columns, columns)] = True
-    label = np.arange(nv)
-    for i in range(nv):
-        for j in np.flatnonzero(coupled[i]):
-            low, high = sorted((label[i], label[j]))
-            label[label == high] = low
-    columns = tuple(tuple(np.flatnonzero(label == one).tolist()) for one in np.unique(label))
-    return Trees(columns, tuple(_parents(inertia[np.ix_(own, own)]) for own in columns))
+def _trees(moving: Moving) -> Trees:
+    columns: dict[int, list[int]] = {}
+    for body in moving.bodies:
+        if body.path:
+            columns.setdefault(body.path[0], []).extend(body.columns)
+    found = tuple(tuple(sorted(own)) for own in columns.values())
+    coupled = moving.coupled()
+    return Trees(found, tuple(_parents(coupled[np.ix_(own, own)]) for own in found))
 
 
-def _parents(inertia: NDArray[np.bool_]) -> tuple[int, ...]:
-    """Return the parent of each column, the last earlier one that inertia couples with it; -1: none.
+def _parents(coupled: NDArray[np.bool_]) -> tuple[int, ...]:
+    """Return the parent of each column, the last earlier one that inertia couples with it; -1: none."""
+    return tuple(max((j for j in range(i) if coupled[i, j]), default=-1) for i in range(len(coupled)))
 
-    Where the pattern of M is not that of branches each column has all earlier ones before it.
+
+@dataclass(frozen=True)
+class Frame:
+    """A side of contacts.
+
+    Attributes
+    ----------
+    place : Place
+        Where it is; of a stop in the world.
+    stop : JointStop, or None
+        The stop whose point it is, which moves with the joint of `body`.
+    at, J : int
+        Where what is told of it stands: the packed frame, and its Jacobian by the columns of its tree.
+    tree : int
+        Its tree, -1: no velocity moves it.
+    free : bool
+        Whether its Jacobian is the unit matrix.
+    columns : tuple of int
+        Velocities that move it, by their places in the tree.
     """
-    n = len(inertia)
-    up = [max((j for j in range(i) if inertia[i, j]), default=-1) for i in range(n)]
-    ancestors: list[set[int]] = []
-    for i, j in enumerate(up):
-        ancestors.append({i} | (ancestors[j] if j >= 0 else set()))
-    branches = all(j in ancestors[i] for i in range(n) for j in range(i) if inertia[i, j])
-    return tuple(up) if branches else tuple(range(-1, n - 1))
 
-
-def _columns(motion: Motion) -> list[int]:
-    """Return the velocities that move a frame."""
-    J = ca.vertcat(motion.Jw, motion.Jv)
-    return sorted(set(np.repeat(np.arange(J.shape[1]), np.diff(J.sparsity().colind())).tolist()))
+    place: Place
+    stop: JointStop | None
+    body: str
+    at: int
+    J: int
+    tree: int
+    free: bool
+    columns: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Bodies:
-    """What the kernel of the bodies tells, and where it stands.
+    """Where what is told of a model's bodies stands.
 
     Attributes
     ----------
-    told : (n,)
-        Packed frames of the sides of contacts and their Jacobians by the columns of their tree, M by trees, S u - h.
+    size : int
+        Of all that is told: packed frames of the sides of contacts and their Jacobians by the columns of their tree, M
+        by trees, S u - h.
     top_at : int
         Where S u - h begins.
-    frame : mapping of int -> int
+    frames : tuple of Frame
+    number : mapping of int -> int
         Number of a frame, by the identity of its motion.
     tables : mapping of str -> array of int
         Of the engine's struct, by their names there.
     """
 
-    told: ca.SX
-    top_at: int
-    frame: Mapping[int, int]
+    model: TreeModel
+    joined: tuple[ContactConstraint, ...]
+    moving: Moving
     trees: Trees
+    size: int
+    top_at: int
+    frames: tuple[Frame, ...]
+    number: Mapping[int, int]
     tables: Mapping[str, Integers]
-    _columns: Sequence[Sequence[int]]
 
     @classmethod
     def of(cls, model: TreeModel, joined: Sequence[ContactConstraint]) -> Bodies:
-        """Return what the kernel of a model's bodies tells of those that contacts and pins join."""
-        M, h = model.inertia_terms()
-        trees = _trees(model, M)
-        sides = {id(side): side for one in joined for side in (one.A, one.B)}
-        stack, moved = _Stack(), [_columns(motion) for motion in sides.values()]
-        tables: dict[str, list[int]] = {"frame_at": [], "frame_J": [], "frame_tree": [], "frame_free": []}
-        local = []
-        for motion, columns in zip(sides.values(), moved, strict=True):
-            tree = trees.of(columns)
-            own = list(trees.columns[tree]) if tree >= 0 else []
-            J = ca.vertcat(motion.Jw, motion.Jv)[:, own]
-            row = (stack.put(packed(motion)), stack.put(ca.vec(ca.densify(J))), tree, int(tree >= 0 and _is_unit(J)))
-            for table, value in zip(tables.values(), row, strict=True):
-                table.append(value)
-            local.append([own.index(column) for column in columns])
-        tables["tree_M"] = [stack.put(ca.vec(ca.densify(M[list(own), list(own)]))) for own in trees.columns]
-        tables["tree_n"] = [len(own) for own in trees.columns]
+        """Return where what is told of a model's bodies, and of those that contacts and pins join, stands."""
+        moving = Moving(model)
+        trees = _trees(moving)
+        frames, size = _frames(model, joined, moving, trees)
+        tables: dict[str, list[int]] = {
+            "frame_at": [frame.at for frame in frames.values()],
+            "frame_J": [frame.J for frame in frames.values()],
+            "frame_tree": [frame.tree for frame in frames.values()],
+            "frame_free": [int(frame.free) for frame in frames.values()],
+            "tree_n": [len(own) for own in trees.columns],
+            "tree_cols": [column for own in trees.columns for column in own],
+            "parent": [column for own in trees.parent for column in own],
+        }
         tables["tree_at"] = np.cumsum([0, *tables["tree_n"]])[:-1].tolist()
-        tables["tree_cols"] = [column for own in trees.columns for column in own]
-        tables["parent"] = [column for own in trees.parent for column in own]
-        top_at = stack.put(model.S @ model.u - h)
-        numbers = {key: number for number, key in enumerate(sides)}
+        ends = np.cumsum([size, *(n * n for n in tables["tree_n"])]).tolist()
+        tables["tree_M"] = ends[:-1]
+        numbers = {key: number for number, key in enumerate(frames)}
         found = {name: integers(values) for name, values in tables.items()}
-        return cls(stack.whole, top_at, numbers, trees, found, local)
+        return cls(
+            model, tuple(joined), moving, trees, ends[-1] + model.nv, ends[-1], tuple(frames.values()), numbers, found
+        )
 
     def paths(self, A: Motion, B: Motion) -> tuple[list[int], list[int]]:
         """Return the columns that move each side of a contact, with all that carry them; of one tree those of both."""
-        sides, found = [self.frame[id(A)], self.frame[id(B)]], []
+        sides, found = [self.frames[self.number[id(A)]], self.frames[self.number[id(B)]]], []
         for side, other in (sides, sides[::-1]):
-            tree = int(self.tables["frame_tree"][side])
-            wanted = set(self._columns[side])
-            wanted |= set(self._columns[other]) if self.tables["frame_tree"][other] == tree else set()
+            wanted = set(side.columns)
+            wanted |= set(other.columns) if other.tree == side.tree else set()
             closed: set[int] = set()
             for column in wanted:
                 while column >= 0:
                     closed.add(column)
-                    column = self.trees.parent[tree][column]
+                    column = self.trees.parent[side.tree][column]
             found.append(sorted(closed))
         return found[0], found[1]
 
+    def has_free_root(self, tree: int) -> bool:
+        """Return whether the first body of a tree is a free one."""
+        first = self.trees.columns[tree][0]
+        return any(isinstance(body.joint, Free) and body.columns[0] == first for body in self.moving.bodies)
 
-class _Stack:
-    """Expressions one after the other, and where each begins (final)."""
-
-    def __init__(self) -> None:
-        self._parts: list[ca.SX] = []
-        self._size = 0
-
-    def put(self, value: ca.SX) -> int:
-        """Add an expression; return where it begins."""
-        self._parts.append(ca.densify(value))
-        self._size += value.numel()
-        return self._size - value.numel()
-
-    @property
-    def whole(self) -> ca.SX:
-        """All of them."""
-        return ca.vertcat(*self._parts)
+    def expression(self) -> ca.SX:
+        """Return what is told (size,) as an expression of the model's x and u."""
+        model, parts = self.model, []
+        motions = {id(side): side for one in self.joined for side in (one.A, one.B)}
+        for key, motion in motions.items():
+            frame = self.frames[self.number[key]]
+            own = list(self.trees.columns[frame.tree]) if frame.tree >= 0 else []
+            parts += [packed(motion), ca.vec(ca.densify(ca.vertcat(motion.Jw, motion.Jv)[:, own]))]
+        M, h = model.inertia_terms()
+        parts += [ca.vec(ca.densify(M[list(own), list(own)])) for own in self.trees.columns]
+        return ca.vertcat(*parts, ca.densify(model.S @ model.u - h))
 
 
-def _is_unit(J: ca.SX) -> bool:
-    square = J.shape[0] == J.shape[1] and J.is_constant()
-    return square and bool(np.array_equal(np.asarray(ca.DM(J)), np.eye(J.shape[0])))
+def _frames(
+    model: TreeModel, constraints: Sequence[ContactConstraint], moving: Moving, trees: Trees
+) -> tuple[dict[int, Frame], int]:
+    """Return the sides of contacts and pins by the identity of their motions, and how much is told of all of them."""
+    names = {id(motion): name for name, motion in model.motions.items()}
+    pinned = _pinned(model, moving)
+    frames: dict[int, Frame] = {}
+    at, rows, still = 0, model.k + model.d, Place(WORLD, np.eye(model.d), np.zeros(model.d))
+    for joined in constraints:
+        for motion, point in ((joined.A, True), (joined.B, False)):
+            if id(motion) in frames:
+                continue
+            name = names.get(id(motion), joined.carrier)
+            stop = joined.contact if isinstance(joined.contact, JointStop) and point else None
+            place = still if isinstance(joined.contact, JointStop) else pinned.get(id(motion)) or moving.places[name]
+            columns: tuple[int, ...] = () if place.node == WORLD else moving.bodies[place.node].path
+            if stop is not None:
+                columns = moving.bodies[moving.places[name].node].columns
+            tree = trees.of(columns)
+            own = trees.columns[tree] if tree >= 0 else ()
+            J = at + model.d**2 + model.d + 2 * rows
+            local = tuple(own.index(column) for column in columns)
+            free = place.node != WORLD and moving.is_alone(place.node) and not np.any(place.p)
+            frames[id(motion)] = Frame(place, stop, name, at, J, tree, free, local)
+            at = J + rows * len(own)
+    return frames, at
+
+
+def _pinned(model: TreeModel, moving: Moving) -> dict[int, Place]:
+    """Return where the points of pins are, by the identity of their motions."""
+    found: dict[int, Place] = {}
+    for loop, pin in zip(model.loops, model.pins, strict=True):
+        for motion, body, at in ((loop.A, pin.A, pin.at_A), (loop.B, pin.B, pin.at_B)):
+            found[id(motion)] = moving.places[model.specs[body].name].then(np.eye(model.d), np.array(at))
+    return found

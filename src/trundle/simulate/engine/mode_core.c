@@ -25,6 +25,8 @@ typedef struct {
   const double *numbers;
 } Kernel;
 
+#include "bodies_core.h"
+
 /* Results of a touch, see kernels.py: kinematics, then the rates of its coordinates, the coordinates restored, the
  * points in the bodies' frames, and margins. */
 typedef struct { integer kinematics, rates, restored, on_A, on_B, margins, size; } Layout;
@@ -42,6 +44,7 @@ typedef struct {
   double proximal;               /* size of the term that makes multipliers unique, in parts of 1/mass */
   const double *ball;            /* of each contact of two balls: the middle of A's in its frame (3), both radii together */
   const Kernel *kernel;
+  const Sweep *sweep;            /* 0: the next four */
   Kernel bodies, rate, moved, nudge;
   integer at_frame, at_vrel, at_gap, at_rB; /* in the kinematics */
 } Engine;
@@ -70,7 +73,7 @@ typedef struct {
   const double **arg;
   double **res;
   integer *iw;
-  double *w;
+  double *w, *room;              /* of kernels, and of the sweep */
 } Mode;
 
 static Mode *modes[MODES];
@@ -86,13 +89,43 @@ static double dot(const double *a, const double *b, integer n) {
   return sum;
 }
 
+static Memory memory_of(const Mode *m) {
+  Memory at = {m->arg, m->res, m->iw, m->w};
+  return at;
+}
+
 static int call(Mode *m, const Kernel *f, const double *a0, const double *a1, const double *a2, const double *a3, double *out) {
-  const double *given[4] = {a0, a1, a2, a3};
-  integer i = 0;
-  for (; i < 4 && given[i]; i++) m->arg[i] = given[i];
-  m->arg[i] = f->numbers;
+  Memory at = memory_of(m);
+  return run(f, &at, a0, a1, a2, a3, out);
+}
+
+/* ---- bodies: a sweep by kinds of joints, else kernels of the model ---- */
+
+static int find_bodies(Mode *m, const double *t, const double *x, const double *p) {
+  const Engine *e = m->e;
+  Memory at = memory_of(m);
+  return e->sweep ? sweep_bodies(e->sweep, &at, m->room, t, x, p, m->bodies) : call(m, &e->bodies, t, x, p, 0, m->bodies);
+}
+
+static int find_rate(Mode *m, const double *t, const double *x, const double *p, const double *nudot, const double *s_rate, double *out) {
+  const Engine *e = m->e;
+  Memory at = memory_of(m);
+  if (e->sweep) return sweep_rate(e->sweep, &at, m->room, t, x, p, nudot, s_rate, out);
+  const double *given[6] = {t, x, p, nudot, s_rate, e->rate.numbers};
+  for (integer i = 0; i < 6; i++) m->arg[i] = given[i];
   m->res[0] = out;
-  return f->eval(m->arg, m->res, m->iw, m->w, (int)f->mem);
+  return e->rate.eval(m->arg, m->res, m->iw, m->w, (int)e->rate.mem);
+}
+
+static int find_moved(Mode *m, const double *x, const double *step, double *out) {
+  const Engine *e = m->e;
+  Memory at = memory_of(m);
+  return e->sweep ? sweep_moved(e->sweep, &at, x, step, out) : call(m, &e->moved, x, step, 0, 0, out);
+}
+
+static int find_nudged(Mode *m, const double *x, const double *step, double *out) {
+  const Engine *e = m->e;
+  return e->sweep ? sweep_nudge(e->sweep, x, step, out) : call(m, &e->nudge, x, step, 0, 0, out);
 }
 
 /* ---- making a mode ---- */
@@ -158,7 +191,12 @@ static void kernel_memory(Mode *m) {
     const Kernel *f = i < 4 ? fixed[i] : e->kernel + i - 4;
     args = largest(args, f->n_arg), results = largest(results, f->n_res), iw = largest(iw, f->n_iw), w = largest(w, f->n_w);
   }
-  free((void *)m->arg), free((void *)m->res), free(m->iw), free(m->w);
+  free((void *)m->arg), free((void *)m->res), free(m->iw), free(m->w), free(m->room);
+  if (e->sweep) {
+    const Sweep *f = e->sweep;
+    args = largest(args, f->n_arg), results = largest(results, f->n_res), iw = largest(iw, f->n_iw), w = largest(w, f->n_w);
+    m->room = room(sweep_room(f));
+  }
   m->arg = calloc((size_t)args, sizeof(double *)), m->res = calloc((size_t)results, sizeof(double *));
   m->iw = places(iw), m->w = room(w), m->kernels = e->kernels;
 }
@@ -186,7 +224,7 @@ static void work_memory(Mode *m) {
   }
   m->cone = room(coefficients);
   for (integer t = 0; t < e->trees; t++) m->L_at[t] = factors, factors += e->tree_n[t] * e->tree_n[t];
-  m->bodies = room(e->bodies_size), m->touch = room(C * m->touch_width), m->row = room(C * m->row_width);
+  m->bodies = copied(e->sweep ? e->sweep->constants : 0, e->bodies_size, sizeof(double)), m->touch = room(C * m->touch_width), m->row = room(C * m->row_width);
   m->after = room(after), m->L = room(factors), m->Y = room(blocks), m->YG = room(blocks);
   m->S = room(big * big), m->S0 = room(big * big), m->pivot = places(big), m->r0 = room(big);
   m->rhs = room(m->rows_total), m->lam = room(m->rows_total), m->share = room(m->rows_total), m->soft = room(m->rows_total);
@@ -200,7 +238,7 @@ static void release(Mode *m) {
                  m->row_at, m->island_at, m->block_at, m->symmetric, m->tree_A, m->tree_B, m->slot, m->after_at, m->L_at,
                  m->proximal, m->margin_at, m->group_at, m->term, m->seen, m->at, m->bodies, m->touch, m->row, m->after,
                  m->L, m->Y, m->YG, m->S, m->S0, m->rhs, m->lam, m->r0, m->top, m->z, m->a, m->s_rate, m->xs,
-                 m->xt, m->step, m->near_s, m->last, m->soft, m->pivot, (void *)m->arg, (void *)m->res, m->iw, m->w};
+                 m->xt, m->step, m->near_s, m->last, m->soft, m->pivot, (void *)m->arg, (void *)m->res, m->iw, m->w, m->room};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
   free(m);
 }
@@ -264,7 +302,7 @@ static int touch(Mode *m, integer c, integer variant, int whole, const double *s
 
 static int kinematics(Mode *m, const double *t, const double *x, const double *p, int whole) {
   const Engine *e = m->e;
-  if (call(m, &e->bodies, t, x, p, 0, m->bodies)) return 1;
+  if (find_bodies(m, t, x, p)) return 1;
   for (integer i = 0; i < m->active; i++) {
     integer c = m->act[i];
     if (touch(m, c, m->variant[c], whole, x + e->s_at[c], m->touch + c * m->touch_width)) return 1;
@@ -624,10 +662,7 @@ int mode_rate(const double **arg, double **res, integer *iw, double *w, int mem)
     if (!m->touching[c]) continue;
     memcpy(m->s_rate + e->rate_at[c], m->touch + c * m->touch_width + m->at[c].rates, (size_t)e->s_size[c] * sizeof(double));
   }
-  const double *given[5] = {arg[0], arg[1], arg[2], m->a, m->s_rate};
-  for (integer i = 0; i < 5; i++) m->arg[i] = given[i];
-  m->arg[5] = e->rate.numbers, m->res[0] = res[0];
-  return e->rate.eval(m->arg, m->res, m->iw, m->w, (int)e->rate.mem);
+  return find_rate(m, arg[0], arg[1], arg[2], m->a, m->s_rate, res[0]);
 }
 
 /* The gap of two balls, and where they are nearest: the direction, in B's frame, in which A's middle lies from B. */
@@ -743,9 +778,9 @@ int mode_projection(const double **arg, double **res, integer *iw, double *w, in
     if (touch(m, c, m->variant[c], 1, m->xs + e->s_at[c], m->touch + c * m->touch_width)) return 1;
   }
   if (make_rows(m, p) || correction(m, 2)) return 1;
-  if (call(m, &e->moved, m->xs, m->step, 0, 0, m->xt)) return 1;
+  if (find_moved(m, m->xs, m->step, m->xt)) return 1;
   if (kinematics(m, t, m->xt, p, 1) || make_rows(m, p) || correction(m, 1)) return 1;
-  return call(m, &e->nudge, m->xt, m->step, 0, 0, res[0]);
+  return find_nudged(m, m->xt, m->step, res[0]);
 }
 
 /* Of `count` samples and every contact, but for pins: point, on A, on B, normal, force (d each), moment, gap, slip (d),
@@ -841,7 +876,7 @@ int mode_terms(integer handle, const double *t, const double *x, const double *p
 double mode_nearest(integer handle, integer contact, const double *t, const double *x, const double *p, double *s) {
   Mode *m = modes[handle];
   m->have = 0;
-  if (call(m, &m->e->bodies, t, x, p, 0, m->bodies)) return NAN;
+  if (find_bodies(m, t, x, p)) return NAN;
   double distance = nearest(m, contact);
   memcpy(s, m->near_s + 8 * contact, (size_t)m->e->s_size[contact] * sizeof(double));
   return distance;

@@ -21,6 +21,7 @@ from trundle.models.tree.multibody import PROXIMAL, ContactConstraint
 from trundle.numerics.compiled.compile import check_layout, compile_library
 from trundle.numerics.symbol import value_of
 from trundle.simulate.engine.bodies import Bodies, Integers, integers
+from trundle.simulate.engine.generated import body_functions
 from trundle.simulate.engine.kernels import (
     OPTIONS,
     PLAIN,
@@ -32,9 +33,10 @@ from trundle.simulate.engine.kernels import (
     packing,
     struct_of,
 )
+from trundle.simulate.engine.sweep import MIRRORS, Sweep, can_sweep
 
 _FLAGS = ("-O2", "-fno-math-errno")
-_SOURCES = ("mode_core.c", "cone_program.h", "shared_forces.h")
+_SOURCES = ("mode_core.c", "bodies_core.h", "cone_program.h", "shared_forces.h")
 
 
 class EngineStruct(ctypes.Structure):
@@ -56,6 +58,7 @@ class EngineStruct(ctypes.Structure):
         ("proximal", ctypes.c_double),
         ("ball", ctypes.c_void_p),
         ("kernel", ctypes.c_void_p),
+        ("sweep", ctypes.c_void_p),
         *((name, KernelStruct) for name in ("bodies", "rate", "moved", "nudge")),
         *((name, ctypes.c_longlong) for name in ("at_frame", "at_vrel", "at_gap", "at_rB")),
     ]
@@ -86,7 +89,7 @@ class Core:
         alone["mode_new"].restype = ctypes.c_longlong
         self.library["mode_nearest"].restype = ctypes.c_double
         mirrors = {"engine": EngineStruct, "kernel": KernelStruct, "term": TermStruct}
-        check_layout(self.library, {f"mode_{name}_size": mirror for name, mirror in mirrors.items()})
+        check_layout(self.library, {f"mode_{name}_size": mirror for name, mirror in mirrors.items()} | MIRRORS)
         self.new, self.free = alone["mode_new"], alone["mode_free"]
         self.outputs, self.nearest = self.library["mode_outputs"], self.library["mode_nearest"]
 
@@ -151,7 +154,11 @@ class Engine:
         self.lock = threading.RLock()
         self.structs: list[ctypes.Array[KernelStruct]] = []
         bodies = Bodies.of(model, self.joined)
-        self.functions = self._functions(inputs, u, t, bodies.told)
+        self.sweep = Sweep(bodies, inputs, u, t) if can_sweep(bodies) else None
+        self.functions: dict[str, Kernel] = {}
+        if self.sweep is None:
+            made = body_functions(bodies, inputs, u, t, self.parameter_count)
+            self.functions = {name: compiled(function) for name, function in made.items()}
         self._tables = {**bodies.tables, **self._of_contacts(bodies, balls)}
         self._balls = np.zeros((max(len(self.joined), 1), 4))
         for contact, ball in balls.items():
@@ -165,7 +172,7 @@ class Engine:
             trees=len(bodies.trees.columns),
             contacts=len(self.joined),
             pins=len(pins),
-            bodies_size=bodies.told.shape[0],
+            bodies_size=bodies.size,
             top_at=bodies.top_at,
             onset_at=self.input_count,
             sign_at=self.input_count + n * (d + k),
@@ -173,6 +180,7 @@ class Engine:
             total_s=sum(one.contact.size for one in model.constraints),
             proximal=PROXIMAL,
             ball=self._balls.ctypes.data,
+            sweep=None if self.sweep is None else ctypes.addressof(self.sweep.struct),
             **{name: struct_of(kernel) for name, kernel in self.functions.items()},
             **{name: table.ctypes.data for name, table in self._tables.items()},
             **{f"at_{name}": places.slices[name].start for name in ("frame", "vrel", "gap", "rB")},
@@ -208,8 +216,8 @@ class Engine:
         return {
             "path_at": integers(np.cumsum([0, *map(len, paths)])),
             "path": integers(column for path in paths for column in path),
-            "A": integers(bodies.frame[id(joined.A)] for joined in contacts),
-            "B": integers(bodies.frame[id(joined.B)] for joined in contacts),
+            "A": integers(bodies.number[id(joined.A)] for joined in contacts),
+            "B": integers(bodies.number[id(joined.B)] for joined in contacts),
             "s_at": integers(begins),
             "s_size": integers(sizes),
             "rate_at": integers(np.cumsum([0, *sizes])[:-1]),
@@ -217,28 +225,6 @@ class Engine:
             "touch": integers([-1] * 2 * len(OPTIONS) * len(contacts)),
             "near": integers(int(i in balls) for i in range(len(contacts))),
             "stop": integers(int(isinstance(joined.contact, JointStop)) for joined in contacts),
-        }
-
-    def _functions(self, inputs: ca.SX, u: ca.SX, t: ca.SX, bodies: ca.SX) -> dict[str, Kernel]:
-        """Return the kernels of the bodies, of the state's rate, and of poses and velocities that are moved."""
-        model, nv = self.model, self.model.nv
-        p = ca.SX.sym("p", self.parameter_count)
-        told = {"t": ca.SX.sym("t"), "x": model.x}
-        u_of = ca.Function("u_of", [t, inputs], [ca.densify(u)])(told["t"], p[: self.input_count])
-        sizes = sum(one.contact.size for one in model.constraints)
-        nudot, s_rate, step = ca.SX.sym("nudot", nv), ca.SX.sym("s_rate", sizes), ca.SX.sym("step", nv)
-        rate = model.state_rate(nudot, [None] * len(model.constraints), s_rate)  # pyright: ignore[reportArgumentType]
-        s = ca.vertcat(*(one.s for one in model.constraints))
-        bodies, rate = ca.substitute([bodies, rate], [model.u], [u_of])
-        made = {
-            "bodies": ([told["t"], model.x, p], bodies),
-            "rate": ([told["t"], model.x, p, nudot, s_rate], rate),
-            "moved": ([model.x, step], model.moved(step)),
-            "nudge": ([model.x, step], model.replaced(s, model.nu + step)),
-        }
-        return {
-            name: compiled(ca.Function(name, given, [ca.densify(value)], {"cse": True}))
-            for name, (given, value) in made.items()
         }
 
     def add(self, kernel: Kernel) -> int:

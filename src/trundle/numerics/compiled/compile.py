@@ -22,6 +22,7 @@ import casadi as ca
 from trundle.errors import CompileError, StorageError, of_machine
 from trundle.numerics.compiled import cache
 from trundle.numerics.compiled.cache import clear_cache
+from trundle.numerics.compiled.cores import COMPILERS, LINK_FLAGS, compiler_hidden
 
 __all__ = [
     "FLAGS",
@@ -40,7 +41,6 @@ __all__ = [
 
 # Generated code is one straight line: -O2, -O3 and -march=native were measured to be no faster, but slower to compile.
 FLAGS: tuple[str, ...] = ("-O1", "-fno-math-errno")
-LINK_FLAGS: tuple[str, ...] = ("-fPIC", "-shared")
 _PROBE = "#include <math.h>\ndouble trundle_probe(double x) { return sin(x); }\n"
 _ADVICE = "runs take 10 to 100 times longer; install gcc (Debian, Ubuntu: apt install gcc libc6-dev) or set CC"
 
@@ -142,7 +142,7 @@ def find_compiler() -> Compiler | None:
 
     A compiler works if it compiles, links and loads a call of ``sin``. ``TRUNDLE_NO_COMPILER=1`` hides them all.
     """
-    if os.environ.get("TRUNDLE_NO_COMPILER", "") not in ("", "0"):
+    if compiler_hidden():
         cache.advise_once("compiler", f"no C compiler is used (TRUNDLE_NO_COMPILER is set): {_ADVICE.split(';')[0]}")
         return None
     compiler, problem = _search(os.environ.get("CC", ""), os.environ.get("PATH", ""), str(cache.cache_directory()))
@@ -304,7 +304,7 @@ def _recipe(
 def _search(cc: str, path: str, directory: str) -> tuple[Compiler | None, str]:
     """Return the first working compiler, else what was wrong with the last; `directory` only keys the memory."""
     problem = ""
-    for candidate in (cc, "cc", "gcc", "clang"):
+    for candidate in (cc, *COMPILERS):
         try:
             command = shlex.split(candidate)
         except ValueError:

@@ -8,7 +8,8 @@ from importlib import resources
 from pathlib import Path
 
 from trundle.errors import CompileError
-from trundle.numerics.compiled.compile import NativeFunction, compile_library
+from trundle.numerics.compiled.compile import NativeFunction, check_layout, compile_library
+from trundle.numerics.compiled.cores import core_sources
 from trundle.numerics.ilqr.backend import Backend
 from trundle.numerics.ilqr.stage import ControlProblem
 from trundle.numerics.ode.native import CallStruct, call_struct, work_memory
@@ -23,7 +24,7 @@ class CoreStruct(ctypes.Structure):
 
     _fields_ = [
         *((name, CallStruct) for name in ("step", "slope", "end", "end_slope")),
-        ("stages", ctypes.c_longlong),
+        *((name, ctypes.c_longlong) for name in ("stages", "nx", "nu", "np")),
         *((name, ctypes.c_void_p) for name in _NAMES.split()),
         *((name, ctypes.c_double) for name in ("slope_along", "curvature", "gradient", "cost")),
     ]
@@ -42,6 +43,9 @@ class NativeBackend(Backend):
         self._core = CoreStruct(
             *(call_struct(function, work.ctypes.data) for function, work in zip(functions, self._work, strict=True)),
             stages=self.stages,
+            nx=problem.nx,
+            nu=problem.nu,
+            np=problem.n_p,
             **{name: getattr(self, name).ctypes.data for name in _NAMES.split()},
         )
         self._pointer = ctypes.byref(self._core)
@@ -72,17 +76,14 @@ class NativeBackend(Backend):
 
 @lru_cache(maxsize=32)
 def _core_library(nx: int, nu: int, n_p: int) -> ctypes.CDLL:
-    text = resources.files("trundle.numerics.ilqr").joinpath("ilqr_core.c").read_text("utf-8")
-    sizes = f"#define NX {nx}\n#define NU {nu}\n#define NP {n_p}\n"
-    sources = {"ilqr_core.c": text, "ilqr_sizes.h": sizes}
+    sources = core_sources(resources.files("trundle.numerics.ilqr"), "ilqr_core")
+    sizes = (f"-DNX={nx}", f"-DNU={nu}", f"-DNP={n_p}")
     try:
-        path = compile_library("trundle_ilqr_core", sources, flags=FAST)
+        path = compile_library("trundle_ilqr_core", sources, flags=(*FAST, *sizes))
     except CompileError:  # a compiler that does not know this processor
-        path = compile_library("trundle_ilqr_core", sources, flags=PLAIN)
+        path = compile_library("trundle_ilqr_core", sources, flags=(*PLAIN, *sizes))
     library = ctypes.CDLL(str(path))
-    library.trundle_ilqr_size.restype = ctypes.c_longlong
-    if library.trundle_ilqr_size() != ctypes.sizeof(CoreStruct):
-        raise CompileError("the optimiser's core and its Python mirror do not have the same layout")
+    check_layout(library, {"trundle_ilqr_size": CoreStruct})
     for name in ("measure", "slope", "backward", "roll"):
         function = library[f"trundle_ilqr_{name}"]
         function.restype = ctypes.c_int

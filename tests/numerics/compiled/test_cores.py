@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
 import trundle
-from trundle.numerics.compiled.compile import find_compiler
+from trundle.numerics.compiled.compile import built_core, find_compiler, load_core
 from trundle.numerics.compiled.cores import build_cores, core_sources, library_file
 
 PACKAGE = Path(trundle.__file__).parent
@@ -73,3 +75,45 @@ def test_without_a_compiler_nothing_is_built_and_it_is_said_why(
     assert build_cores(package, tmp_path) == ({}, "cc: no such option")
     monkeypatch.setenv("TRUNDLE_NO_COMPILER", "1")
     assert build_cores(package, tmp_path) == ({}, "TRUNDLE_NO_COMPILER is set")
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of an installed package with a core that nobody built yet."""
+    package = small_package(tmp_path)
+    (package / "part").rename(package / "part_of_tests")
+    (package / "part_of_tests" / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(package)
+    monkeypatch.delitem(sys.modules, "part_of_tests", raising=False)  # that of another test
+    return package / "part_of_tests"
+
+
+def seven() -> int | None:
+    """What the core says, looked for anew."""
+    built_core.cache_clear()
+    library = load_core("part_of_tests", "own_core")
+    return None if library is None else library.seven()
+
+
+@needs_compiler
+def test_a_built_core_is_loaded_only_with_the_sources_it_is_of(
+    installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (built,) = build_cores(tmp_path, installed)[0].values()
+    monkeypatch.setenv("TRUNDLE_NO_COMPILER", "1")
+    assert built.parent == installed
+    assert seven() == 7
+    (installed / "b.h").write_text("#define B 8\n")
+    assert seven() is None
+    monkeypatch.delenv("TRUNDLE_NO_COMPILER")
+    assert seven() == 8
+
+
+@needs_compiler
+def test_what_cannot_be_loaded_is_compiled(installed: Path, tmp_path: Path) -> None:
+    (built,) = build_cores(tmp_path, tmp_path)[0].values()
+    shutil.copy(built, installed)
+    assert seven() == 7
+    (installed / built.name).unlink()
+    (installed / built.name).write_bytes(b"of another machine")
+    assert seven() == 7

@@ -14,6 +14,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import resources
 from pathlib import Path
 from typing import cast
 
@@ -22,7 +23,14 @@ import casadi as ca
 from trundle.errors import CompileError, StorageError, of_machine
 from trundle.numerics.compiled import cache
 from trundle.numerics.compiled.cache import clear_cache
-from trundle.numerics.compiled.cores import COMPILERS, LINK_FLAGS, compiler_hidden
+from trundle.numerics.compiled.cores import (
+    COMPILERS,
+    CORE_FLAGS,
+    LINK_FLAGS,
+    compiler_hidden,
+    core_sources,
+    library_file,
+)
 
 __all__ = [
     "FLAGS",
@@ -37,6 +45,7 @@ __all__ = [
     "find_compiler",
     "function_source",
     "library_source",
+    "load_core",
 ]
 
 # Generated code is one straight line: -O2, -O3 and -march=native were measured to be no faster, but slower to compile.
@@ -135,6 +144,38 @@ def compile_library(
             raise
         cache.advise_once("storage", f"compiled code has no place ({error}): {_ADVICE.split(';')[0]}")
         return None
+
+
+def load_core(package: str, name: str) -> ctypes.CDLL | None:
+    """Return a static core: as it came with the package, else compiled here; None without a compiler.
+
+    Parameters
+    ----------
+    package : str
+        Beside whose modules the core's source ``<name>.c`` is.
+    name : str
+    """
+    if (built := built_core(package, name)) is not None:
+        return built
+    sources = core_sources(resources.files(package), name)
+    path = compile_library(f"trundle_{name}", sources, flags=CORE_FLAGS)
+    return None if path is None else _loaded(path)
+
+
+@lru_cache(maxsize=16)
+def built_core(package: str, name: str) -> ctypes.CDLL | None:
+    """Return a core that came with the package and is one of the sources there, or None."""
+    folder = resources.files(package)
+    file = folder.joinpath(library_file(name, core_sources(folder, name)))
+    try:
+        return ctypes.CDLL(str(file))
+    except OSError:  # there is none, or one of another machine
+        return None
+
+
+@lru_cache(maxsize=16)
+def _loaded(path: Path) -> ctypes.CDLL:
+    return ctypes.CDLL(str(path))
 
 
 def find_compiler() -> Compiler | None:

@@ -6,9 +6,7 @@ import ctypes
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from importlib import resources
 from itertools import accumulate
-from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import casadi as ca
@@ -17,7 +15,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.interrupts import check, held, opened
 from trundle.numerics.compiled.buffered import BufferedCall, dense
-from trundle.numerics.compiled.compile import NativeFunction, check_layout, compile_library
+from trundle.numerics.compiled.compile import NativeFunction, check_layout, load_core
 from trundle.numerics.ode.tableaus import Tableau, tableau
 
 SLICE_SECONDS = 0.1
@@ -74,12 +72,11 @@ class Core:
 
     Parameters
     ----------
-    path : Path
-        The compiled library.
+    library : ctypes.CDLL
     """
 
-    def __init__(self, path: Path) -> None:
-        self.library = ctypes.CDLL(str(path))
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self.library = library
         check_layout(self.library, {"trundle_ode_size": OdeStruct, "trundle_batch_size": BatchStruct})
         for name in ("trundle_ode_start", "trundle_ode_run"):
             self.library[name].argtypes = [ctypes.POINTER(OdeStruct)]
@@ -91,17 +88,15 @@ class Core:
         self.batch.restype = None
 
 
-@lru_cache(maxsize=4)
-def _load(path: Path) -> Core:
-    return Core(path)
-
-
 def core_library() -> Core | None:
-    """Return the compiled stepping core, or None without a compiler."""
-    folder = resources.files("trundle.numerics.ode")
-    names = ("ode_core.c", "ode_step.h", "ode_events.h")
-    path = compile_library("trundle_ode_core", {name: folder.joinpath(name).read_text("utf-8") for name in names})
-    return None if path is None else _load(path)
+    """Return the stepping core, or None where it did not come with the package and there is no compiler."""
+    library = load_core("trundle.numerics.ode", "ode_core")
+    return None if library is None else _core(library)
+
+
+@lru_cache(maxsize=4)
+def _core(library: ctypes.CDLL) -> Core:
+    return Core(library)
 
 
 def call_struct(native: Callee | None, work: int = 0) -> CallStruct:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Hashable, Sequence, Set
 from functools import lru_cache
-from importlib import resources
-from pathlib import Path
 
 import casadi as ca
 import numpy as np
@@ -15,7 +13,7 @@ from trundle.checks import FloatArray
 from trundle.contact.stops import JointStop
 from trundle.models.tree.model import TreeModel
 from trundle.models.tree.multibody import PROXIMAL
-from trundle.numerics.compiled.compile import check_layout, compile_library
+from trundle.numerics.compiled.compile import check_layout, load_core
 from trundle.numerics.symbol import value_of
 from trundle.simulate.engine.bodies import Bodies, Integers, integers
 from trundle.simulate.engine.kernels import (
@@ -29,8 +27,6 @@ from trundle.simulate.engine.kernels import (
     packing,
     struct_of,
 )
-
-_FLAGS = ("-O2", "-fno-math-errno")
 
 
 class EngineStruct(ctypes.Structure):
@@ -59,13 +55,12 @@ class Core:
 
     Parameters
     ----------
-    path : Path
-        The compiled library.
+    library : ctypes.CDLL
     """
 
-    def __init__(self, path: Path) -> None:
-        self.library = ctypes.CDLL(str(path))
-        alone = ctypes.PyDLL(str(path))  # modes are made and forgotten by one thread at a time
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self.library = library
+        alone = ctypes.PyDLL(library._name)  # modes are made and forgotten by one thread at a time
         alone["mode_new"].restype = ctypes.c_longlong
         self.library["mode_nearest"].restype = ctypes.c_double
         check_layout(self.library, {"mode_engine_size": EngineStruct, "mode_kernel_size": KernelStruct})
@@ -77,16 +72,15 @@ class Core:
         return ctypes.cast(self.library[name], ctypes.c_void_p).value or 0
 
 
-@lru_cache(maxsize=2)
-def _load(path: Path) -> Core:
-    return Core(path)
-
-
 def core() -> Core | None:
-    """Return the compiled core, or None without a compiler."""
-    text = resources.files("trundle.simulate.engine").joinpath("mode_core.c").read_text("utf-8")
-    path = compile_library("trundle_mode_core", {"mode_core.c": text}, flags=_FLAGS)
-    return None if path is None else _load(path)
+    """Return the core, or None where it did not come with the package and there is no compiler."""
+    library = load_core("trundle.simulate.engine", "mode_core")
+    return None if library is None else _core(library)
+
+
+@lru_cache(maxsize=2)
+def _core(library: ctypes.CDLL) -> Core:
+    return Core(library)
 
 
 class Engine:

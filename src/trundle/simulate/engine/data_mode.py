@@ -25,6 +25,7 @@ from trundle.simulate.engine.kernels import (
     PLAIN,
     SLIPPING,
     LawKernels,
+    NoKernelError,
     TouchKernels,
     law_kernels,
     on_B_symbol,
@@ -49,7 +50,9 @@ def data_mode(system: ContactSystem, mode: Mode, held: bool, method: Method) -> 
         return None
     if _shares(system, mode) or (loaded := core()) is None:
         return None
-    made = DataMode(system, mode, held, method, engine_of(system, mode.atlas, held, loaded))
+    if (engine := engine_of(system, mode.atlas, held, loaded)) is None:
+        return None
+    made = DataMode(system, mode, held, method, engine)
     return made if made.complete else None
 
 
@@ -69,10 +72,10 @@ def _runs_as_data(system: ContactSystem) -> bool:
     return plain and not minimal and not model.loops
 
 
-def engine_of(system: ContactSystem, atlas: Atlas, held: bool, core: Core) -> Engine:
-    """Return the engine of a system on charts, made once."""
+def engine_of(system: ContactSystem, atlas: Atlas, held: bool, core: Core) -> Engine | None:
+    """Return the engine of a system on charts, made once; None where a kernel needs a compiler that is not there."""
 
-    def build() -> Engine:
+    def build() -> Engine | None:
         """Gather kernels of contacts, those of equal shapes once."""
         model, t = system.model(atlas), ca.SX.sym("t")
         inputs, u = input_expressions(system, model, held, t)
@@ -85,9 +88,11 @@ def engine_of(system: ContactSystem, atlas: Atlas, held: bool, core: Core) -> En
                 made[key] = TouchKernels(joined.contact, touch_margins(pair, on_B_symbol(model.d)))
             touches.append(made[key])
         near = {i for i, pair in enumerate(system.contact_pairs) if _two_balls(pair)}
-        return Engine(
-            core, model, inputs, u, t, touches, near, np.array([_reach(pair) for pair in system.contact_pairs])
-        )
+        reach = np.array([_reach(pair) for pair in system.contact_pairs])
+        try:
+            return Engine(core, model, inputs, u, t, touches, near, reach)
+        except NoKernelError:
+            return None
 
     return system.kept(("engine", atlas, held), build)
 

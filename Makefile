@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 1); echo $$((n > 4 ? 4 : n)))
 PIP := python -m pip --disable-pip-version-check --no-input install --progress-bar off
-SOURCES := $(wildcard src tests bench examples docs/conf.py docs/pictures.py)
+SOURCES := $(wildcard src tests bench examples docs/conf.py docs/pictures.py hatch_build.py)
 # Interpreters that `make dist-check` tries the wheel with: those here that run, or PYTHONS='python3.12 /path/to/python3.13'.
 PYTHONS ?= $(foreach p,python3.11 python3.12 python3.13,$(shell $(p) -c '' 2>/dev/null && echo $(p)))
 
@@ -141,5 +141,6 @@ clean: ## removes what the targets above wrote, environments kept
 	@rm -rf build dist runs docs/_build docs/api/generated .pytest_cache .ruff_cache .hypothesis bench/results
 	@find src tests bench examples docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
-distclean: clean ## clean, and the environments
+distclean: clean ## clean, the environments, and the C cores built with them
 	@rm -rf $(VENV) .venv-bench .venv-dist
+	@find src -name '*_core-*.so' -delete

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import socket
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.cores import built_cores
 from tests.named import NamedRuns
 
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -34,6 +36,12 @@ def named(tmp_path_factory: pytest.TempPathFactory) -> NamedRuns:
     """Give the small runs of the named scenarios, which all test processes of the session share."""
     base = tmp_path_factory.getbasetemp()
     return NamedRuns((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "named")
+
+
+@pytest.fixture(scope="session")
+def cores(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ctypes.CDLL]:
+    """Give the cores of the package, built as an installation builds them; see `tests.cores.choose`."""
+    return built_cores(tmp_path_factory.mktemp("cores"))
 
 
 @pytest.fixture(autouse=True)

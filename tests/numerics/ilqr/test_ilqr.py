@@ -11,9 +11,9 @@ import casadi as ca
 import numpy as np
 import pytest
 
+from tests.cores import WAYS, choose
 from tests.numerics.ilqr.recomputed import recompute
 from trundle.errors import InputError
-from trundle.numerics.compiled.compile import find_compiler
 from trundle.numerics.ilqr import (
     ControlProblem,
     Cost,
@@ -28,13 +28,9 @@ from trundle.status import Status
 H = 0.05
 
 
-@pytest.fixture(params=["c", "numpy"])
-def backend(request, monkeypatch):
-    if request.param == "numpy":
-        monkeypatch.setenv("TRUNDLE_NO_COMPILER", "1")
-    elif find_compiler() is None:
-        pytest.skip("no C compiler")
-    return request.param
+@pytest.fixture(params=WAYS)
+def backend(request, cores, monkeypatch):
+    return choose(request.param, cores, monkeypatch)
 
 
 def pendulum(stages=40):
@@ -170,7 +166,7 @@ def test_hessian_of_linear_residuals_is_exact():
 def test_a_linear_quadratic_problem_takes_one_step(backend):
     problem = linear()
     optimiser = Optimiser(problem)
-    assert optimiser.backend == backend
+    assert optimiser.backend == ("numpy" if backend == "neither" else "c")
     x0 = np.array([1.0, -1.0, 0.5, 0.0, 2.0])
     solution = optimiser.solve(x0, [], Guess(np.zeros((12, 2))))
     assert solution.status is Status.SUCCESS
@@ -223,19 +219,16 @@ def multiplied_out(stages=25):
 
 
 @pytest.mark.parametrize("made", [ball, curved, multiplied_out])
-def test_both_backends_take_the_same_path(monkeypatch, made):
-    if find_compiler() is None:
-        pytest.skip("no C compiler")
+def test_backends_take_the_same_path(monkeypatch, cores, made):
     x0, p, guess = np.zeros(6), np.array([1.0, 0.8]), Guess(np.zeros((25, 2)), np.zeros((26, 6)))
-    native = Optimiser(made())
-    monkeypatch.setenv("TRUNDLE_NO_COMPILER", "1")
-    plain = Optimiser(made())
-    assert (native.backend, plain.backend) == ("c", "numpy")
+    optimisers = {choose(way, cores, monkeypatch): Optimiser(made()) for way in WAYS}
+    assert [one.backend for one in optimisers.values()] == ["c", "c", "numpy"]
     for count in (1, 3, 8):
-        a, b = (o.solve(x0, p, guess, Limits(count)) for o in (native, plain))
-        assert a.status is b.status is Status.ITERATION_LIMIT
+        found = [one.solve(x0, p, guess, Limits(count)) for one in optimisers.values()]
+        assert {one.status for one in found} == {Status.ITERATION_LIMIT}
         for name in ("states", "inputs", "gains", "cost", "decrease", "gradient"):
-            assert getattr(a, name) == pytest.approx(getattr(b, name), rel=1e-8, abs=1e-9)
+            first, *others = (getattr(one, name) for one in found)
+            assert all(first == pytest.approx(other, rel=1e-8, abs=1e-9) for other in others)
 
 
 def test_gaps_of_a_guess_are_closed(backend):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from trundle.numerics.compiled.compile import find_compiler
+from tests.cores import WAYS, choose
 from trundle.numerics.ode.events import dip, first_zero
 from trundle.numerics.ode.ode import Integrator, OdeSystem
 from trundle.status import Status
@@ -26,13 +26,9 @@ def step_of(method):
     return 0.013 if method == "rk4" else None
 
 
-@pytest.fixture(params=["c", "python"])
-def backend(request, monkeypatch):
-    if request.param == "python":
-        monkeypatch.setenv("TRUNDLE_NO_COMPILER", "1")
-    elif find_compiler() is None:
-        pytest.skip("no C compiler")
-    return request.param
+@pytest.fixture(params=WAYS)
+def backend(request, cores, monkeypatch):
+    return choose(request.param, cores, monkeypatch)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -32,7 +32,7 @@ def test_the_smallest_margin_of_a_rise_is_that_of_its_start(points):
 
 
 def test_each_run_of_a_batch_has_its_start_and_all_its_pieces():
-    native._load.cache_clear()  # the core is loaded once more: what its calls take is declared then
+    native._core.cache_clear()  # the core is loaded once more: what its calls take is declared then
     ends, none = np.array([1.0, 2.0]), np.full(1, np.inf)
     pieces = Pieces(ends, np.array([[[1.0], [-1.0]]]), None, None, -none, none)
     settings = {"step": 0.0, "relative_tolerance": 1e-10, "arming_tolerance": 1e-9, "min_step": 0.0, "max_step": np.inf}

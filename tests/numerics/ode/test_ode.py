@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from tests.cores import WAYS, choose
 from trundle.errors import InputError
-from trundle.numerics.compiled.compile import find_compiler
 from trundle.numerics.ode import native as ode_native
 from trundle.numerics.ode import ode
 from trundle.numerics.ode.ode import Integrator, OdeSystem
@@ -36,13 +36,9 @@ def known(t):
     return np.array([np.exp(np.sin(t)), 1.0 / (1.0 + 0.4 * (1.0 - np.cos(t)))]).T
 
 
-@pytest.fixture(params=["c", "python"])
-def backend(request, monkeypatch):
-    if request.param == "python":
-        monkeypatch.setenv("TRUNDLE_NO_COMPILER", "1")
-    elif find_compiler() is None:
-        pytest.skip("no C compiler")
-    return request.param
+@pytest.fixture(params=WAYS)
+def backend(request, cores, monkeypatch):
+    return choose(request.param, cores, monkeypatch)
 
 
 def slope(counts, errors):
@@ -81,12 +77,11 @@ def test_dense_output_has_the_order_of_the_step(method, order, counts):
 @pytest.mark.parametrize(
     ("method", "step"), [("rk4", 0.01), ("dopri5", None), ("dopri5", 0.01), ("dop853", None), ("dop853", 0.05)]
 )
-def test_c_and_python_agree(method, step, monkeypatch):
-    if find_compiler() is None:
-        pytest.skip("no C compiler")
+def test_c_and_python_agree(method, step, cores, monkeypatch):
+    choose("compiler", cores, monkeypatch)
     s = system(PENDULUM, ca.vertcat(X[0] + 0.9, 5 - T), X * (1 + 1e-12 * ca.sin(X[1])))
     c = Integrator(s, method)
-    monkeypatch.setenv("TRUNDLE_NO_COMPILER", "1")
+    choose("neither", cores, monkeypatch)
     python = Integrator(s, method)
     assert c.compiled
     assert not python.compiled
@@ -108,16 +103,15 @@ def test_c_and_python_agree(method, step, monkeypatch):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("projected", [False, True])
-def test_c_and_python_take_the_same_steps_where_these_are_rough(method, projected, monkeypatch):
+def test_c_and_python_take_the_same_steps_where_these_are_rough(method, projected, cores, monkeypatch):
     """Where an event's step, taken alone, ends elsewhere than the dense output says; from tiny starts, in odd units."""
-    if find_compiler() is None:
-        pytest.skip("no C compiler")
+    choose("compiler", cores, monkeypatch)
     p = ca.SX.sym("p", 5)
     margins = ca.vertcat(p[1] + X[0], p[2] + X[0] * X[1] + 0.1 * ca.sin(7 * X[0]))
     moving = X * (1 + p[3] * ca.sin(p[4] * T)) / ca.norm_2(X)
     s = system(p[0] * ca.vertcat(X[1], -X[0]), margins, moving if projected else None, p)
     c = Integrator(s, method)
-    monkeypatch.setenv("TRUNDLE_NO_COMPILER", "1")
+    choose("neither", cores, monkeypatch)
     python, random, events = Integrator(s, method), np.random.default_rng(0), 0
     for k in range(35):
         values = random.uniform([0.5, -0.2, 0.0, 0.0, 0.0], [3.0, 1.2, 0.9, 0.3, 5.0])
@@ -135,10 +129,11 @@ def test_c_and_python_take_the_same_steps_where_these_are_rough(method, projecte
     assert events > 12
 
 
-def test_a_run_that_is_compiled_on_its_way_has_the_same_numbers(monkeypatch, tmp_path):
-    if find_compiler() is None:
-        pytest.skip("no C compiler")
-    s = system(PENDULUM, ca.vertcat(X[0] + 2.9, 50 - T), X * (1 + 1e-12 * ca.sin(X[1])))
+@pytest.mark.parametrize("calls", [False, True])
+def test_a_run_that_is_compiled_on_its_way_has_the_same_numbers(calls, cores, monkeypatch, tmp_path):
+    choose("compiler", cores, monkeypatch)
+    sine = ca.Function("sine", [T], [ca.sin(T)], {"never_inline": True}) if calls else ca.sin
+    s = system(PENDULUM, ca.vertcat(X[0] + 2.9, 50 - T), X * (1 + 1e-12 * sine(X[1])))
     monkeypatch.setenv("TRUNDLE_CACHE", str(tmp_path))  # where it is not compiled yet
     monkeypatch.setattr(ode, "AT_ONCE", 0)
     monkeypatch.setattr(ode, "OFTEN", 500)

@@ -160,9 +160,9 @@ def both(system: ContactSystem, mode: Mode, held: bool = False) -> tuple[DataMod
     """Return a mode as data and as one expression."""
     loaded, method = core(), Method()
     assert loaded is not None
-    return DataMode(system, mode, held, method, engine_of(system, mode.atlas, held, loaded)), CompiledMode(
-        system, mode, held, method
-    )
+    engine = engine_of(system, mode.atlas, held, loaded)
+    assert engine is not None
+    return DataMode(system, mode, held, method, engine), CompiledMode(system, mode, held, method)
 
 
 def agree(found: np.ndarray, expected: np.ndarray, within: float) -> None:
@@ -274,6 +274,7 @@ def test_another_size_compiles_nothing() -> None:
         robot.terrain(tr.Plane(), friction=friction)
         system = robot.finish().system
         engine = engine_of(system, system.first_atlas, False, loaded)
+        assert engine is not None
         DataMode(system, Mode(("rolling", "sliding", "rolling"), system.first_atlas), False, Method(), engine)
         return {kernel.eval for struct in engine.structs for kernel in struct}
 

@@ -31,7 +31,9 @@ def crate(gravity: np.ndarray) -> tuple[DataMode, np.ndarray]:
     below = [i for i, pair in enumerate(system.contact_pairs) if _height(tree, start.x, i) < 1e-9]
     laws = tuple("rolling" if i in below else "separated" for i in range(len(system.contact_pairs)))
     mode = Mode(laws, system.first_atlas)
-    return DataMode(system, mode, False, Method(), engine_of(system, mode.atlas, False, loaded)), start.x
+    engine = engine_of(system, mode.atlas, False, loaded)
+    assert engine is not None
+    return DataMode(system, mode, False, Method(), engine), start.x
 
 
 def _height(tree: tr.RollingTree, x: np.ndarray, contact: int) -> float:

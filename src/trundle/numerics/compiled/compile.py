@@ -14,6 +14,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import resources
 from pathlib import Path
 from typing import cast
 
@@ -22,6 +23,14 @@ import casadi as ca
 from trundle.errors import CompileError, StorageError, of_machine
 from trundle.numerics.compiled import cache
 from trundle.numerics.compiled.cache import clear_cache
+from trundle.numerics.compiled.cores import (
+    COMPILERS,
+    CORE_FLAGS,
+    LINK_FLAGS,
+    compiler_hidden,
+    core_sources,
+    library_file,
+)
 
 __all__ = [
     "FLAGS",
@@ -36,11 +45,11 @@ __all__ = [
     "find_compiler",
     "function_source",
     "library_source",
+    "load_core",
 ]
 
 # Generated code is one straight line: -O2, -O3 and -march=native were measured to be no faster, but slower to compile.
 FLAGS: tuple[str, ...] = ("-O1", "-fno-math-errno")
-LINK_FLAGS: tuple[str, ...] = ("-fPIC", "-shared")
 _PROBE = "#include <math.h>\ndouble trundle_probe(double x) { return sin(x); }\n"
 _ADVICE = "runs take 10 to 100 times longer; install gcc (Debian, Ubuntu: apt install gcc libc6-dev) or set CC"
 
@@ -137,12 +146,44 @@ def compile_library(
         return None
 
 
+def load_core(package: str, name: str) -> ctypes.CDLL | None:
+    """Return a static core: as it came with the package, else compiled here; None without a compiler.
+
+    Parameters
+    ----------
+    package : str
+        Beside whose modules the core's source ``<name>.c`` is.
+    name : str
+    """
+    if (built := built_core(package, name)) is not None:
+        return built
+    sources = core_sources(resources.files(package), name)
+    path = compile_library(f"trundle_{name}", sources, flags=CORE_FLAGS)
+    return None if path is None else _loaded(path)
+
+
+@lru_cache(maxsize=16)
+def built_core(package: str, name: str) -> ctypes.CDLL | None:
+    """Return a core that came with the package and is one of the sources there, or None."""
+    folder = resources.files(package)
+    file = folder.joinpath(library_file(name, core_sources(folder, name)))
+    try:
+        return ctypes.CDLL(str(file))
+    except OSError:  # there is none, or one of another machine
+        return None
+
+
+@lru_cache(maxsize=16)
+def _loaded(path: Path) -> ctypes.CDLL:
+    return ctypes.CDLL(str(path))
+
+
 def find_compiler() -> Compiler | None:
     """Return the first C compiler that works among ``$CC``, cc, gcc and clang, or None with one line of advice.
 
     A compiler works if it compiles, links and loads a call of ``sin``. ``TRUNDLE_NO_COMPILER=1`` hides them all.
     """
-    if os.environ.get("TRUNDLE_NO_COMPILER", "") not in ("", "0"):
+    if compiler_hidden():
         cache.advise_once("compiler", f"no C compiler is used (TRUNDLE_NO_COMPILER is set): {_ADVICE.split(';')[0]}")
         return None
     compiler, problem = _search(os.environ.get("CC", ""), os.environ.get("PATH", ""), str(cache.cache_directory()))
@@ -304,7 +345,7 @@ def _recipe(
 def _search(cc: str, path: str, directory: str) -> tuple[Compiler | None, str]:
     """Return the first working compiler, else what was wrong with the last; `directory` only keys the memory."""
     problem = ""
-    for candidate in (cc, "cc", "gcc", "clang"):
+    for candidate in (cc, *COMPILERS):
         try:
             command = shlex.split(candidate)
         except ValueError:

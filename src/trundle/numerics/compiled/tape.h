@@ -3,6 +3,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "operations.h"
+
 typedef double points __attribute__((vector_size(8 * POINTS)));
 
 typedef struct {
@@ -11,10 +13,12 @@ typedef struct {
     const char *begin, *end; /* words of 8 bytes; operation: 7 bits; result, first and second operand: 19 bits each */
 } tape;
 
+enum { INPUT = OPERATIONS, OUTPUT, CONSTANT };
+
 #define EACH(F) for (int p = 0; p < POINTS; p++) { F; }
-#define TOGETHER(CODE, F) case CODE: w[o] = F; break;
-#define APART(CODE, F) \
-    case CODE: { points r; EACH(double x = w[a][p]; double y = w[b][p]; (void)y; r[p] = F) w[o] = r; } break;
+#define TOGETHER(NAME, F) case OP_##NAME: { points x = w[a], y = w[b]; (void)y; w[o] = F; } break;
+#define APART(NAME, F) \
+    case OP_##NAME: { points r; EACH(double x = w[a][p]; double y = w[b][p]; (void)y; r[p] = F) w[o] = r; } break;
 
 static int run(const tape *f, const double **arg, double **res, double *memory) {
     points *w = (points *)(((uintptr_t)memory + sizeof(points) - 1) & ~(uintptr_t)(sizeof(points) - 1));
@@ -26,7 +30,8 @@ static int run(const tape *f, const double **arg, double **res, double *memory) 
             case INPUT: { points r; EACH(r[p] = arg[a] ? arg[a][p * f->in_size[a] + b] : 0.0) w[o] = r; } break;
             case OUTPUT: if (res[b]) EACH(res[b][p * f->out_size[b] + o] = w[a][p]) break;
             case CONSTANT: { points r; EACH(r[p] = f->constants[a]) w[o] = r; } break;
-            OPERATIONS
+            ARITHMETIC(TOGETHER)
+            FUNCTIONS(APART)
             default: return 1;
         }
     }

@@ -7,6 +7,7 @@ of the machine's time.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from importlib import resources
 
@@ -17,23 +18,9 @@ from trundle.errors import CompileError
 
 POINTS = 8
 """Points at once: fewer read the tape more often, more do not fit the processor's cache."""
-_TOGETHER = {
-    ca.OP_ASSIGN: "w[a]", ca.OP_ADD: "w[a] + w[b]", ca.OP_SUB: "w[a] - w[b]", ca.OP_MUL: "w[a] * w[b]",
-    ca.OP_DIV: "w[a] / w[b]", ca.OP_NEG: "-w[a]", ca.OP_SQ: "w[a] * w[a]", ca.OP_TWICE: "w[a] + w[a]",
-    ca.OP_INV: "1.0 / w[a]", ca.OP_LIFT: "w[a]",
-}  # fmt: skip
-_APART = {
-    **{getattr(ca, f"OP_{name.upper()}"): f"{name}(x)" for name in (
-        "exp", "log", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "floor", "ceil", "fabs", "erf", "sinh",
-        "cosh", "tanh", "asinh", "acosh", "atanh", "log1p", "expm1",
-    )},
-    **{getattr(ca, f"OP_{name.upper()}"): f"{name}(x, y)" for name in (
-        "pow", "fmod", "copysign", "fmin", "fmax", "atan2", "hypot", "remainder",
-    )},
-    ca.OP_CONSTPOW: "pow(x, y)", ca.OP_LT: "x < y", ca.OP_LE: "x <= y", ca.OP_EQ: "x == y", ca.OP_NE: "x != y",
-    ca.OP_NOT: "!x", ca.OP_AND: "x && y", ca.OP_OR: "x || y", ca.OP_SIGN: "x < 0 ? -1 : x > 0 ? 1 : x",
-    ca.OP_IF_ELSE_ZERO: "x == 0 ? 0 : y",
-}  # fmt: skip
+_HEADER = resources.files("trundle.numerics.compiled").joinpath("operations.h").read_text("utf-8")
+OPERATIONS = {getattr(ca, f"OP_{name}"): number for number, name in enumerate(re.findall(r"EACH\((\w+), ", _HEADER))}
+"""Numbers in C of operations, by CasADi's."""
 _MOST = 2**19
 _OCTAL = [f"\\{byte:03o}" for byte in range(256)]
 
@@ -55,27 +42,27 @@ def tape_sources(functions: Mapping[str, ca.Function]) -> dict[str, str]:
         If a function calls another one, or is too long.
     """
     parts = [_tape(name, function) for name, function in functions.items()]
-    cases = [f"{kind}({code}, {text})" for kind, table in (("TOGETHER", _TOGETHER), ("APART", _APART))
-             for code, text in table.items()]  # fmt: skip
-    head = {"POINTS": POINTS, "INPUT": ca.OP_INPUT, "OUTPUT": ca.OP_OUTPUT, "CONSTANT": ca.OP_CONST}
-    defined = [f"#define {key} {value}" for key, value in (*head.items(), ("OPERATIONS", " ".join(cases)))]
     header = resources.files("trundle.numerics.compiled").joinpath("tape.h").read_text("utf-8")
-    return {"tape.h": header, "functions.c": "\n".join([*defined, '#include "tape.h"', *parts])}
+    text = "\n".join([f"#define POINTS {POINTS}", '#include "tape.h"', *parts])
+    return {"operations.h": _HEADER, "tape.h": header, "functions.c": text}
 
 
 def _tape(name: str, function: ca.Function) -> str:
     """Return the C of one function."""
     code, constants = [], []
+    of_input, of_output, of_constant = range(len(OPERATIONS), len(OPERATIONS) + 3)
     for k in range(function.n_instructions()):
         operation, to = function.instruction_id(k), function.instruction_output(k)
         of = function.instruction_input(k)
         if operation == ca.OP_CONST:
-            code.append((operation, to[0], len(constants), 0))
+            code.append((of_constant, to[0], len(constants), 0))
             constants.append(function.instruction_constant(k))
         elif operation == ca.OP_OUTPUT:
-            code.append((operation, to[1], of[0], to[0]))
-        elif operation == ca.OP_INPUT or operation in _TOGETHER or operation in _APART:
-            code.append((operation, to[0], of[0], of[-1]))
+            code.append((of_output, to[1], of[0], to[0]))
+        elif operation == ca.OP_INPUT:
+            code.append((of_input, to[0], of[0], of[1]))
+        elif operation in OPERATIONS:
+            code.append((OPERATIONS[operation], to[0], of[0], of[-1]))
         else:
             raise CompileError(f"operation {operation} of {function.name()} is none of a tape")
     words = np.array(code, dtype=np.uint64).reshape(-1, 4)

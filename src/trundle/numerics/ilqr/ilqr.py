@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, number
 from trundle.errors import InputError
-from trundle.numerics.compiled.compile import compile_library, library_source
 from trundle.numerics.ilqr.backend import Backend
 from trundle.numerics.ilqr.solution import ControlSolution, Guess, Limits
 from trundle.numerics.ilqr.stage import ControlProblem
@@ -108,7 +107,7 @@ class Optimiser:
 
     @property
     def backend(self) -> str:
-        """``c``, or ``numpy`` without a compiler."""
+        """``c``, or ``numpy`` where neither a compiler nor a built core is."""
         return self._backend.name
 
     def solve(
@@ -258,16 +257,14 @@ class Optimiser:
 
 
 def _make_backend(problem: ControlProblem) -> Backend:
-    """Return compiled operations, or numpy's without a compiler."""
-    names, source = library_source(dict(problem.functions), dense=True)
-    stages = compile_library("trundle_ilqr_stages", source)
-    if stages is None:
-        from trundle.numerics.ilqr.python import NumpyBackend
+    """Return operations of C, or numpy's where there are none."""
+    from trundle.numerics.ilqr.native import native_backend
 
-        return NumpyBackend(problem)
-    from trundle.numerics.ilqr.native import NativeBackend
+    if (found := native_backend(problem)) is not None:
+        return found
+    from trundle.numerics.ilqr.python import NumpyBackend
 
-    return NativeBackend(problem, stages, names)
+    return NumpyBackend(problem)
 
 
 def _damping(rho: float, alpha: float, ratio: float) -> float:

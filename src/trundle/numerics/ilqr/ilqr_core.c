@@ -1,16 +1,11 @@
 /* Stages, Riccati recursion and roll-out of the iterative linear-quadratic regulator.
  *
  * Stage functions in CasADi's calling convention and all buffers come from outside through one struct that mirrors
- * `trundle.numerics.ilqr.backend.CoreStruct` field by field; nothing is allocated here. NX, NU and NP are defined by
- * ilqr_sizes.h, so that inner loops have constant lengths. Matrices are row-major.
+ * `trundle.numerics.ilqr.native.CoreStruct` field by field; nothing is allocated here. Where this is compiled for one
+ * problem NX, NU and NP are numbers, so that inner loops have constant lengths. Matrices are row-major.
  */
 #include <math.h>
 #include <string.h>
-
-#include "ilqr_sizes.h"
-
-#define NZ (NX + NU)
-#define LD ((NZ + 7) / 8 * 8) /* padded rows: whole vectors */
 
 typedef long long integer;
 typedef int (*Eval)(const double **, double **, integer *, double *, int);
@@ -25,7 +20,7 @@ typedef struct {
 
 typedef struct {
   Call step, slope, end, end_slope;
-  integer stages;
+  integer stages, nx, nu, np;
   double *p;                       /* (N + 1, NP) */
   double *x, *u, *gap;             /* the iterate: (N + 1, NX), (N, NU), (N, NX) */
   double *M, *g, *H, *g_end, *H_end;
@@ -36,6 +31,14 @@ typedef struct {
 } Core;
 
 integer trundle_ilqr_size(void) { return (integer)sizeof(Core); }
+
+#ifndef NX
+#define NX ((int)c->nx)
+#define NU ((int)c->nu)
+#define NP ((int)c->np)
+#endif
+#define NZ (NX + NU)
+#define LD ((NZ + 7) / 8 * 8) /* padded rows: whole vectors */
 
 static int call(Call *f, int n_in, const double **in, int n_out, double **out) {
   memcpy(f->arg, in, (size_t)n_in * sizeof *in);
@@ -125,22 +128,25 @@ typedef double Lanes __attribute__((vector_size(8 * sizeof(double)), may_alias))
 
 /* One stage of the recursion: V, v of k + 1 become those of k. 0 if Q_uu + rho |diag| is not positive definite. */
 static int riccati(Core *c, integer k, double rho, double V[NX][NX], double *v) {
-  Lanes M[NX][BZ] = {{{0}}}, W[NX][BZ], Q[NZ][BZ], T[NU][BT] = {{{0}}};
+  Lanes M[NX][BZ], W[NX][BZ], Q[NZ][BZ], T[NU][BT];
   const double *H = c->H + k * NZ * NZ, *g = c->g + k * NZ, *gap = c->gap + k * NX;
   double q[NZ], s[NX], inverse[NU];
+  memset(M, 0, sizeof M), memset(T, 0, sizeof T);
   for (int i = 0; i < NX; i++) {
     memcpy(M[i], c->M + (k * NX + i) * NZ, NZ * sizeof(double));
     s[i] = v[i];
     for (int j = 0; j < NX; j++) s[i] += V[i][j] * gap[j];
   }
   for (int i = 0; i < NX; i++) { /* W = V M */
-    Lanes row[BZ] = {{0}};
+    Lanes row[BZ];
+    memset(row, 0, sizeof row);
     for (int j = 0; j < NX; j++)
       for (int b = 0; b < BZ; b++) row[b] += V[i][j] * M[j][b];
     memcpy(W[i], row, sizeof row);
   }
   for (int z = 0; z < NZ; z++) { /* the lower triangle of Q = H + M' W, in whole blocks */
-    Lanes row[BZ] = {{0}};
+    Lanes row[BZ];
+    memset(row, 0, sizeof row);
     memcpy(row, H + z * NZ, NZ * sizeof(double)), q[z] = g[z];
     for (int i = 0; i < NX; i++) {
       double a = ((const double *)M[i])[z];
@@ -205,12 +211,13 @@ static void look_along(Core *c) {
   double *x = c->dx, along = 0.0, curve = 0.0, lam[NX], largest = 0.0;
   memset(x, 0, NX * sizeof(double));
   for (integer k = 0; k < c->stages; k++, x += NX) {
-    double *u = c->du + k * NU, z[LD] = {0};
+    double *u = c->du + k * NU, z[LD];
     const double *M = c->M + k * NX * NZ, *H = c->H + k * NZ * NZ, *g = c->g + k * NZ;
     for (int a = 0; a < NU; a++) {
       u[a] = c->k[k * NU + a];
       for (int i = 0; i < NX; i++) u[a] += c->K[(k * NU + a) * NX + i] * x[i];
     }
+    memset(z, 0, sizeof z);
     memcpy(z, x, NX * sizeof(double)), memcpy(z + NX, u, NU * sizeof(double));
     for (int i = 0; i < NX; i++) {
       x[NX + i] = c->gap[k * NX + i];
@@ -227,7 +234,8 @@ static void look_along(Core *c) {
     for (int j = 0; j < NX; j++) curve += x[i] * c->H_end[i * NX + j] * x[j];
   }
   for (integer k = c->stages - 1; k >= 0; k--) {
-    double sum[LD] = {0};
+    double sum[LD];
+    memset(sum, 0, sizeof sum);
     memcpy(sum, c->g + k * NZ, NZ * sizeof(double));
     for (int i = 0; i < NX; i++)
       for (int j = 0; j < NZ; j++) sum[j] += c->M[(k * NX + i) * NZ + j] * lam[i];

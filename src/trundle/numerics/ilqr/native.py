@@ -1,20 +1,28 @@
-"""The four operations of the real-time optimiser, compiled: `ilqr_core.c` on the stages' functions."""
+"""The four operations of the real-time optimiser in C: `ilqr_core.c` on the stages' functions."""
 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib import resources
-from pathlib import Path
 
 from trundle.errors import CompileError
-from trundle.numerics.compiled.compile import NativeFunction, compile_library
+from trundle.numerics.compiled.compile import (
+    NativeFunction,
+    check_layout,
+    compile_library,
+    find_compiler,
+    library_source,
+    load_core,
+)
+from trundle.numerics.compiled.cores import CORE_FLAGS, core_sources
+from trundle.numerics.compiled.interpreter import interpreted
 from trundle.numerics.ilqr.backend import Backend
 from trundle.numerics.ilqr.stage import ControlProblem
-from trundle.numerics.ode.native import CallStruct, call_struct, work_memory
+from trundle.numerics.ode.native import Callee, CallStruct, call_struct, work_memory
 
 FAST = ("-O3", "-march=native", "-fno-math-errno")
-PLAIN = ("-O2", "-fno-math-errno")
 _NAMES = "p x u gap M g H g_end H_end k K dx du x_new u_new"
 
 
@@ -23,25 +31,36 @@ class CoreStruct(ctypes.Structure):
 
     _fields_ = [
         *((name, CallStruct) for name in ("step", "slope", "end", "end_slope")),
-        ("stages", ctypes.c_longlong),
+        *((name, ctypes.c_longlong) for name in ("stages", "nx", "nu", "np")),
         *((name, ctypes.c_void_p) for name in _NAMES.split()),
         *((name, ctypes.c_double) for name in ("slope_along", "curvature", "gradient", "cost")),
     ]
 
 
 class NativeBackend(Backend):
-    """Compiled stages and a compiled Riccati recursion (final)."""
+    """Stages and a Riccati recursion that C runs (final).
+
+    Parameters
+    ----------
+    problem : ControlProblem
+    library : ctypes.CDLL
+        The core.
+    functions : sequence of NativeFunction or InterpretedFunction
+        Those of the problem, in their order.
+    """
 
     name = "c"
 
-    def __init__(self, problem: ControlProblem, stages: Path, names: list[str]) -> None:
+    def __init__(self, problem: ControlProblem, library: ctypes.CDLL, functions: Sequence[Callee]) -> None:
         super().__init__(problem)
-        self._functions = functions = [NativeFunction(stages, name) for name in names]
-        self._library = _core_library(problem.nx, problem.nu, problem.n_p)
+        self._functions, self._library = functions, library
         self._work = work_memory(functions)
         self._core = CoreStruct(
             *(call_struct(function, work.ctypes.data) for function, work in zip(functions, self._work, strict=True)),
             stages=self.stages,
+            nx=problem.nx,
+            nu=problem.nu,
+            np=problem.n_p,
             **{name: getattr(self, name).ctypes.data for name in _NAMES.split()},
         )
         self._pointer = ctypes.byref(self._core)
@@ -70,19 +89,38 @@ class NativeBackend(Backend):
         return bool(good)
 
 
+def native_backend(problem: ControlProblem) -> NativeBackend | None:
+    """Return stages and core, compiled for this problem or, without a compiler, interpreted; None where they cannot be.
+
+    The core that comes with the package takes any sizes; compiled for some it is twice as fast.
+    """
+    if find_compiler() is not None:
+        names, source = library_source(dict(problem.functions), dense=True)
+        stages = compile_library("trundle_ilqr_stages", source)
+        if stages is not None:
+            core = _compiled_core(problem.nx, problem.nu, problem.n_p)
+            return NativeBackend(problem, core, [NativeFunction(stages, name) for name in names])
+    built = load_core("trundle.numerics.ilqr", "ilqr_core")
+    if built is None:
+        return None
+    functions = [data for one in problem.functions.values() if (data := interpreted(one)) is not None]
+    return NativeBackend(problem, _core(built), functions) if len(functions) == len(problem.functions) else None
+
+
 @lru_cache(maxsize=32)
-def _core_library(nx: int, nu: int, n_p: int) -> ctypes.CDLL:
-    text = resources.files("trundle.numerics.ilqr").joinpath("ilqr_core.c").read_text("utf-8")
-    sizes = f"#define NX {nx}\n#define NU {nu}\n#define NP {n_p}\n"
-    sources = {"ilqr_core.c": text, "ilqr_sizes.h": sizes}
+def _compiled_core(nx: int, nu: int, n_p: int) -> ctypes.CDLL:
+    sources = core_sources(resources.files("trundle.numerics.ilqr"), "ilqr_core")
+    sizes = (f"-DNX={nx}", f"-DNU={nu}", f"-DNP={n_p}")
     try:
-        path = compile_library("trundle_ilqr_core", sources, flags=FAST)
+        path = compile_library("trundle_ilqr_core", sources, flags=(*FAST, *sizes))
     except CompileError:  # a compiler that does not know this processor
-        path = compile_library("trundle_ilqr_core", sources, flags=PLAIN)
-    library = ctypes.CDLL(str(path))
-    library.trundle_ilqr_size.restype = ctypes.c_longlong
-    if library.trundle_ilqr_size() != ctypes.sizeof(CoreStruct):
-        raise CompileError("the optimiser's core and its Python mirror do not have the same layout")
+        path = compile_library("trundle_ilqr_core", sources, flags=(*CORE_FLAGS, *sizes))
+    return _core(ctypes.CDLL(str(path)))
+
+
+@lru_cache(maxsize=32)
+def _core(library: ctypes.CDLL) -> ctypes.CDLL:
+    check_layout(library, {"trundle_ilqr_size": CoreStruct})
     for name in ("measure", "slope", "backward", "roll"):
         function = library[f"trundle_ilqr_{name}"]
         function.restype = ctypes.c_int

@@ -114,7 +114,7 @@ def _kernel(function: ca.Function, rows: tuple[int, ...], costs: tuple[int, ...]
 @lru_cache(maxsize=1)
 def _makers() -> str:
     """Return the sources that write derivatives and their C."""
-    files = {"nlp": ("elements.py",), "compiled": ("compile.py", "tape.py", "tape.h")}
+    files = {"nlp": ("elements.py",), "compiled": ("compile.py", "tape.py", "tape.h", "operations.h")}
     return "".join(
         resources.files(f"trundle.numerics.{folder}").joinpath(name).read_text("utf-8")
         for folder, names in files.items()

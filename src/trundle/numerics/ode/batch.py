@@ -44,7 +44,7 @@ class Pieces:
 
 @dataclass(frozen=True)
 class _Compiled:
-    """Where a run has its functions from: they are compiled."""
+    """Where a run has its functions from: they are there."""
 
     functions: native.Functions
 
@@ -111,7 +111,7 @@ def integrate_batch(
     most : (pieces,)
         Steps of a piece at most.
 
-    Returns None where the functions are not compiled.
+    Returns None where C does not run the functions by itself.
     """
     if (core := native.core_library()) is None or (first := integrator.native) is None:
         return None

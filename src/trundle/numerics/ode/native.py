@@ -6,9 +6,7 @@ import ctypes
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from importlib import resources
 from itertools import accumulate
-from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import casadi as ca
@@ -17,7 +15,8 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.interrupts import check, held, opened
 from trundle.numerics.compiled.buffered import BufferedCall, dense
-from trundle.numerics.compiled.compile import NativeFunction, check_layout, compile_library
+from trundle.numerics.compiled.compile import NativeFunction, check_layout, load_core
+from trundle.numerics.compiled.interpreter import InterpretedFunction
 from trundle.numerics.ode.tableaus import Tableau, tableau
 
 SLICE_SECONDS = 0.1
@@ -74,12 +73,11 @@ class Core:
 
     Parameters
     ----------
-    path : Path
-        The compiled library.
+    library : ctypes.CDLL
     """
 
-    def __init__(self, path: Path) -> None:
-        self.library = ctypes.CDLL(str(path))
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self.library = library
         check_layout(self.library, {"trundle_ode_size": OdeStruct, "trundle_batch_size": BatchStruct})
         for name in ("trundle_ode_start", "trundle_ode_run"):
             self.library[name].argtypes = [ctypes.POINTER(OdeStruct)]
@@ -91,17 +89,15 @@ class Core:
         self.batch.restype = None
 
 
-@lru_cache(maxsize=4)
-def _load(path: Path) -> Core:
-    return Core(path)
-
-
 def core_library() -> Core | None:
-    """Return the compiled stepping core, or None without a compiler."""
-    folder = resources.files("trundle.numerics.ode")
-    names = ("ode_core.c", "ode_step.h", "ode_events.h")
-    path = compile_library("trundle_ode_core", {name: folder.joinpath(name).read_text("utf-8") for name in names})
-    return None if path is None else _load(path)
+    """Return the stepping core, or None where it did not come with the package and there is no compiler."""
+    library = load_core("trundle.numerics.ode", "ode_core")
+    return None if library is None else _core(library)
+
+
+@lru_cache(maxsize=4)
+def _core(library: ctypes.CDLL) -> Core:
+    return Core(library)
 
 
 def call_struct(native: Callee | None, work: int = 0) -> CallStruct:
@@ -117,10 +113,10 @@ def work_memory(natives: Iterable[Callee | None]) -> list[FloatArray]:
     return [np.zeros(sum(native.work_sizes) if native else 0) for native in natives]
 
 
-class InterpretedFunction:
-    """A function (t, x, p) of CasADi's virtual machine as C can call it; for one run.
+class CalledBackFunction:
+    """A function (t, x, p) of CasADi's virtual machine as C can call it, through Python; for one run.
 
-    Attributes are those of `NativeFunction`; a call takes some microseconds more than the machine.
+    Attributes are those of `NativeFunction`. Only what calls other functions, as measured surfaces do, needs it.
     """
 
     work_sizes = (3, 1, 0, 0)
@@ -161,7 +157,7 @@ class NativeCallee(NamedTuple):
     work_sizes: tuple[int, int, int, int] = (3, 1, 1, 1)
 
 
-Callee = NativeFunction | InterpretedFunction | NativeCallee
+Callee = NativeFunction | InterpretedFunction | CalledBackFunction | NativeCallee
 Functions = tuple[Callee | None, ...]
 """Rate, margins and projection; the last two may be None."""
 
@@ -174,7 +170,7 @@ class FunctionSource(Protocol):
         ...
 
     def counted(self, evaluations: int) -> Functions | None:
-        """Be told how often the rate was evaluated since the last call; return compiled functions to go on with."""
+        """Be told how often the rate was evaluated since the last call; return what to go on with, or None."""
         ...
 
 
@@ -255,7 +251,7 @@ class NativeRun:
         """Let the core call these functions, each with work memory of its own."""
         self._functions, sizes = functions, [sum(one.work_sizes) if one else 0 for one in functions]
         self._work = np.zeros(sum(sizes))
-        self._interpreted = [one for one in functions if isinstance(one, InterpretedFunction)]
+        self._called_back = [one for one in functions if isinstance(one, CalledBackFunction)]
         address = self._work.__array_interface__["data"][0]
         for role, one, size in zip(("rate", "margins", "projection"), functions, sizes, strict=True):
             setattr(self.state, role, call_struct(one, address))
@@ -263,7 +259,7 @@ class NativeRun:
 
     def run(self, progress: Callable[[float], object] | None) -> bool:
         """Integrate to the end; False if the user interrupted."""
-        if self._interpreted:
+        if self._called_back:
             with held():
                 return self._run(progress)
         return self._run(progress)
@@ -274,13 +270,12 @@ class NativeRun:
             self._core.start(state)
             while self.state.status == RUNNING:
                 self._core.run(state)
-                for error in (one.error for one in self._interpreted if one.error is not None):
+                for error in (one.error for one in self._called_back if one.error is not None):
                     raise error
-                if self._interpreted:
-                    compiled = self._source.counted(self.state.evaluations - counted)
-                    counted = self.state.evaluations
-                    if compiled is not None:
-                        self._call(compiled)
+                better = self._source.counted(self.state.evaluations - counted)
+                counted = self.state.evaluations
+                if better is not None and better is not self._functions:
+                    self._call(better)
                 if progress is not None:
                     with opened():
                         progress(self.state.t)

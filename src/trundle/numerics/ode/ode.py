@@ -14,12 +14,14 @@ from trundle import checks
 from trundle.checks import FloatArray
 from trundle.errors import CompileError, InputError
 from trundle.interrupts import opened
-from trundle.numerics.compiled.compile import FLAGS, NativeFunction, compile_library, library_source
+from trundle.numerics.compiled.compile import FLAGS, NativeFunction, compile_library, find_compiler, library_source
+from trundle.numerics.compiled.interpreter import InterpretedFunction, interpreted
 from trundle.numerics.ode import native as ode_native
 from trundle.numerics.ode.python import PythonRun
 from trundle.numerics.ode.system import NativeSystem, OdeSystem
 from trundle.numerics.ode.tableaus import tableau
 from trundle.status import Status
+from trundle.threads import made_once
 
 STATUS = {
     ode_native.RUNNING: Status.INTERRUPTED,
@@ -79,9 +81,9 @@ class Integration:
 class Integrator:
     """Integrator of one system with one method, reusable.
 
-    It runs as C where there is a compiler. The functions of the system are compiled when it is made if they are small
-    or were compiled before, large ones (`AT_ONCE`) when they have been evaluated `OFTEN`; until then CasADi's virtual
-    machine evaluates them, with the same numbers.
+    It runs as C where there is a compiler or where its core came with the package. The functions of the system are
+    compiled when it is made if they are small or were compiled before, large ones (`AT_ONCE`) when they have been
+    evaluated `OFTEN`; until then, and without a compiler, they are interpreted, with the same numbers.
 
     Arguments of `integrate`, times in seconds:
 
@@ -125,7 +127,7 @@ class Integrator:
         core, functions = ode_native.core_library(), None
         if isinstance(self.system, NativeSystem):
             if core is None:
-                raise CompileError("functions of C need a C compiler")
+                raise CompileError("functions of C need the stepping core, which no C compiler is here for")
             start = partial(ode_native.NativeRun, core, _Ready(self.system))
         elif core is None:
             start = partial(PythonRun, self.system)
@@ -138,15 +140,17 @@ class Integrator:
 
     @property
     def native(self) -> ode_native.Functions | None:
-        """The compiled functions of the system, or None as long as they are not."""
+        """The functions of the system that C runs by itself: compiled, or interpreted for good; else None."""
         if isinstance(self.system, NativeSystem):
             return self.system.functions()
-        return None if self._functions is None else self._functions.compiled
+        return None if self._functions is None else self._functions.lasting
 
     @property
     def compiled(self) -> bool:
         """Whether the functions of the system are compiled by now."""
-        return self.native is not None
+        if isinstance(self.system, NativeSystem):
+            return True
+        return self._functions is not None and self._functions.compiled is not None
 
     def __reduce__(self) -> tuple[type[Integrator], tuple[OdeSystem | NativeSystem, str, int | None, Sequence[str]]]:
         return type(self), (self.system, self.method, self.event_points, self.flags)
@@ -225,23 +229,39 @@ class _Functions:
         self._system, self._flags = system, flags
         self._roles = {"rate": system.rate, "margins": system.margins, "projection": system.projection}
         self._evaluations = 0
+        self._interpreted: dict[str, InterpretedFunction | None] = {}
+        self._worth = system.instructions <= WORTH_COMPILING and find_compiler() is not None
         self.compiled: ode_native.Functions | None = None
-        if system.instructions <= WORTH_COMPILING:
+        if self._worth:
             self._compile(build=system.instructions <= AT_ONCE)
 
     def __call__(self) -> ode_native.Functions:
         """Return what a run begins with."""
-        if (compiled := self.counted(0)) is not None:
-            return compiled
-        return tuple(None if f is None else ode_native.InterpretedFunction(f) for f in self._roles.values())
+        self.counted(0)
+        return self.compiled or tuple(self._uncompiled(role) for role in self._roles)
+
+    @property
+    def lasting(self) -> ode_native.Functions | None:
+        """The functions that no others will follow, where C runs them by itself."""
+        if self.compiled is not None or self._worth:
+            return self.compiled
+        found = tuple(self._uncompiled(role) for role in self._roles)
+        return None if any(isinstance(one, ode_native.CalledBackFunction) for one in found) else found
 
     def counted(self, evaluations: int) -> ode_native.Functions | None:
-        """Count evaluations of the interpreted rate; return the compiled functions if a run goes on with those."""
+        """Count evaluations of the rate; return the functions where they are compiled by now."""
         self._evaluations += evaluations
-        if self.compiled is None and self._evaluations > OFTEN and self._system.instructions <= WORTH_COMPILING:
+        if self.compiled is None and self._worth and self._evaluations > OFTEN:
+            self._worth = False  # one attempt
             with opened():
                 self._compile(build=True)
         return self.compiled
+
+    def _uncompiled(self, role: str) -> InterpretedFunction | ode_native.CalledBackFunction | None:
+        if (function := self._roles[role]) is None:
+            return None
+        data = made_once(self._interpreted, role, lambda: interpreted(function))
+        return ode_native.CalledBackFunction(function) if data is None else data
 
     def _compile(self, build: bool) -> None:
         there = {role: function for role, function in self._roles.items() if function is not None}

@@ -30,6 +30,7 @@ from trundle.simulate.engine.kernels import (
     PLAIN,
     SLIPPING,
     LawKernels,
+    NoKernelError,
     TouchKernels,
     law_kernels,
     on_B_symbol,
@@ -57,7 +58,9 @@ def data_mode(system: ContactSystem, mode: Mode, held: bool, method: Method) -> 
         return None
     if (len(system.contact_pairs) <= SMALL and not _shares(system, mode)) or (loaded := core()) is None:
         return None
-    made = DataMode(system, mode, held, method, engine_of(system, mode.atlas, held, loaded))
+    if (engine := engine_of(system, mode.atlas, held, loaded)) is None:
+        return None
+    made = DataMode(system, mode, held, method, engine)
     return made if made.complete else None
 
 
@@ -75,10 +78,10 @@ def _runs_as_data(system: ContactSystem) -> bool:
     return plain and not minimal
 
 
-def engine_of(system: ContactSystem, atlas: Atlas, held: bool, core: Core) -> Engine:
-    """Return the engine of a system on charts, made once."""
+def engine_of(system: ContactSystem, atlas: Atlas, held: bool, core: Core) -> Engine | None:
+    """Return the engine of a system on charts, made once; None where a kernel needs a compiler that is not there."""
 
-    def build() -> Engine:
+    def build() -> Engine | None:
         """Gather kernels of contacts, those of equal shapes once."""
         model, t = system.model(atlas), ca.SX.sym("t")
         inputs, u = input_expressions(system, model, held, t)
@@ -92,7 +95,10 @@ def engine_of(system: ContactSystem, atlas: Atlas, held: bool, core: Core) -> En
             touches.append(made[key])
         found = ((i, _two_balls(pair)) for i, pair in enumerate(system.contact_pairs))
         balls = {i: ball for i, ball in found if ball is not None}
-        return Engine(core, model, inputs, u, t, touches, balls)
+        try:
+            return Engine(core, model, inputs, u, t, touches, balls)
+        except NoKernelError:
+            return None
 
     return system.kept(("engine", atlas, held), build)
 

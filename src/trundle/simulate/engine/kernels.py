@@ -23,7 +23,14 @@ from trundle.contact.contact import Contact, Kinematics, kinematics
 from trundle.contact.law import Friction, Law
 from trundle.contact.motion import Motion
 from trundle.errors import CompileError
-from trundle.numerics.compiled.compile import NativeFunction, compile_library, library_name, library_source
+from trundle.numerics.compiled.compile import (
+    NativeFunction,
+    compile_library,
+    find_compiler,
+    library_name,
+    library_source,
+)
+from trundle.numerics.compiled.interpreter import InterpretedFunction, interpreted
 from trundle.numerics.space import angular_size, lever
 from trundle.simulate.engine.lifted import Lifted, lifted
 from trundle.threads import made_once
@@ -36,10 +43,14 @@ _UNKNOWN = ("misalignment", "curvature", "sA", "sB", "rates", "shift")
 
 @dataclass(frozen=True)
 class Kernel:
-    """A compiled kernel and the constants it is called with."""
+    """A kernel and the constants it is called with."""
 
-    native: NativeFunction
+    native: NativeFunction | InterpretedFunction
     numbers: FloatArray
+
+
+class NoKernelError(CompileError):
+    """A function can neither be compiled nor be interpreted."""
 
 
 class KernelStruct(ctypes.Structure):
@@ -59,9 +70,19 @@ def struct_of(kernel: Kernel) -> KernelStruct:
 
 
 def compiled(function: ca.Function) -> Kernel:
-    """Return the kernel of a function of one dense result; functions of one kind are compiled once a machine."""
-    found = lifted(function)
-    return Kernel(_native(function.name(), found.kind, _Made(found)), found.numbers)
+    """Return the kernel of a function of one dense result; functions of one kind are compiled once a machine.
+
+    Without a compiler it is interpreted; `NoKernelError` is raised where it calls others, as measured surfaces do.
+    """
+    if find_compiler() is not None:
+        found = lifted(function)
+        native = _native(function.name(), found.kind, _Made(found))
+        if native is not None:
+            return Kernel(native, found.numbers)
+    data = interpreted(function)
+    if data is None:
+        raise NoKernelError(f"{function.name()} needs a C compiler")
+    return Kernel(data, np.zeros(1))
 
 
 class _Made:
@@ -78,7 +99,7 @@ class _Made:
 
 
 @cache
-def _native(name: str, kind: str, made: _Made) -> NativeFunction:
+def _native(name: str, kind: str, made: _Made) -> NativeFunction | None:
     label = f"kernel_{name}"
 
     def source() -> str:
@@ -86,9 +107,7 @@ def _native(name: str, kind: str, made: _Made) -> NativeFunction:
         return text
 
     path = compile_library(f"trundle_{label}", source, identity=f"{label} {kind}")
-    if path is None:
-        raise CompileError("kernels of contacts need a C compiler")
-    return NativeFunction(path, library_name(label, kind))
+    return None if path is None else NativeFunction(path, library_name(label, kind))
 
 
 def packed(motion: Motion) -> ca.SX:
@@ -244,7 +263,7 @@ class LawKernels:
 def law_kernels(d: int, law: Law, friction: Friction, onset: ca.SX) -> LawKernels | None:
     """Return the kernels of a law in which `onset` (d + k,) stands for the directions of what is still zero.
 
-    None: it asks for kinematics that kernels are not told.
+    None: it asks for kinematics that kernels are not told, or for a compiler that is not there.
     """
     symbol, k, unknown = _unpacked(d)
     rows = law.rows(k, friction)
@@ -260,10 +279,16 @@ def law_kernels(d: int, law: Law, friction: Friction, onset: ca.SX) -> LawKernel
     cones = [ca.vertcat(cone.load, cone.across) for cone in law.cones(k, lam, friction).values()]
     if ca.depends_on(ca.vertcat(*parts, *after, *cones), unknown):
         return None
+    try:
+        compiled_rows = compiled(_function("rows", [symbol, onset], parts))
+        compiled_after = compiled(_function("after", [symbol, onset, lam], after))
+        compiled_cones = compiled(_function("cones", [symbol, onset], _coefficients(cones, lam))) if cones else None
+    except NoKernelError:
+        return None
     return LawKernels(
-        rows=compiled(_function("rows", [symbol, onset], parts)),
-        after=compiled(_function("after", [symbol, onset, lam], after)),
-        cones=compiled(_function("cones", [symbol, onset], _coefficients(cones, lam))) if cones else None,
+        rows=compiled_rows,
+        after=compiled_after,
+        cones=compiled_cones,
         cone_sizes=tuple(cone.shape[0] for cone in cones),
         count=lam.shape[0],
         pushed=rows.GA is not None,

@@ -6,8 +6,6 @@ import ctypes
 import threading
 from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
-from importlib import resources
-from pathlib import Path
 
 import casadi as ca
 import numpy as np
@@ -18,7 +16,7 @@ from trundle.contact.stops import JointStop
 from trundle.models.tree.loops import Pin
 from trundle.models.tree.model import TreeModel
 from trundle.models.tree.multibody import PROXIMAL, ContactConstraint
-from trundle.numerics.compiled.compile import check_layout, compile_library
+from trundle.numerics.compiled.compile import check_layout, load_core
 from trundle.numerics.symbol import value_of
 from trundle.simulate.engine.bodies import Bodies, Integers, integers
 from trundle.simulate.engine.generated import body_functions
@@ -34,9 +32,6 @@ from trundle.simulate.engine.kernels import (
     struct_of,
 )
 from trundle.simulate.engine.sweep import MIRRORS, Sweep, can_sweep
-
-_FLAGS = ("-O2", "-fno-math-errno")
-_SOURCES = ("mode_core.c", "bodies_core.h", "cone_program.h", "shared_forces.h")
 
 
 class EngineStruct(ctypes.Structure):
@@ -79,13 +74,12 @@ class Core:
 
     Parameters
     ----------
-    path : Path
-        The compiled library.
+    library : ctypes.CDLL
     """
 
-    def __init__(self, path: Path) -> None:
-        self.library = ctypes.CDLL(str(path))
-        alone = ctypes.PyDLL(str(path))  # modes are made and forgotten by one thread at a time
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self.library = library
+        alone = ctypes.PyDLL(library._name)  # modes are made and forgotten by one thread at a time
         alone["mode_new"].restype = ctypes.c_longlong
         self.library["mode_nearest"].restype = ctypes.c_double
         mirrors = {"engine": EngineStruct, "kernel": KernelStruct, "term": TermStruct}
@@ -98,17 +92,15 @@ class Core:
         return ctypes.cast(self.library[name], ctypes.c_void_p).value or 0
 
 
-@lru_cache(maxsize=2)
-def _load(path: Path) -> Core:
-    return Core(path)
-
-
 def core() -> Core | None:
-    """Return the compiled core, or None without a compiler."""
-    folder = resources.files("trundle.simulate.engine")
-    texts = {name: folder.joinpath(name).read_text("utf-8") for name in _SOURCES}
-    path = compile_library("trundle_mode_core", texts, flags=_FLAGS)
-    return None if path is None else _load(path)
+    """Return the core, or None where it did not come with the package and there is no compiler."""
+    library = load_core("trundle.simulate.engine", "mode_core")
+    return None if library is None else _core(library)
+
+
+@lru_cache(maxsize=2)
+def _core(library: ctypes.CDLL) -> Core:
+    return Core(library)
 
 
 class Engine:

@@ -62,8 +62,8 @@ def simulate_many(
 ) -> Runs:
     """Simulate one model from many starts, under many policies and with many parameters, on all cores or on a cluster.
 
-    Runs that stay in one mode are integrated in C, a thread a core; a run that changes its mode, and every run where
-    there is no compiler, is one of `simulate`. Numbers are those of `simulate`, bit by bit, wherever they are computed;
+    Runs that stay in one mode are integrated in C, a thread a core; a run that changes its mode, and every run where C
+    cannot, is one of `simulate`. Numbers are those of `simulate`, bit by bit, wherever they are computed;
     with `parameters` those of the model `with_parameters`, to round-off.
 
     Parameters

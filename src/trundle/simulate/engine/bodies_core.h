@@ -381,10 +381,10 @@ INLINE void collect_free(int d, const Sweep *s, const Node *b, const Room *room,
 INLINE void backwards(int d, const Sweep *s, const Room *room, double *out) {
   int k = angular(d);
   double *top = out + s->top_at;
+  memset(top, 0, (size_t)s->nv * sizeof(double));
   for (integer i = s->nodes - 1; i >= 0; i--) {
     const Node *b = s->node + i;
     if (b->ball) {
-      UNROLLED for (int j = 0; j < k; j++) top[b->column + j] = 0.0;
       UNROLLED for (int j = 0; j < d; j++) top[b->column + k + j] = b->mass * s->gravity[j];
     }
     if (!b->carries || b->ball) continue;

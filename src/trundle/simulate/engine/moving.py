@@ -67,9 +67,9 @@ class Mass:
         if len(parts) == 1:
             return parts[0]
         mass = sum(part.mass for part in parts)
-        com = sum(part.mass * part.com for part in parts) / mass
-        inertia = sum(part.inertia + part.mass * _shift(part.com - com) for part in parts)
-        return cls(mass, com, np.asarray(inertia))
+        com = np.sum([part.mass * part.com for part in parts], axis=0) / mass
+        inertia = np.sum([part.inertia + part.mass * _shift(part.com - com) for part in parts], axis=0)
+        return cls(mass, com, inertia)
 
 
 def _shift(r: FloatArray) -> FloatArray:

@@ -222,7 +222,9 @@ class SeparatedPairs:
             before = b = self._look(j, float(times[k + 1]), rows[k + 1])
             known = ended and k + 1 == last
             if not self._open[number]:
-                opened = _opened(a, b, look)
+                # Of two balls the margin itself waits until it is open, and is looked after (`recontact`).
+                known_apart = b if b.gap > TOUCHED else None
+                opened = known_apart if number in self._margined else _opened(a, b, look)
                 if opened is None:
                     if b.gap < -SUNK and b.speed < -_STILL and not self._has_margin(number):
                         return self._sunk(a, b, look)

@@ -19,7 +19,7 @@ class Term(NamedTuple):
 
     contact: int
     source: int
-    index: int = 0
+    at: int = 0
     scale: float = 1.0
     offset: float = 0.0
 

@@ -81,7 +81,7 @@ def operations(control: ContactImplicit | HybridControl, count: int) -> dict[str
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="python -m bench.ilqr", description=__doc__)
-    parser.add_argument("--numpy", action="store_true", help="without a compiler")
+    parser.add_argument("--numpy", action="store_true", help="without a compiler: by numpy if no cores are built")
     parser.add_argument("--count", type=int, default=200)
     given = parser.parse_args()
     if given.numpy:

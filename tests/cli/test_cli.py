@@ -270,9 +270,9 @@ def test_data_outside_the_folder_needs_allow_path(tmp_path: Path, capsys: pytest
 def test_doctor_names_compiler_cache_and_extras(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = trundle(capsys, "doctor")
     assert code == 0
-    for word in ("trundle", "python", "casadi", "compiler", "cache", "[viewer]", "[robots]"):
+    for word in ("trundle", "python", "casadi", "cores", "compiler", "cache", "[viewer]", "[robots]"):
         assert word in out
-    assert {"compiler", "cache"} <= {line.partition(" ")[0] for line in out.splitlines()}  # a line each
+    assert {"cores", "compiler", "cache"} <= {line.partition(" ")[0] for line in out.splitlines()}  # a line each
 
 
 @pytest.mark.parametrize(("arguments", "seconds"), [(["--help"], 0.5), (["list"], 1.0), (["--version"], 0.5)])

@@ -21,7 +21,7 @@ USES = {
 
 
 def doctor() -> None:
-    """Print versions, compiler and cache, what is missing and how to get it."""
+    """Print versions, C cores, compiler and cache, what is missing and how to get it."""
     import platform
 
     from trundle import __version__
@@ -65,11 +65,15 @@ def _compiler() -> str:
     from trundle.numerics.compiled.compile import compiler_info
 
     info = compiler_info()
+    built = sorted(name for name, there in info.cores.items() if there)
+    cores = f"cores     built with the package: {', '.join(built) or 'none'}"
     cache = f"cache     {info.cache_directory} ({info.cache_entries} files, {info.cache_size / 1e6:.1f} MB)"
     if info.path is None:
-        advice = "runs take about ten times longer; install gcc (Debian, Ubuntu: apt install gcc libc6-dev) or set CC"
-        return f"compiler  none: {advice}\n{cache}"
-    return f"compiler  {info.path} ({info.version}), flags {' '.join(info.flags)}\n{cache}"
+        all_built = len(built) == len(info.cores)
+        slower = "functions are interpreted" if all_built else "runs take ten to a hundred times longer"
+        advice = f"{slower}; install gcc (Debian, Ubuntu: apt install gcc libc6-dev) or set CC"
+        return f"{cores}\ncompiler  none: {advice}\n{cache}"
+    return f"{cores}\ncompiler  {info.path} ({info.version}), flags {' '.join(info.flags)}\n{cache}"
 
 
 def _extras() -> list[str]:

@@ -14,7 +14,7 @@ from trundle.models.tree.multibody import Dynamics
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.tree import TreeModel
 from trundle.numerics.compiled.compile import compile_function
-from trundle.numerics.ode.ode import AT_ONCE, OFTEN, Integrator, OdeSystem
+from trundle.numerics.ode.ode import AT_ONCE, Integrator, OdeSystem
 from trundle.simulate.force_distribution import distributed_forces
 from trundle.simulate.instant import ROWS, WHOLE, Instant
 from trundle.simulate.mode import Method, Mode
@@ -26,8 +26,8 @@ from trundle.threads import cached_property
 BAUMGARTE = 10.0
 """Feedback (1/s) of ``stabilization="baumgarte"`` (theory, "Drift")."""
 
-_MANY = 200
-"""Samples from which the quantities of a record are worth compiling, where that is quick."""
+_MANY, _VERY_MANY = 200, 20_000
+"""Samples from which the quantities of a record are worth compiling, where that is quick, and where it is not."""
 
 
 class CompiledMode(Phase):
@@ -274,7 +274,7 @@ class CompiledMode(Phase):
         if forces not in self._outputs:
             expressions = self._output_expressions(forces)
             function = self.function("outputs", ca.vertcat(*expressions.values()))
-            least = _MANY if function.n_instructions() <= AT_ONCE else OFTEN
+            least = _MANY if function.n_instructions() <= AT_ONCE else _VERY_MANY
             compiled = len(t) > least and self.integrator.compiled
             ends = [0, *np.cumsum([e.shape[0] for e in expressions.values()]).tolist()]
             self._outputs[forces] = compile_function(function) if compiled else function, tuple(expressions), ends

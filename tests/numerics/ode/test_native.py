@@ -6,6 +6,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
+from tests.cores import choose
 from trundle.numerics.compiled.compile import find_compiler
 from trundle.numerics.ode import native, ode
 from trundle.numerics.ode.batch import Pieces, integrate_batch
@@ -31,7 +32,9 @@ def test_the_smallest_margin_of_a_rise_is_that_of_its_start(points):
     assert run.event is None
 
 
-def test_each_run_of_a_batch_has_its_start_and_all_its_pieces():
+@pytest.mark.parametrize("way", ["compiler", "cores"])
+def test_each_run_of_a_batch_has_its_start_and_all_its_pieces(way, cores, monkeypatch):
+    choose(way, cores, monkeypatch)
     native._core.cache_clear()  # the core is loaded once more: what its calls take is declared then
     ends, none = np.array([1.0, 2.0]), np.full(1, np.inf)
     pieces = Pieces(ends, np.array([[[1.0], [-1.0]]]), None, None, -none, none)

@@ -28,6 +28,7 @@ from trundle.numerics.compiled.cores import (
     CORE_FLAGS,
     LINK_FLAGS,
     compiler_hidden,
+    core_files,
     core_sources,
     library_file,
 )
@@ -51,7 +52,9 @@ __all__ = [
 # Generated code is one straight line: -O2, -O3 and -march=native were measured to be no faster, but slower to compile.
 FLAGS: tuple[str, ...] = ("-O1", "-fno-math-errno")
 _PROBE = "#include <math.h>\ndouble trundle_probe(double x) { return sin(x); }\n"
-_ADVICE = "runs take 10 to 100 times longer; install gcc (Debian, Ubuntu: apt install gcc libc6-dev) or set CC"
+_ADVICE = (
+    "functions are interpreted, which takes longer; install gcc (Debian, Ubuntu: apt install gcc libc6-dev) or set CC"
+)
 
 Sources = str | Mapping[str, str] | Callable[[], str | Mapping[str, str]]
 
@@ -67,8 +70,17 @@ class Compiler:
 
 @dataclass(frozen=True)
 class CompilerInfo:
-    """What ``trundle doctor`` tells about compiled code; `path` is None without a working compiler."""
+    """What ``trundle doctor`` tells about compiled code.
 
+    Attributes
+    ----------
+    cores : dict of str to bool
+        Whether each core came with the package.
+    path : str or None
+        None without a working compiler.
+    """
+
+    cores: dict[str, bool]
     path: str | None
     version: str
     flags: tuple[str, ...]
@@ -173,6 +185,13 @@ def built_core(package: str, name: str) -> ctypes.CDLL | None:
         return None
 
 
+def _cores() -> list[tuple[str, str]]:
+    """Return package and name of each static core."""
+    package = Path(__file__).parents[2]
+    files = [file.relative_to(package.parent) for file in core_files(package)]
+    return [(".".join(file.parts[:-1]), file.stem) for file in files]
+
+
 @lru_cache(maxsize=16)
 def _loaded(path: Path) -> ctypes.CDLL:
     return ctypes.CDLL(str(path))
@@ -198,6 +217,7 @@ def compiler_info() -> CompilerInfo:
     directory = cache.cache_directory()
     found = cache.entries(directory)
     return CompilerInfo(
+        cores={name: built_core(package, name) is not None for package, name in _cores()},
         path=compiler.path if compiler else None,
         version=compiler.version.splitlines()[0] if compiler else "",
         flags=FLAGS,

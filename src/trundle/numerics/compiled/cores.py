@@ -25,6 +25,11 @@ LINK_FLAGS = ("-fPIC", "-shared")
 _INCLUDED = re.compile(r'^#include "(.+)"$', flags=re.MULTILINE)
 
 
+def core_files(package: Path) -> list[Path]:
+    """Return the C files of a package's cores."""
+    return sorted(package.rglob("*_core.c"))
+
+
 def core_sources(folder: Traversable, name: str) -> dict[str, str]:
     """Return the texts, by file names, of a core's C file and of what it includes from its `folder`."""
     found: dict[str, str] = {}
@@ -60,7 +65,7 @@ def build_cores(package: Path, folder: Path) -> tuple[dict[Path, Path], str]:
     problem : str
         Why there are none.
     """
-    names = {file: library_file(file.stem, core_sources(file.parent, file.stem)) for file in package.rglob("*_core.c")}
+    names = {file: library_file(file.stem, core_sources(file.parent, file.stem)) for file in core_files(package)}
     cores = {file: folder / name for file, name in names.items()}
     problem = "TRUNDLE_NO_COMPILER is set" if compiler_hidden() else "there is no C compiler"
     for candidate in () if compiler_hidden() else (os.environ.get("CC", ""), *COMPILERS):

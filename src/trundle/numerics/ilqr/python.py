@@ -1,4 +1,4 @@
-"""The four operations of the real-time optimiser without a compiler: CasADi's virtual machine and numpy."""
+"""The four operations of the real-time optimiser without a core in C: CasADi's virtual machine and numpy."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Pieces:
 
 
 @dataclass(frozen=True)
-class _Compiled:
+class _Given:
     """Where a run has its functions from: they are there."""
 
     functions: native.Functions
@@ -133,7 +133,7 @@ def integrate_batch(
         points = integrator.event_points or 0
         functions = integrator.native or first  # each thread has work memory of its own
         run = native.NativeRun(
-            *(core, _Compiled(functions), tableau(integrator.method), points, whole, x[0], p[0], tolerances),
+            *(core, _Given(functions), tableau(integrator.method), points, whole, x[0], p[0], tolerances),
             sample_times,
             armed,
         )

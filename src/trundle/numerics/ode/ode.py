@@ -36,9 +36,9 @@ STATUS = {
 AT_ONCE, WORTH_COMPILING = 5_000, 35_000
 """Instructions up to which functions are compiled before the first run, and at all.
 
-Ten thousand take 1.5 s to compile, and 50 us a call in CasADi's virtual machine against 3 us compiled.
+Ten thousand take 1.5 s to compile, and 6 us a call interpreted against 3 us compiled.
 """
-OFTEN = 20_000
+OFTEN = 250_000
 """Evaluations of the rate from which others are compiled: they have taken as long as that by then."""
 
 
@@ -140,10 +140,10 @@ class Integrator:
 
     @property
     def native(self) -> ode_native.Functions | None:
-        """The functions of the system that C runs by itself: compiled, or interpreted for good; else None."""
+        """The functions of the system, compiled or interpreted; None where C cannot run them by itself."""
         if isinstance(self.system, NativeSystem):
             return self.system.functions()
-        return None if self._functions is None else self._functions.lasting
+        return None if self._functions is None else self._functions.native
 
     @property
     def compiled(self) -> bool:
@@ -241,9 +241,9 @@ class _Functions:
         return self.compiled or tuple(self._uncompiled(role) for role in self._roles)
 
     @property
-    def lasting(self) -> ode_native.Functions | None:
-        """The functions that no others will follow, where C runs them by itself."""
-        if self.compiled is not None or self._worth:
+    def native(self) -> ode_native.Functions | None:
+        """The functions as they are by now; None where one has to be called back."""
+        if self.compiled is not None:
             return self.compiled
         found = tuple(self._uncompiled(role) for role in self._roles)
         return None if any(isinstance(one, ode_native.CalledBackFunction) for one in found) else found

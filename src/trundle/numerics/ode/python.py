@@ -1,4 +1,4 @@
-"""The stepping loop of `ode_core.c` in Python over CasADi's virtual machine, for machines without a compiler.
+"""The stepping loop of `ode_core.c` in Python over CasADi's virtual machine, where that core is not.
 
 Same tableaus, same decisions, same order of operations; the results agree with those of C to rounding.
 """

@@ -79,7 +79,7 @@ def drives() -> Run:
 
 
 def stops() -> Run:
-    """A trunk in the plane with a chain of two wheels, the outer one at the end of its range, lands in time steps."""
+    """A trunk in the plane with a chain of two wheels, the outer one at the end of its range, lands."""
     robot = tr.Robot(gravity=9.81, **FLYING)
     trunk = robot.free(2.57, 0.00963, shape=tr.Box([0.0489, 0.0562]), name="trunk")
     near = robot.revolute(trunk, (0.0866, -0.05), 0.709, 0.000685, shape=tr.Circle(0.0546), name="near")

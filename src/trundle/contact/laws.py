@@ -197,7 +197,7 @@ class Sticking(Law):
     def margins(self, k: Kinematics, lam: ca.SX, friction: Friction) -> dict[str, ca.SX]:
         """Return N, mu N - |f_t|, and of each part of the turning its rate or the margin of the moment that holds."""
         margins = _margins_of(self.cones(k, lam, friction)) | _turning_rates(k, self, friction)
-        return {"friction": ca.SX(np.inf), **margins}
+        return {"normal_force": margins["normal_force"], "friction": ca.SX(np.inf), **margins}
 
     def cones(self, k: Kinematics, lam: ca.SX, friction: Friction) -> dict[str, Cone]:
         """Return the friction cone and the bounds of the moments that hold."""

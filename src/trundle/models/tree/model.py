@@ -309,7 +309,8 @@ class TreeModel(Multibody):
         key = f"{name}.orientation"
         if key in self._symbols:
             return self._symbols[key]
-        spec = next(spec for spec in self.specs if spec.name == name)
+        named = {spec.name: spec for spec in self.specs}
+        spec = named[choice("name", name, named)]
         if spec.parent < 0:
             return ca.SX(1, 1)
         angle = self.angle(self.specs[spec.parent].name)

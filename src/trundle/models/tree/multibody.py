@@ -400,6 +400,8 @@ class Multibody(HoldsExpressions, ABC):
     def coordinate_rates(self, kin: Sequence[Kinematics], mode: Sequence[Law]) -> ca.SX:
         """Return the rates of all contact coordinates; of a contact that is apart they wait until it is found again."""
         sizes = [constraint.contact.size for constraint in self.constraints]
+        if len(kin) != len(sizes):
+            raise InputError("kin", len(kin), f"the kinematics of {len(sizes)} contacts")
         return ca.vertcat(*(kin[i].rates if law.touching else ca.SX(sizes[i], 1) for i, law in enumerate(mode)))
 
     def projected(self, mode: Mode) -> ca.SX:

@@ -267,8 +267,9 @@ class DataMode(Phase):
         function, names, ends = self.system.kept(key, self._body_outputs)
         seen = np.asarray(function(given[0][None, :], given[1].T, given[2][:, : self.input_count].T)).T
         at = np.cumsum([0, d, d, d, d, d, 1, 1, d])
-        found = {what: values[..., at[j] : at[j + 1]] for j, what in enumerate(OF_CONTACTS)}
-        contacts = {joined.name: i for i, joined in enumerate(self.model.constraints) if i not in self.unseen}
+        shown = [i for i in range(n) if i not in self.unseen]
+        found = {what: values[:, shown, at[j] : at[j + 1]] for j, what in enumerate(OF_CONTACTS)}
+        contacts = {self.model.constraints[i].name: place for place, i in enumerate(shown)}
         of_bodies = Quantities.of(seen, names, ends)
         energy = of_bodies.others["energy"] + values[..., -1].sum(axis=1, keepdims=True)
         return replace(of_bodies, contacts=contacts, of_contacts=found, others={**of_bodies.others, "energy": energy})

@@ -1,8 +1,9 @@
-"""``python -m bench.contacts [NAME ...]``: what runs cost whose contacts change, beside MuJoCo.
+"""``python -m bench.contacts [NAME ...]``: what runs cost whose contacts change, beside MuJoCo, Exudyn and Siconos.
 
 A scene runs in a process of its own: twice, of which the first is that of a new model with everything imported and
 with the kernels of its kinds there (a process before it made them, unless `--cold`). Times are wall times of
-`simulate` with record and audit. Limits (`bench.contacts.scenes`) are scaled by what the plate's 120 s
+`simulate` with record and audit; those of other simulators are processor times of their steps alone, with what is
+wrong with their runs. Limits (`bench.contacts.scenes`) are scaled by what the plate's 120 s
 take in the same run of this command.
 """
 
@@ -18,9 +19,10 @@ import time
 import warnings
 from typing import Any
 
-from bench.contacts.peers import PeerTime, peer_times
+from bench.contacts.peers import peer_times
 from bench.contacts.scene import PLATE
 from bench.contacts.scenes import SCENES
+from bench.contacts.statement import PeerTime
 from bench.machine import description
 
 AGAIN = 3
@@ -51,10 +53,12 @@ def work(name: str) -> None:
     case = SCENES[name].build()
     for again in range(1 + AGAIN):
         begin = time.perf_counter()
-        ended = case.run()
+        found = case.run()
         took = time.perf_counter() - begin
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # MB
-        print(json.dumps({"seconds": took, "ended": ended, "memory": memory}), flush=True)
+        ended = case.told(found)
+        told = {"seconds": took, "ended": ended.words, "memory": memory, "places": dict(ended.places)}
+        print(json.dumps(told), flush=True)
         if again and took > BRIEF:
             break
 
@@ -81,10 +85,10 @@ def seconds(value: float | None, limit: float) -> str:
     return f"{value:.2f} s" if value >= 1.0 else f"{1e3 * value:.3g} ms"
 
 
-def told(peers: list[PeerTime]) -> str:
-    """Return what other simulators took."""
-    words = [f"{one.label}: {one.note if one.seconds is None else seconds(one.seconds, 0.0)}" for one in peers]
-    return "; ".join(words)
+def told(one: PeerTime) -> str:
+    """Return what another simulator took and how true it is."""
+    took = "-" if one.seconds is None else seconds(one.seconds, 0.0)
+    return f"{'':12}{one.label:20}{took:>10}  {one.note}"
 
 
 def main() -> int:
@@ -121,7 +125,8 @@ def main() -> int:
             flush=True,
         )
         if not asked.no_peers:
-            print(f"{'':12}{told(peer_times(scene))}", flush=True)
+            places = runs[-1]["places"] if runs else {}
+            print(*(told(one) for one in peer_times(scene, places)), sep="\n", flush=True)
     return int(over > 0)
 
 

@@ -9,7 +9,10 @@ import numpy as np
 import trundle as tr
 from bench.classics.impacts import BALLS, CRADLE_TIMES, HIT
 from bench.classics.impacts import RADIUS as CRADLE_RADIUS
-from bench.contacts.scene import Case
+from bench.contacts.scene import Case, Drive
+from bench.reference import BallCase
+from trundle.interop.forms import Form
+from trundle.interop.scene import PeerBody, PeerContact, PeerGeom, PeerScene
 
 GRAVITY = (0.0, 0.0, -9.81)  # m/s2
 BILLIARD_RADIUS, BILLIARD_MASS, CUE_SPEED = 0.028575, 0.17, 5.0  # m, kg, m/s
@@ -48,6 +51,9 @@ def row() -> Case:
 
 
 WALL, SIZES, DENSITY = 0.16, (0.012, 0.016, 0.02), 1000.0  # m half width, m, kg/m3
+BOX_FRICTION, BOX_TIME = 0.4, 2.0  # -, s
+WALLS = ((1, 0), (-1, 0), (0, 1), (0, -1))
+"""Directions in which the walls lie."""
 _LAYER, _SPREAD, _SEED = 5, 2e-3, 1  # balls along a side of a layer, m that they stand beside the grid
 
 
@@ -63,34 +69,62 @@ def box_places() -> list[tuple[float, float, float, float]]:
     return found
 
 
+def ball_mass(radius: float) -> float:
+    """Return the mass (kg) of a ball in the box."""
+    return DENSITY * 4 / 3 * np.pi * radius**3
+
+
 def box() -> Case:
     """A hundred balls of three sizes fall into a box."""
     robot = tr.Robot(gravity=GRAVITY, on_slip="slide", on_separation="fly")
     places = {}
     for number, (radius, *at) in enumerate(box_places()):
-        robot.free(DENSITY * 4 / 3 * np.pi * radius**3, shape=tr.Sphere(radius), name=f"ball{number}")
+        robot.free(ball_mass(radius), shape=tr.Sphere(radius), name=f"ball{number}")
         places[f"ball{number}"] = tuple(at)
     for one, other in itertools.combinations(places, 2):
-        robot.contact(one, other)
-    robot.terrain(tr.Plane(), friction=0.4)
-    for number, (x, y) in enumerate(((1, 0), (-1, 0), (0, 1), (0, -1))):
+        robot.contact(one, other, friction=BOX_FRICTION)
+    robot.terrain(tr.Plane(), friction=BOX_FRICTION)
+    for number, (x, y) in enumerate(WALLS):
         turn = (0.0, -x * np.pi / 2, 0.0) if x else (y * np.pi / 2, 0.0, 0.0)
-        robot.terrain(tr.Plane(), friction=0.4, at=(WALL * x, WALL * y, 0.0), rpy=turn, name=f"wall{number}")
+        robot.terrain(tr.Plane(), friction=BOX_FRICTION, at=(WALL * x, WALL * y, 0.0), rpy=turn, name=f"wall{number}")
     tree = robot.finish()
-    return Case(tree, tree.place(contacts=[], **places), 2.0)
+    return Case(tree, tree.place(contacts=[], **places), BOX_TIME)
 
 
-def box_mjcf() -> tuple[str, float]:
-    """Return the same in MuJoCo, and its duration (s)."""
-    lines = ['<mujoco><worldbody><geom type="plane" size="1 1 1" friction=".4"/>']
-    for x, y in ((1, 0), (-1, 0), (0, 1), (0, -1)):
-        lines.append(
-            f'<geom type="plane" size="1 1 1" pos="{WALL * x} {WALL * y} 0" zaxis="{-x} {-y} 0" friction=".4"/>'
-        )
-    for radius, x, y, z in box_places():
-        geom = f'<geom type="sphere" size="{radius}" density="{DENSITY}" friction=".4"/>'
-        lines.append(f'<body pos="{x} {y} {z}"><freejoint/>{geom}</body>')
-    return "\n".join([*lines, "</worldbody></mujoco>"]), 2.0
+def box_scene() -> tuple[PeerScene, float]:
+    """Return the same as other simulators take it, and its duration (s): its tree takes a minute to build."""
+    bodies, geoms, still = [], [_wall("floor", (0, 0, 1), 0.0)], np.zeros(3)
+    geoms += [_wall(f"wall{number}", (-x, -y, 0), WALL) for number, (x, y) in enumerate(WALLS)]
+    fixed = [geom.name for geom in geoms]
+    for number, (radius, *at) in enumerate(box_places()):
+        name, mass = f"ball{number}", ball_mass(radius)
+        inertia = 0.4 * mass * radius**2 * np.eye(3)
+        axis, twist = np.array([0.0, 0.0, 1.0]), np.zeros(6)
+        bodies.append(PeerBody(name, "", "free", mass, still, inertia, np.array(at), np.eye(3), axis, twist))
+        geoms.append(PeerGeom(name, name, Form("sphere", (radius,)), still, np.eye(3)))
+    names = [body.name for body in bodies]
+    pairs = [*itertools.combinations(names, 2), *itertools.product(names, fixed)]
+    contacts = tuple(PeerContact(one, other, BOX_FRICTION) for one, other in pairs)
+    return PeerScene(np.array(GRAVITY), tuple(bodies), tuple(geoms), contacts, (), ()), BOX_TIME
+
+
+def _wall(name: str, normal: tuple[float, float, float], away: float) -> PeerGeom:
+    """Return a plane whose normal points inwards, `away` (m) from the origin."""
+    n = np.array(normal, dtype=np.float64)
+    side = np.cross(n, (0.0, 0.0, 1.0)) if abs(n[2]) < 0.5 else np.array([0.0, 1.0, 0.0])
+    return PeerGeom(name, "", Form("plane"), -away * n, np.column_stack([np.cross(side, n), side, n]))
+
+
+def box_mjcf() -> str:
+    """Return the same in MuJoCo's words: it looks for what is near itself."""
+    surface = f'friction="{BOX_FRICTION}"'
+    lines = [f'<mujoco><worldbody><geom type="plane" size="1 1 1" {surface}/>']
+    for x, y in WALLS:
+        lines.append(f'<geom type="plane" size="1 1 1" pos="{WALL * x} {WALL * y} 0" zaxis="{-x} {-y} 0" {surface}/>')
+    for number, (radius, x, y, z) in enumerate(box_places()):
+        geom = f'<geom type="sphere" size="{radius}" density="{DENSITY}" {surface}/>'
+        lines.append(f'<body name="ball{number}" pos="{x} {y} {z}"><freejoint/>{geom}</body>')
+    return "\n".join([*lines, "</worldbody></mujoco>"])
 
 
 FINGER, BALL, BALL_MASS, GRIP = 0.01, 0.03, 0.1, 3.0  # m, m, kg, N of each finger
@@ -110,15 +144,22 @@ def fingers() -> Case:
     tree = robot.finish()
     contacts = [f"finger{number}-ball" for number in range(3)]
 
-    def grip() -> tr.FunctionPolicy:
-        return tr.FunctionPolicy(1e-3, lambda t, x: np.full(3, GRIP * (1 + _SWAY * np.sin(2 * np.pi * _CYCLES * t))))
+    def grip(t: float) -> np.ndarray:
+        return np.full(3, GRIP * (1 + _SWAY * np.sin(2 * np.pi * _CYCLES * t)))
 
-    return Case(tree, tree.place(ball=(0.0, 0.0, 0.0), contacts=contacts), 5.0, policy=grip)
+    return Case(tree, tree.place(ball=(0.0, 0.0, 0.0), contacts=contacts), 5.0, drive=Drive(1e-3, grip))
+
+
+CASE = BallCase()
+PLATE_FRICTION, PLATE_TIME = 0.8, 120.0  # -, s
 
 
 def plate() -> Case:
-    """A ball on a spinning plate."""
+    """A ball on a spinning plate: `bench.reference`, with less friction and for longer."""
     pair = tr.RollingPair(
-        tr.RigidBody(tr.Sphere(0.2), mass=0.1), tr.Hand(tr.Plane(), twist=(0, 0, 7, 0, 0, 0)), friction=0.8
+        tr.RigidBody(tr.Sphere(CASE.radius), mass=CASE.mass),
+        tr.Hand(tr.Plane(), twist=(0, 0, CASE.plate_rate, 0, 0, 0)),
+        friction=PLATE_FRICTION,
     )
-    return Case(pair, pair.place(contact_on_hand=(0, 0, 0), object_angular_velocity=(1.0, 0, 0)), 120.0)
+    start = pair.place(contact_on_hand=(0, 0, 0), object_angular_velocity=CASE.ball_rate)
+    return Case(pair, start, PLATE_TIME)

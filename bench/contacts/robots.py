@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 import trundle as tr
-from bench.classics.blocks import CORNER, COUNT, DOMINO, DOMINO_TIMES, HIGH, PUSH, SPACING, THICK, domino_times
+from bench.classics.blocks import (
+    CORNER,
+    COUNT,
+    DOMINO,
+    DOMINO_TIMES,
+    HIGH,
+    PUSH,
+    SPACING,
+    THICK,
+    domino_scene,
+    domino_times,
+)
 from bench.classics.scene import GRAVITY as DOWN
 from bench.contacts.balls import GRAVITY
-from bench.contacts.scene import Case, Replay
+from bench.contacts.scene import Case, Drive, Replay
 from trundle.control.regulators.walk_replay import replay_walk
+from trundle.interop.forms import Form
+from trundle.interop.scene import PeerContact, PeerGeom, PeerScene, scene_of
 from trundle.models.robots.legged import LeggedRobot
 from trundle.models.urdf.soles import suggest_feet
 from trundle.plan.walk.robot_steps import RobotWalk, on_contacts, plan_steps
@@ -38,6 +53,19 @@ def dominoes() -> Case:
     tree = robot.finish()
     start = tree.place(rates={"domino0": -PUSH})
     return Case(tree, start, domino_times()[-1] + 1e-3, {"output_step": DOMINO_TIMES[1]})
+
+
+def domino_boxes() -> PeerScene:
+    """Return the dominoes as boxes, each of which may touch its neighbours."""
+    case = dominoes()
+    hinged = scene_of(case.model, case.start)
+    names = [body.name for body in hinged.bodies]
+    geoms = [
+        PeerGeom(body.name, body.name, Form("box", solid.geoms[0].size), body.com, np.eye(3))
+        for body, solid in zip(hinged.bodies, domino_scene().bodies, strict=True)
+    ]
+    contacts = [PeerContact(one, other, 0.0) for one, other in pairwise(names)]
+    return replace(hinged, geoms=tuple(geoms), contacts=tuple(contacts))
 
 
 def landing() -> Case:
@@ -111,7 +139,7 @@ def rocker() -> Case:
     tree = robot.finish()
     start = tree.place(base=(0, 0, 0.2, 1, 0, 0, 0), tolerance=0.5)
     torque = np.full(4, 1.0)  # N m
-    return Case(tree, start, 3.0, policy=lambda: tr.FunctionPolicy(0.01, lambda t, x: torque))
+    return Case(tree, start, 3.0, drive=Drive(0.01, lambda t: torque))
 
 
 _ROLLERS, _RIM, _BARREL = 8, 0.08, (0.035, 0.014)  # a wheel; m: wheel's radius, half length and radius of a roller
@@ -145,7 +173,7 @@ def rollers() -> Case:
     tree = robot.finish()
     start = tree.place(base=(0, 0, _RIM, 1, 0, 0, 0), contacts=touching, tolerance=1e-3)
     torque = 0.3 * np.array([-1.0, 1.0, -1.0, 1.0])  # N m
-    return Case(tree, start, 0.6, policy=lambda: tr.FunctionPolicy(0.01, lambda t, x: torque))
+    return Case(tree, start, 0.6, drive=Drive(0.01, lambda t: torque))
 
 
 def sprung() -> Case:
@@ -161,7 +189,7 @@ def sprung() -> Case:
     tree = robot.finish()
     start = tree.place(base=(0, 0, 0.1, 1, 0, 0, 0), tolerance=1e-2)
     torque = 0.4 * np.array([-1.0, 1.0])  # N m
-    return Case(tree, start, 1.0, policy=lambda: tr.FunctionPolicy(0.01, lambda t, x: torque))
+    return Case(tree, start, 1.0, drive=Drive(0.01, lambda t: torque))
 
 
 _CIRCLE, _OLOID_MASS, _SPIN = 0.05, 0.3, 15.0  # m, kg, rad/s

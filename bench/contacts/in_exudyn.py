@@ -61,6 +61,11 @@ def run(statement: Statement, times: np.ndarray, step: float, every: int) -> Pee
     return found
 
 
+def is_stopped(body: PeerBody) -> bool:
+    """Return whether a body's joint has a stop."""
+    return bool(np.isfinite(body.low) or np.isfinite(body.high))
+
+
 class _Built:
     """A scene as it is made in Exudyn."""
 
@@ -80,7 +85,7 @@ class _Built:
         self.loads: list[tuple[Any, np.ndarray]] = []
         for geom in scene.geoms:
             if geom.form.kind not in ("sphere", "plane"):
-                raise UnstatedError(f"no contact of bodies of kind {geom.form.kind}")
+                raise UnstatedError(f"not stated: contacts of {geom.form.kind}s")
         for body in scene.bodies:
             self.bodies[body.name] = self._add_body(body)
 
@@ -91,8 +96,7 @@ class _Built:
 
     def _add_body(self, body: PeerBody) -> Any:
         if body.parent or body.joint not in ("free", "hinge", "slide") or body.value:
-            raise UnstatedError("no joints between bodies here")
-        kinds = self.exu.NodeType
+            raise UnstatedError("not stated: joints between bodies")
         axis = body.R @ body.axis
         velocity, spin = body.twist[3:], body.twist[:3]
         if body.joint == "slide":
@@ -106,16 +110,23 @@ class _Built:
             initialAngularVelocity=spin.tolist(),
             inertia=self._inertia(body),
             gravity=[0.0, 0.0, 0.0] if body.weightless else self.scene.gravity.tolist(),
-            nodeType=kinds.RotationRxyz if self.jointed else kinds.RotationRotationVector,
+            nodeType=self._node_type(body),
         )
         if body.joint != "free":
             add = self.mbs.CreateRevoluteJoint if body.joint == "hinge" else self.mbs.CreatePrismaticJoint
             add(itemNumbers=[self.ground, made], position=body.position.tolist(), axis=axis.tolist())
-        if np.isfinite(body.low) or np.isfinite(body.high):
+        if is_stopped(body):
             self._add_stop(body, made)
         if body.actuated:
             self._add_load(body, made, axis)
         return made
+
+    def _node_type(self, body: PeerBody) -> Any:
+        """Return its kind of rotation: what the solvers take, and angles where one of them has a stop."""
+        kinds = self.exu.NodeType
+        if not self.jointed:
+            return kinds.RotationRotationVector
+        return kinds.RotationRxyz if is_stopped(body) else kinds.RotationEulerParameters
 
     def _inertia(self, body: PeerBody) -> Any:
         from exudyn.rigidBodyUtilities import RigidBodyInertia
@@ -128,7 +139,7 @@ class _Built:
         The body's third angle of rotation turns about y where the other two are zero.
         """
         if body.joint != "hinge" or np.isfinite(body.low) or not np.allclose(body.R @ body.axis, (0, -1, 0)):
-            raise UnstatedError("no such stop of a joint here")
+            raise UnstatedError("not stated: such a stop of a joint")
         arm = body.com - (body.com @ body.axis) * body.axis
         inertia = float(body.axis @ body.inertia @ body.axis + body.mass * arm @ arm)
         item, mbs = self.item, self.mbs
@@ -145,7 +156,7 @@ class _Built:
 
     def _add_load(self, body: PeerBody, made: Any, axis: np.ndarray) -> None:
         if body.joint != "slide":
-            raise UnstatedError("no such drive here")
+            raise UnstatedError("not stated: such a drive")
         marker = self.mbs.AddMarker(self.item.MarkerBodyRigid(bodyNumber=made))
         load = self.mbs.AddLoad(self.item.LoadForceVector(markerNumber=marker, loadVector=[0.0, 0.0, 0.0]))
         self.loads.append((load, axis))
@@ -160,12 +171,12 @@ class _Built:
         elif len(laws) == 1 and not contacts[0].restitution:
             self._add_grid(contacts[0].friction)
         else:
-            raise UnstatedError("too many contacts of several laws")
+            raise UnstatedError("not stated: so many contacts of several laws")
 
     def _add_contact(self, one: PeerContact) -> None:
         A, B = self.geoms[one.first], self.geoms[one.second]
         if A.form.kind != "sphere":
-            raise UnstatedError("no planes that touch planes")
+            raise UnstatedError("not stated: planes that touch planes")
         m = self.masses[A.body]
         if B.body:
             m *= self.masses[B.body] / (m + self.masses[B.body])

@@ -102,9 +102,9 @@ def written(scene: PeerScene) -> dict[str, Any]:
 
 def _body(body: PeerBody) -> dict[str, Any]:
     if body.parent or body.joint not in ("free", "hinge", "slide") or body.value:
-        raise UnstatedError("no joints between bodies here")
+        raise UnstatedError("not stated: joints between bodies")
     if body.actuated and body.joint != "slide":
-        raise UnstatedError("no such drive here")
+        raise UnstatedError("not stated: such a drive")
     axis, place = body.R @ body.axis, body.position + body.R @ body.com
     velocity, spin = body.twist[3:] + np.cross(body.twist[:3], body.R @ body.com), body.twist[:3]
     if body.joint == "slide":
@@ -131,7 +131,7 @@ def _geom(geom: PeerGeom, scene: PeerScene) -> dict[str, Any]:
     """Return a shape; one of a body in the axes of its centre of mass."""
     kind, size, place = geom.form.kind, list(geom.form.size), geom.position
     if kind not in ("sphere", "plane", "box"):
-        raise UnstatedError(f"no contact of bodies of kind {kind}")
+        raise UnstatedError(f"not stated: contacts of {kind}s")
     if kind == "plane" and geom.body:
         kind, size, place = "box", list(SLAB), place - SLAB[2] * geom.R[:, 2]
     if geom.body:

@@ -38,7 +38,8 @@ def _mujoco(statement: Statement, times: np.ndarray, step: float, every: int, co
     numbers = [model.body(body.name).id for body in statement.scene.bodies]
     for i in range(len(times)):
         for k in range(every if driven else 1) if i else ():
-            data.ctrl[:] = forces[(i - 1) * every + k]
+            if driven:
+                data.ctrl[:] = forces[(i - 1) * every + k]
             begin = time.process_time()
             mujoco.mj_step(model, data, 1 if driven else every)
             found.seconds += time.process_time() - begin

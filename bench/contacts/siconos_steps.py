@@ -125,7 +125,7 @@ class Built:
         manager = SpaceFilter(1, 1, rows)
         (friction, restitution), *other = {tuple(one[2:]) for one in self.asked["contacts"]}
         if other:
-            raise ValueError("too many contacts of several laws")
+            raise ValueError("so many contacts of several laws")
         manager.insertNonSmoothLaw(self.law(friction, restitution), 0, 0)
         return manager
 

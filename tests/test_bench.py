@@ -17,7 +17,8 @@ PACKAGES = {"drake": "pydrake", "mujoco": "mujoco", "pybullet": "pybullet"}
 PEERS = {
     f"bench.{folder}.{name}": package for folder in ("peers", "classics.engines") for name, package in PACKAGES.items()
 }
-"""Modules that need a package which only the extra `bench` installs."""
+PEERS["bench.contacts.siconos_steps"] = "siconos"
+"""Modules that need a package which only the extra `bench` or a system's own Python has."""
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -107,7 +107,8 @@ class Paths:
     def _at(self, side: Side, i: Numbers, k: Numbers, h: FloatArray, share: FloatArray) -> Pose:
         """Return cubic paths between samples `i` and `k`, and turns at the mean rate of both halves."""
         frames, body = self._frames, side.body
-        t, step = (share[:1] if np.all(share == share[:1]) else share[:, None]), h[:, None]
+        same = share.size and np.all(share == share[:1])
+        t, step = (share[:1] if same else share[:, None]), h[:, None]
         a, b = (1 + 2 * t) * (1 - t) ** 2, t * t * (3 - 2 * t)
         x, v, w = frames.position[:, body], frames.velocity[:, body], frames.angular_velocity[:, body]
         p = a * rows_of(x, i) + b * rows_of(x, k)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import trundle as tr
+from bench.contacts.robots import rollers
 
 
 def test_a_fast_ball_meets_another_one_between_two_samples() -> None:
@@ -53,3 +54,11 @@ def test_wheels_on_fixed_axes_keep_their_rates() -> None:
     run = tr.simulate(tree, start, 0.5)
     assert run.status is tr.Status.SUCCESS
     assert np.allclose(np.abs(run["joint_velocity"][-1]), 1.0, atol=1e-9)
+
+
+def test_a_car_on_rollers_keeps_its_momentum() -> None:
+    """Rows that nearly depend on each other are no rows that do: shared forces have the effect of those that are known."""
+    case = rollers()
+    assert case.drive is not None
+    run = tr.simulate(case.model, case.start, 0.02, policy=case.drive.policy())
+    assert run.status is tr.Status.SUCCESS

@@ -5,7 +5,7 @@
  * that a mode ends where no allowed force is left.
  */
 
-static const double DEPENDENT = 1e-10; /* rest of a row of G M^-1 G' beside others, in parts of the row: it follows from them */
+static const double DEPENDENT = 1e-13; /* rest of a row of G M^-1 G' beside others, in parts of the row: it follows from them */
 static const double ROOM = 0.1;        /* of the largest multiplier: how far inside the cones is far enough */
 static const double BOUNDED = 1e-9;    /* weight of the squares of c beside how far inside: of wedges it could grow without end */
 static const double INNER = 1e-7;      /* of the largest multiplier: least room in which the least squares are looked for */

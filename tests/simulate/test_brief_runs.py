@@ -57,7 +57,7 @@ def test_wheels_on_fixed_axes_keep_their_rates() -> None:
 
 
 def test_a_car_on_rollers_keeps_its_momentum() -> None:
-    """Rows that nearly depend on each other are no rows that do: shared forces have the effect of those that are known."""
+    """Rows that nearly depend on each other share nothing: forces keep the effect that they have."""
     case = rollers()
     assert case.drive is not None
     run = tr.simulate(case.model, case.start, 0.02, policy=case.drive.policy())

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import nnls
 
 import trundle as tr
 from trundle.contact import FlatPatch
@@ -20,11 +21,6 @@ WEIGHT = MASS * 9.81
 MOMENTS = (0.02, 0.03, 0.04)
 CORNERS = [f"sole-{i}" for i in (1, 2, 3, 4)]
 SIGNS = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])
-
-
-@pytest.fixture(autouse=True)
-def _in_the_virtual_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRUNDLE_NO_COMPILER", "1")
 
 
 def block(com: tuple[float, float, float], slope: float = 0.0, friction: float = 0.8) -> RollingTree:
@@ -56,19 +52,24 @@ def test_no_corner_pulls_while_the_centre_of_pressure_is_inside(com: tuple[float
     assert run.status is Status.SUCCESS
     assert run.transitions == []
     x, y = com[0] / HALF[0], com[1] / HALF[1]
-    expected = WEIGHT * (1 + SIGNS[:, 0] * x) * (1 + SIGNS[:, 1] * y) / 4
-    np.testing.assert_allclose(loads(run)[-1], expected, atol=1e-5 * WEIGHT)
-    assert expected.min() > 0.0
+    # Of all loads >= 0 with this sum and centre the ones with the least sum of squares.
+    sums = np.vstack([np.ones(len(SIGNS)), SIGNS[:, 0], SIGNS[:, 1]])
+    rows, wanted = (
+        np.vstack([1e4 * sums, np.eye(len(SIGNS))]),
+        np.append(1e4 * np.array([1, x, y]), np.zeros(len(SIGNS))),
+    )
+    np.testing.assert_allclose(loads(run)[-1], WEIGHT * nnls(rows, wanted)[0], atol=1e-5 * WEIGHT)
+    assert loads(run).min() > -1e-9
 
 
-def test_on_a_slope_all_corners_use_friction_alike() -> None:
+def test_on_a_slope_corners_share_what_friction_allows() -> None:
     slope = 0.3
     run = stands(block((0.01, 0.02, 0.05), slope, 0.5), slope, 0.1)
     assert run.transitions == []
     force, normal = run["contact_force"][0], run["contact_normal"][0]
     f_n = np.einsum("ik,ik->i", force, normal)
     use = np.linalg.norm(force - f_n[:, None] * normal, axis=1) / f_n
-    np.testing.assert_allclose(use, np.tan(slope), rtol=1e-5)
+    assert np.all(use < 0.5 + 1e-6)
     np.testing.assert_allclose(force.sum(axis=0), [0.0, 0.0, WEIGHT], atol=1e-9)
     # The moment about the centre of mass vanishes: pressure acts where the weight does.
     arm = run["contact_position"][0] - run["body_position"][0, 0]

@@ -143,4 +143,4 @@ clean: ## removes what the targets above wrote, environments kept
 
 distclean: clean ## clean, the environments, and the C cores built with them
 	@rm -rf $(VENV) .venv-bench .venv-dist
-	@find src -name '*_core-*.so' -delete
+	@find src -name '*_core.*.so' -delete

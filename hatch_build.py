@@ -45,6 +45,6 @@ class CoresHook(BuildHookInterface):
 
 def lay_beside(source: Path, library: Path) -> None:
     """Copy a library to the core that it was made of; those of other sources go."""
-    for old in source.parent.glob(f"{source.stem}-*.so"):
+    for old in source.parent.glob(f"{source.stem}.*.so"):
         old.unlink()
     shutil.copyfile(library, source.with_name(library.name))

@@ -130,3 +130,21 @@ def test_the_internal_forces_of_a_pair_vanish() -> None:
     points, forces, _, _ = state_of(data, x)
     assert np.allclose(forces, [0.0, 0.0, 2.0 * 9.81 / 4], atol=1e-9)
     assert null_space(np.vstack([np.tile(np.eye(3), len(points))])).shape[1] == 3 * len(points) - 3
+
+
+@pytest.mark.parametrize(("shape", "height"), [(tr.Cylinder(0.1, length=0.3), 0.15), (tr.Box([0.1, 0.08, 0.15]), 0.15)])
+def test_a_face_that_slides_drifts_in_proportion_to_a_small_spin(shape: tr.Shape, height: float) -> None:
+    """Its centre of pressure is where loads of equal squares would pull at the back: what moves it are allowed loads."""
+    robot = tr.Robot(gravity=(0, 0, -9.81), on_slip="slide", on_separation="fly")
+    robot.free(1.0, "solid", shape=shape, name="body")
+    robot.terrain(tr.Plane(), friction=0.5)
+    model = robot.finish()
+    drifts = []
+    for spin in (1e-6, 1e-5, 1e-4, -1e-4):
+        start = model.place(contacts=[], body=(0, 0, height, 1, 0, 0, 0), rates={"body": [0, 0, spin, 3.0, 0, 0]})
+        run = tr.simulate(model, start, 1.0)
+        assert run.status is tr.Status.SUCCESS
+        assert run["contact_force"][..., 2].min() > -1e-9
+        drifts.append(run["body_position"][-1, 0, 1] / spin)
+    assert drifts == pytest.approx([drifts[0]] * len(drifts), rel=1e-3)
+    assert abs(drifts[0]) > 1e-3

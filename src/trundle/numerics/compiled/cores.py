@@ -43,11 +43,14 @@ def core_sources(folder: Traversable, name: str) -> dict[str, str]:
 
 
 def library_file(name: str, sources: Mapping[str, str]) -> str:
-    """Return the file name of the library that a core's sources are built into."""
+    """Return the file name of the library that a core's sources are built into.
+
+    The dot before the digest keeps it out of what Python lists as a package's modules.
+    """
     digest = hashlib.sha256()
     for part in (*CORE_FLAGS, *LINK_FLAGS, *(part for pair in sorted(sources.items()) for part in pair)):
         digest.update(f"{len(part)}:{part}".encode())
-    return f"{name}-{digest.hexdigest()[:16]}.so"
+    return f"{name}.{digest.hexdigest()[:16]}.so"
 
 
 def compiler_hidden() -> bool:

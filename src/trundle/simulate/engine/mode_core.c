@@ -470,6 +470,11 @@ static void second_half(const Mode *m, const double *z, double *a) {
   }
 }
 
+static void swap(double *a, double *b) {
+  double other = *a;
+  *a = *b, *b = other;
+}
+
 static int lu(double *S, integer n, integer *pivot) {
   for (integer j = 0; j < n; j++) {
     integer best = j;
@@ -477,10 +482,7 @@ static int lu(double *S, integer n, integer *pivot) {
       if (fabs(S[i * n + j]) > fabs(S[best * n + j])) best = i;
     pivot[j] = best;
     if (!(fabs(S[best * n + j]) > 0.0)) return 1;
-    for (integer q = 0; best != j && q < n; q++) {
-      double v = S[j * n + q];
-      S[j * n + q] = S[best * n + q], S[best * n + q] = v;
-    }
+    for (integer q = 0; best != j && q < n; q++) swap(S + j * n + q, S + best * n + q);
     double r = S[j * n + j] = 1.0 / S[j * n + j];
     for (integer i = j + 1; i < n; i++) {
       double f = S[i * n + j] *= r;
@@ -492,10 +494,7 @@ static int lu(double *S, integer n, integer *pivot) {
 }
 
 static void lu_solve(const double *S, integer n, const integer *pivot, double *y) {
-  for (integer j = 0; j < n; j++) {
-    double v = y[j];
-    y[j] = y[pivot[j]], y[pivot[j]] = v;
-  }
+  for (integer j = 0; j < n; j++) swap(y + j, y + pivot[j]);
   for (integer i = 0; i < n; i++) y[i] -= dot(S + i * n, y, i);
   for (integer i = n - 1; i >= 0; i--) y[i] = (y[i] - dot(S + i * n + i + 1, y + i + 1, n - i - 1)) * S[i * n + i];
 }
@@ -524,18 +523,18 @@ static const double *half_block(const Mode *m, integer slot, integer side, int p
   return (push && m->pushed[m->act[slot]] ? m->YG : m->Y) + m->block_at[2 * slot + side];
 }
 
-/* S = J M^-1 G of an island, where `left` G M^-1 G; rhs -= J M^-1 (what is half solved, z) where there is such */
-static void schur(Mode *m, integer island, const double *z, int left, int push) {
+/* S = J M^-1 G of an island, without `push` J M^-1 J'; rhs -= J M^-1 (what is half solved, z) where there is such */
+static void schur(Mode *m, integer island, const double *z, int push) {
   const Engine *e = m->e;
   integer first = m->island_at[island], end = m->island_at[island + 1], r0 = m->row_at[first], n = m->row_at[end] - r0;
-  int symmetric = m->symmetric[island] || left == push;
+  int symmetric = m->symmetric[island] || !push;
   memset(m->S, 0, (size_t)(n * n) * sizeof(double));
   for (integer i = first; i < end; i++) {
     integer c = m->act[i], trees[2] = {m->tree_A[c], m->tree_B[c]}, ri = m->row_at[i], Ri = m->rows[c];
     for (integer u = 0; u < 2; u++) {
       if (trees[u] < 0) continue;
       integer columns = e->tree_n[trees[u]];
-      const double *Y = half_block(m, i, u, left), *L = m->L + m->L_at[trees[u]];
+      const double *Y = half_block(m, i, u, 0), *L = m->L + m->L_at[trees[u]];
       const integer *cols = e->tree_cols + e->tree_at[trees[u]];
       const integer *path = e->path + e->path_at[2 * c + u];
       integer count = e->path_at[2 * c + u + 1] - e->path_at[2 * c + u];
@@ -589,19 +588,21 @@ static int multipliers(Mode *m, integer island) {
   return 0;
 }
 
-/* z, half solved, is what there is without contacts; a: J a = rhs with it, pushed along G */
-static int solve(Mode *m, double *z, double *a, int push) {
+#include "shared_forces.h"
+
+/* z, half solved, is what there is without contacts; a: J a = rhs with it, pushed along G by the laws of p, if told */
+static int solve(Mode *m, const double *p, double *z, double *a) {
   const Engine *e = m->e;
   for (integer s = 0; s < m->islands; s++) {
-    schur(m, s, z, 0, push);
-    if (multipliers(m, s)) return 1;
+    schur(m, s, z, p != 0);
+    if (multipliers(m, s) || (p && !m->symmetric[s] && share_motion(m, p, s))) return 1;
   }
   for (integer i = 0; i < m->active; i++) {
     integer c = m->act[i], trees[2] = {m->tree_A[c], m->tree_B[c]}, R = m->rows[c];
     for (integer u = 0; u < 2; u++) {
       if (trees[u] < 0) continue;
       const integer *cols = e->tree_cols + e->tree_at[trees[u]];
-      const double *G = half_block(m, i, u, push);
+      const double *G = half_block(m, i, u, p != 0);
       for (integer at = e->path_at[2 * c + u]; at < e->path_at[2 * c + u + 1]; at++) {
         integer j = e->path[at];
         z[cols[j]] += dot(G + j * R, m->lam + m->row_at[i], R);
@@ -611,11 +612,6 @@ static int solve(Mode *m, double *z, double *a, int push) {
   second_half(m, z, a);
   return 0;
 }
-
-/* S = G M^-1 G' of an island */
-static void gram(Mode *m, integer island) { schur(m, island, 0, 1, 1); }
-
-#include "shared_forces.h"
 
 /* ---- what the stepping core calls ---- */
 
@@ -635,7 +631,7 @@ static int dynamics(Mode *m, const double *t, const double *x, const double *p, 
       m->rhs[m->row_at[i] + r] = -b[r] - (beta > 0.0 ? 2.0 * beta * velocity[r] + beta * beta * position[r] : 0.0);
     }
   }
-  if (solve(m, m->z, m->a, 1)) return 1;
+  if (solve(m, p, m->z, m->a)) return 1;
   m->have = 1 + whole;
   memcpy(m->last, x, (size_t)e->n * sizeof(double));
   m->last[e->n] = *t;
@@ -740,7 +736,7 @@ static int correction(Mode *m, integer which) {
   for (integer i = 0; i < m->active; i++)
     for (integer r = 0; r < m->rows[m->act[i]]; r++) m->rhs[m->row_at[i] + r] = -part(m, m->act[i], which)[r];
   memset(m->z, 0, (size_t)e->nv * sizeof(double));
-  return solve(m, m->z, m->step, 0);
+  return solve(m, 0, m->z, m->step);
 }
 
 /* Whether a line or a face is passed, where contact points jump; a sign of zero: wherever it is. */

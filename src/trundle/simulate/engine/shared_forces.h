@@ -1,11 +1,11 @@
-/* Forces that the motion leaves open: of dependent contacts those that Coulomb's law allows.
+/* Forces that constraints leave open: of dependent contacts those that Coulomb's law allows.
  *
- * The multipliers of an island are known but for those c without effect, G'N c = 0. Of all that lie in the cones of their
- * laws records show the ones with the least sum of squares; margins are those of the ones that are farthest inside, so
- * that a mode ends where no allowed force is left.
+ * The multipliers of an island are known but for those that no constraint feels, S N c = 0. Of all that lie in the cones
+ * of their laws the ones with the least sum of squares act: where friction slides the motion is theirs, too. Margins are
+ * those of the ones that are farthest inside, so that a mode ends where no allowed force is left.
  */
 
-static const double DEPENDENT = 1e-13; /* rest of a row of G M^-1 G' beside others, in parts of the row: it follows from them */
+static const double DEPENDENT = 1e-13; /* rest of a row of S beside others, in parts of the row: it follows from them */
 static const double ROOM = 0.1;        /* of the largest multiplier: how far inside the cones is far enough */
 static const double BOUNDED = 1e-9;    /* weight of the squares of c beside how far inside: of wedges it could grow without end */
 static const double INNER = 1e-7;      /* of the largest multiplier: least room in which the least squares are looked for */
@@ -13,37 +13,55 @@ static const double INNER = 1e-7;      /* of the largest multiplier: least room 
 enum { FOR_MARGINS, FOR_RECORDS };
 enum { UNBOUNDED = -2 }; /* in place of the number of a kernel of cones: of a pin */
 
-/* Orthonormal columns (n each) that the symmetric S (n, n), without negative eigenvalues, takes to zero; S is lost. */
-static integer null_space(double *S, integer n, double *Z) {
-  integer place[n], rank = 0, count = 0;
-  double own[n];
-  for (integer i = 0; i < n; i++) place[i] = i, own[i] = S[i * n + i];
-  for (; rank < n; rank++) {
-    integer best = rank;
-    for (integer i = rank + 1; i < n; i++)
-      if (S[i * n + i] * own[place[best]] > S[best * n + best] * own[place[i]]) best = i;
-    if (!(S[best * n + best] > DEPENDENT * own[place[best]])) break;
-    for (integer q = 0; q < n; q++) {
-      double v = S[rank * n + q];
-      S[rank * n + q] = S[best * n + q], S[best * n + q] = v;
+/* The largest entries of the rows and of the columns of S (n, n). */
+static void sizes_of(const double *S, integer n, double *of_row, double *of_column) {
+  memset(of_row, 0, (size_t)n * sizeof(double)), memset(of_column, 0, (size_t)n * sizeof(double));
+  for (integer i = 0; i < n; i++) {
+    for (integer j = 0; j < n; j++) {
+      double size = fabs(S[i * n + j]);
+      of_row[i] = fmax(of_row[i], size), of_column[j] = fmax(of_column[j], size);
     }
-    for (integer q = 0; q < n; q++) {
-      double v = S[q * n + rank];
-      S[q * n + rank] = S[q * n + best], S[q * n + best] = v;
-    }
-    integer other = place[rank];
-    place[rank] = place[best], place[best] = other;
-    double pivot = S[rank * n + rank] = sqrt(S[rank * n + rank]);
-    for (integer i = rank + 1; i < n; i++) S[i * n + rank] /= pivot;
-    for (integer i = rank + 1; i < n; i++)
-      for (integer q = rank + 1; q < n; q++) S[i * n + q] -= S[i * n + rank] * S[q * n + rank];
   }
+}
+
+/* S (n, n) <- U, of which `rank` rows are left by elimination with pivots of whole rows and columns; the columns' places. */
+static integer eliminate(double *S, integer n, integer *place) {
+  integer rank = 0;
+  double of_row[n], of_column[n];
+  sizes_of(S, n, of_row, of_column);
+  for (integer j = 0; j < n; j++) place[j] = j;
+  for (; rank < n; rank++) {
+    integer row = rank, column = rank;
+    double most = -1.0;
+    for (integer i = rank; i < n; i++) {
+      for (integer j = rank; j < n; j++) {
+        double of = of_row[i] * of_column[j], part = of > 0.0 ? S[i * n + j] * S[i * n + j] / of : 0.0;
+        if (part > most) most = part, row = i, column = j;
+      }
+    }
+    if (!(most > DEPENDENT * DEPENDENT)) break;
+    for (integer j = 0; j < n; j++) swap(S + rank * n + j, S + row * n + j);
+    for (integer i = 0; i < n; i++) swap(S + i * n + rank, S + i * n + column);
+    swap(of_row + rank, of_row + row), swap(of_column + rank, of_column + column);
+    integer other = place[rank];
+    place[rank] = place[column], place[column] = other;
+    for (integer i = rank + 1; i < n; i++) {
+      double part = S[i * n + rank] / S[rank * n + rank];
+      for (integer j = rank; j < n; j++) S[i * n + j] -= part * S[rank * n + j];
+    }
+  }
+  return rank;
+}
+
+/* Orthonormal columns (n each) that S (n, n) takes to zero; S is lost. */
+static integer null_space(double *S, integer n, double *Z) {
+  integer place[n], count = 0, rank = eliminate(S, n, place);
   for (integer free = rank; free < n; free++, count++) {
     double *z = Z + count * n, x[n];
     memset(z, 0, (size_t)n * sizeof(double));
     for (integer i = rank - 1; i >= 0; i--) {
-      x[i] = -S[free * n + i];
-      for (integer q = i + 1; q < rank; q++) x[i] -= S[q * n + i] * x[q];
+      x[i] = -S[i * n + free];
+      for (integer q = i + 1; q < rank; q++) x[i] -= S[i * n + q] * x[q];
       x[i] /= S[i * n + i], z[place[i]] = x[i];
     }
     z[place[free]] = 1.0;
@@ -144,15 +162,15 @@ static double row_weight(const Mode *m, integer island, integer slot, integer ro
   return square > 0.0 ? square : 1.0;
 }
 
-/* Multipliers of dependent contacts as they share them, from some that have the same effect. */
+/* Multipliers of dependent contacts as they share them, from some that keep the same constraints. */
 static void share_among(Mode *m, integer island, const Entry *entry, integer count, int what, double *lam, double *N, double *root) {
   integer r0 = m->row_at[m->island_at[island]], n = m->row_at[m->island_at[island + 1]] - r0;
-  gram(m, island);
+  schur(m, island, 0, 1);
   for (integer i = m->island_at[island]; i < m->island_at[island + 1]; i++)
     for (integer r = 0; r < m->rows[m->act[i]]; r++) root[m->row_at[i] - r0 + r] = sqrt(row_weight(m, island, i, r));
   for (integer i = 0; i < n; i++) lam[i] = m->lam[r0 + i] * root[i];
   for (integer i = 0; i < n; i++)
-    for (integer j = 0; j < n; j++) m->S[i * n + j] /= root[i] * root[j];
+    for (integer j = 0; j < n; j++) m->S[i * n + j] /= root[j];
   integer k = null_space(m->S, n, N);
   for (integer j = 0; j < k; j++) {
     double along = dot(N + j * n, lam, n);
@@ -176,23 +194,37 @@ static void share_among(Mode *m, integer island, const Entry *entry, integer cou
   if (least_slack(entry, count, closest) > -INNER * size) memcpy(share, closest, (size_t)n * sizeof(double));
 }
 
-/* Multipliers as contacts share them, of all islands. */
+/* Multipliers as the contacts of an island share them; `anew`, where they need not be those with the least squares. */
+static int share_island(Mode *m, const double *p, integer island, int what, int anew) {
+  integer first = m->row_at[m->island_at[island]], n = m->row_at[m->island_at[island + 1]] - first;
+  if (!(m->proximal[island] > 0.0) || !n) return 0;
+  integer count = make_cones(m, p, island);
+  if (count == -2) return 1;
+  if (count < 0) return 0;
+  Entry *entry = malloc((size_t)(count + 1) * sizeof(Entry));
+  entries_of(m, island, entry);
+  if (anew || !(least_slack(entry, count, m->lam + first) >= 0.0)) {
+    double *memory = room(n * n + 2 * n);
+    share_among(m, island, entry, count, what, memory + n * n, memory, memory + n * n + n);
+    free(memory);
+  }
+  free(entry);
+  return 0;
+}
+
+/* Multipliers as contacts share them, of all islands; those that move their bodies are shared already. */
 static int share(Mode *m, const double *p, int what) {
   memcpy(m->share, m->lam, (size_t)m->rows_total * sizeof(double));
-  for (integer s = 0; s < m->islands; s++) {
-    integer first = m->island_at[s], n = m->row_at[m->island_at[s + 1]] - m->row_at[first];
-    if (!(m->proximal[s] > 0.0) || !n) continue;
-    integer count = make_cones(m, p, s);
-    if (count == -2) return 1;
-    if (count < 0) continue;
-    Entry *entry = malloc((size_t)(count + 1) * sizeof(Entry));
-    entries_of(m, s, entry);
-    if (!m->symmetric[s] || !(least_slack(entry, count, m->lam + m->row_at[first]) >= 0.0)) {
-      double *memory = room(n * n + 2 * n);
-      share_among(m, s, entry, count, what, memory + n * n, memory, memory + n * n + n);
-      free(memory);
-    }
-    free(entry);
-  }
+  for (integer s = 0; s < m->islands; s++)
+    if ((m->symmetric[s] || what == FOR_MARGINS) && share_island(m, p, s, what, !m->symmetric[s])) return 1;
+  return 0;
+}
+
+/* Of an island whose friction slides the multipliers that act: their motions differ. */
+static int share_motion(Mode *m, const double *p, integer island) {
+  integer first = m->row_at[m->island_at[island]], n = m->row_at[m->island_at[island + 1]] - first;
+  memcpy(m->share + first, m->lam + first, (size_t)n * sizeof(double));
+  if (share_island(m, p, island, FOR_RECORDS, 1)) return 1;
+  memcpy(m->lam + first, m->share + first, (size_t)n * sizeof(double));
   return 0;
 }

@@ -134,7 +134,7 @@ def test_the_internal_forces_of_a_pair_vanish() -> None:
 
 @pytest.mark.parametrize(("shape", "height"), [(tr.Cylinder(0.1, length=0.3), 0.15), (tr.Box([0.1, 0.08, 0.15]), 0.15)])
 def test_a_face_that_slides_drifts_in_proportion_to_a_small_spin(shape: tr.Shape, height: float) -> None:
-    """Its centre of pressure is where loads of equal squares would pull at the back: what moves it are allowed loads."""
+    """Loads with the least squares of all would pull at the back: allowed loads move it."""
     robot = tr.Robot(gravity=(0, 0, -9.81), on_slip="slide", on_separation="fly")
     robot.free(1.0, "solid", shape=shape, name="body")
     robot.terrain(tr.Plane(), friction=0.5)

@@ -30,11 +30,14 @@ def made_once(kept: MutableMapping[K, T], key: K, make: Callable[[], T]) -> T:
 
     Every value has a lock of its own: two threads could only wait for each other if two values needed each other.
     """
-    if key not in kept:
-        with lock_of((id(kept), key)):
-            if key not in kept:
-                kept[key] = make()
-    return kept[key]
+    try:
+        return kept[key]
+    except KeyError:
+        pass
+    with lock_of((id(kept), key)):
+        if key not in kept:
+            kept[key] = make()
+        return kept[key]
 
 
 if TYPE_CHECKING:

@@ -171,7 +171,7 @@ def walk_gains(robot: RollingTree, walk: WalkReference, weights: WalkWeights | N
         raise InputError("robot", len(robot.parts), allowed)
     array("walk.q", walk.q, (len(walk.times), n))
     chosen = WalkWeights() if weights is None else weights
-    maps, driven = _Maps(robot), _largest(walk) > 0
+    maps, driven = robot.system.kept(("steps of its dynamics",), lambda: _Maps(robot)), _largest(walk) > 0
     times, A, B = [], [], []
     for k, h in enumerate(np.diff(walk.times)):
         if h == 0.0:  # an impact

@@ -24,6 +24,7 @@ from trundle.geometry.shape import Shape
 from trundle.models.rigid_body import HandMotion
 from trundle.models.tree.joints import BodySpec, Following, Prismatic
 from trundle.models.tree.tree import TreeModel
+from trundle.numerics.compiled.buffered import MatrixFunction
 from trundle.parameters import Checked, parameter
 from trundle.records.model_key import ModelKey, digest
 from trundle.threads import cached_property, made_once
@@ -454,19 +455,20 @@ class ContactSystem:
         ``atlas`` matters to rolling coordinates only (default: the first chart of every shape).
         """
         key = atlas or self.first_atlas
-        poses = self.kept(("poses", contact_pair, key), lambda: self._poses(contact_pair, key))
+        bodies = self.contact_pairs[contact_pair].body_A, self.contact_pairs[contact_pair].body_B
+        poses = self.kept(("poses", bodies, key), lambda: self._poses(bodies, key))
         d, states = self.d, np.atleast_2d(x)
-        values = [np.asarray(v) for v in poses(states.T)]
+        values = poses(states[0] if len(states) == 1 else states.T)
         R_A, R_B = (np.swapaxes(values[i].reshape(d, -1, d), 0, 1) for i in (0, 2))
         origin = values[1].T + R_A @ np.array(self.contact_pairs[contact_pair].center_A)
         R = np.swapaxes(R_B, 1, 2) @ R_A
         p = np.einsum("nji,nj->ni", R_B, origin - values[3].T)
         return (R, p) if np.ndim(x) == 2 else (R[0], p[0])
 
-    def _poses(self, index: int, atlas: Atlas) -> ca.Function:
-        model, contact_pair = self.model(atlas), self.contact_pairs[index]
-        A, B = model.motions[contact_pair.body_A], model.motions[contact_pair.body_B]
-        return ca.Function("poses", [model.x], [A.R, A.p, B.R, B.p])
+    def _poses(self, bodies: tuple[str, str], atlas: Atlas) -> MatrixFunction:
+        model = self.model(atlas)
+        A, B = (model.motions[name] for name in bodies)
+        return MatrixFunction(ca.Function("poses", [model.x], [A.R, A.p, B.R, B.p]))
 
 
 def _swings(specs: Sequence[BodySpec], i: int) -> float:

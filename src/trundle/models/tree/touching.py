@@ -14,6 +14,7 @@ from trundle.contact.choice import features_on
 from trundle.contact.laws import PURE_ROLLING, ROLLING, SEPARATED
 from trundle.geometry.features import balls_around
 from trundle.models.tree.system import Atlas, ContactSystem
+from trundle.numerics.compiled.buffered import BufferedFunction, MatrixFunction
 from trundle.numerics.space import dot, lever
 
 _POINT = 2e-9
@@ -29,7 +30,7 @@ def touch_function(system: ContactSystem, atlas: Atlas, contact: int) -> Callabl
     """X -> (J, vrel, n, spin row, spin rate, M, x_A, x_B, n in B) of one contact, world axes; M at one state only."""
     free = system.free
 
-    def build() -> ca.Function:
+    def build() -> MatrixFunction:
         """Build the function of one atlas."""
         model = system.expressions(atlas)
         joined = model.constraints[contact]
@@ -47,13 +48,13 @@ def touch_function(system: ContactSystem, atlas: Atlas, contact: int) -> Callabl
             W @ J[:d, :], W @ k.vrel, W @ k.n, spin_row, spin_rate,
             joined.A.R.T @ tA.r, joined.B.R.T @ tB.r, joined.B.R.T @ tB.n,
         ]  # fmt: skip
-        return ca.Function("touch", [model.x, *([] if free is None else [free.symbols])], outputs)
+        return MatrixFunction(ca.Function("touch", [model.x, *([] if free is None else [free.symbols])], outputs))
 
     key, center = ("touch", atlas, contact), np.array(system.contact_pairs[contact].center_A)[:, None]
     function = system.shared(key, build)
 
     def touch(x: FloatArray) -> list[FloatArray]:
-        found = [np.asarray(value) for value in (function(x) if free is None else function(x, free.values))]
+        found = function(x) if free is None else function(x, free.values)
         found.insert(5, _inertia(system, atlas, x) if np.ndim(x) == 1 else np.zeros((0, 0)))
         found[6] = found[6] - center
         return found
@@ -65,10 +66,10 @@ def _inertia(system: ContactSystem, atlas: Atlas, x: FloatArray) -> FloatArray:
     """Return M (nv, nv) at a state, which the contacts that are looked at one after the other share."""
     free = system.free
 
-    def build() -> ca.Function:
+    def build() -> MatrixFunction:
         model = system.expressions(atlas)
         numbers = [] if free is None else [free.symbols]
-        return ca.Function("inertia", [model.x, *numbers], [model.inertia_terms()[0]])
+        return MatrixFunction(ca.Function("inertia", [model.x, *numbers], [model.inertia_terms()[0]]))
 
     function = system.shared(("inertia", atlas), build)
     last: list[tuple[bytes, FloatArray]] = system.kept(("inertia at", atlas), list)
@@ -76,7 +77,7 @@ def _inertia(system: ContactSystem, atlas: Atlas, x: FloatArray) -> FloatArray:
     for known, M in last:
         if known == state:
             return M
-    M = np.asarray(function(x) if free is None else function(x, free.values))
+    M = function(x)[0] if free is None else function(x, free.values)[0]
     M.setflags(write=False)
     last[:] = [(state, M)]
     return M
@@ -97,7 +98,7 @@ def strike_function(
     """(x, strike) -> (J, vrel, n, spin row, spin rate, M) as of `touch_function`, of shapes that meet in any point."""
     free, center = system.free, np.array(system.contact_pairs[contact].center_A)
 
-    def build() -> ca.Function:
+    def build() -> MatrixFunction:
         """Build the function of one atlas."""
         model = system.expressions(atlas)
         A, B = model.constraints[contact].A, model.constraints[contact].B
@@ -109,13 +110,13 @@ def strike_function(
         spin_rate = dot(n, A.w - B.w) if model.d == 3 else ca.SX(1, 1)
         outputs = [W @ J, W @ velocity, W @ n, spin_row, spin_rate, model.inertia_terms()[0]]
         symbols = [model.x, x_A, x_B, n_B, *([] if free is None else [free.symbols])]
-        return ca.Function("strike", symbols, outputs)
+        return MatrixFunction(ca.Function("strike", symbols, outputs))
 
     function = system.shared(("strike", atlas, contact), build)
 
     def touch(x: FloatArray, strike: Strike) -> list[FloatArray]:
         arguments = [x, strike.x_A + center, strike.x_B, strike.n_B, *([] if free is None else [free.values])]
-        return [np.asarray(value) for value in function(*arguments)]
+        return function(*arguments)
 
     return touch
 
@@ -236,36 +237,33 @@ def lowest(system: ContactSystem, x: FloatArray, contacts: Sequence[int] | None 
 def velocities_changed(system: ContactSystem, atlas: Atlas, x: FloatArray, jump: FloatArray) -> FloatArray:
     """Return x with nu + `jump` (nv,) in place of nu."""
 
-    def build() -> ca.Function:
+    def build() -> BufferedFunction:
         model = system.model(atlas)
         step = ca.SX.sym("jump", model.nv)
         s = ca.vertcat(*(joined.s for joined in model.constraints))
-        return ca.Function("changed", [model.x, step], [model.replaced(s, model.nu + step)])
+        return BufferedFunction(ca.Function("changed", [model.x, step], [model.replaced(s, model.nu + step)]))
 
-    return np.asarray(system.kept(("changed", atlas), build)(x, jump)).ravel()
+    return system.kept(("changed", atlas), build)(x, jump)[0]
 
 
 def inertia_at(system: ContactSystem, atlas: Atlas, x: FloatArray) -> FloatArray:
     """Return M (nv, nv)."""
-    model = system.model(atlas)
-    return np.asarray(
-        system.kept(("inertia", atlas), lambda: ca.Function("inertia", [model.x], [model.inertia_terms()[0]]))(x)
-    )
+    return _inertia(system, atlas, x)
 
 
 def speeds_at(system: ContactSystem, atlas: Atlas, x: FloatArray) -> dict[str, float]:
     """Return the speed (m/s) of each body: of its centre of mass, plus of its turning at its radius of gyration."""
 
-    def build() -> ca.Function:
+    def build() -> BufferedFunction:
         model, speeds = system.model(atlas), {}
         for spec in model.specs:
             motion = model.motions[spec.name]
             gyration = np.sqrt(np.max(spec.inertia) / spec.mass) if spec.mass else 0.0
             center = motion.at(ca.SX(ca.DM(spec.com or (0.0,) * model.d)))
             speeds[spec.name] = ca.norm_2(center.v) + gyration * ca.norm_2(motion.w)
-        return ca.Function("speeds", [model.x], [ca.vertcat(*speeds.values())])
+        return BufferedFunction(ca.Function("speeds", [model.x], [ca.vertcat(*speeds.values())]))
 
-    speeds = np.asarray(system.kept(("speeds", atlas), build)(x)).ravel().tolist()
+    speeds = system.kept(("speeds", atlas), build)(x)[0].tolist()
     return dict(zip((spec.name for spec in system.model(atlas).specs), speeds, strict=True))
 
 

@@ -62,7 +62,7 @@ class BufferedFunction:
         self.function = dense(function)
         self._buffers = PerThread(self._bind)
 
-    def __call__(self, *values: FloatArray) -> list[FloatArray]:
+    def __call__(self, *values: float | FloatArray) -> list[FloatArray]:
         """Return new arrays (size,), one an output."""
         inputs, results, call = self._buffers()
         for kept, value in zip(inputs, values, strict=True):
@@ -75,6 +75,27 @@ class BufferedFunction:
         inputs = [np.zeros(f.numel_in(i)) for i in range(f.n_in())]
         results = [np.zeros(f.numel_out(i)) for i in range(f.n_out())]
         return inputs, results, BufferedCall(f, inputs, results)
+
+
+class MatrixFunction:
+    """Calls a CasADi function of vectors and numbers at one point through a buffer, at many as CasADi does (final).
+
+    Parameters
+    ----------
+    function : casadi.Function
+        Vectors in, matrices out.
+    """
+
+    def __init__(self, function: ca.Function) -> None:
+        self._buffered = BufferedFunction(function)
+        self._sizes = [function.size_out(i) for i in range(function.n_out())]
+
+    def __call__(self, *given: float | FloatArray) -> list[FloatArray]:
+        """Return the matrices (rows, columns) at vectors (n,); at columns (n, N) theirs beside each other."""
+        if any(np.ndim(value) > 1 for value in given):
+            return [np.asarray(value) for value in self._buffered.function.call(list(given))]
+        values = self._buffered(*given)
+        return [value.reshape(size, order="F") for value, size in zip(values, self._sizes, strict=True)]
 
 
 def dense(function: ca.Function) -> ca.Function:

@@ -69,11 +69,13 @@ class ContactDetector:
         margined: frozenset[int] = frozenset(),
     ) -> None:
         self.system, self.mode = system, mode
-        self._pairs = [PairDetector(system, mode, numbers, unarmed) for numbers in system.pairs]
-        self.separated = SeparatedPairs(system, mode, unarmed, margined)
         # Those that touch nowhere are looked at as whole shapes.
-        self._needed = [pair for pair in self._pairs if pair.needed and pair.touching]
-        self._full = [pair for pair in self._pairs if pair.full]
+        self.separated = SeparatedPairs.in_flight(system, mode, unarmed, margined)
+        on = [any(LAWS[mode.laws[i]].touching for i in numbers) for numbers in system.pairs]
+        touching = [numbers for numbers, one in zip(system.pairs, on, strict=True) if one]
+        pairs = [PairDetector(system, mode, numbers, unarmed) for numbers in touching]
+        self._needed = [pair for pair in pairs if pair.needed]
+        self._full = [pair for pair in pairs if pair.full]
         self._slow = max(1.0, pace(system))
 
     @property

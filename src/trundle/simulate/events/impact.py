@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import ROLLING, SLIDING
@@ -68,6 +69,10 @@ class Candidate:
         """Return the speed (m/s) at which the contact opens; negative: it closes."""
         return float(self.n @ self.velocity)
 
+    def of(self, velocities: NDArray[np.bool_]) -> Candidate:
+        """Return the contact with the rows of some of the velocities alone."""
+        return replace(self, J=self.J[:, velocities], spin=None if self.spin is None else self.spin[velocities])
+
     def after(self, jump: FloatArray) -> Candidate:
         """Return the contact after a `jump` (nv,) of the velocities."""
         rate = self.spin_rate if self.spin is None else self.spin_rate + float(self.spin @ jump)
@@ -106,15 +111,14 @@ def islands_of(M: FloatArray, contacts: Mapping[int, Candidate]) -> list[dict[in
 
     Two contacts are coupled where J_i M^-1 J_j' is not zero: bodies that move join them.
     """
-    numbers = list(contacts)
-    pushes = [np.linalg.solve(M, c.J.T) for c in contacts.values()]
-    mobility = [float(np.abs(c.J @ push).max(initial=0.0)) for c, push in zip(contacts.values(), pushes, strict=True)]
+    numbers, d = list(contacts), len(next(iter(contacts.values())).n)
+    J = np.vstack([c.J for c in contacts.values()])
+    couplings = np.abs(J @ np.linalg.solve(M, J.T)).reshape(len(numbers), d, len(numbers), d).max(axis=(1, 3))
+    mobility = np.diag(couplings)
+    coupled = couplings > _COUPLED * np.sqrt(np.outer(mobility, mobility))
     island = list(range(len(numbers)))
-    for i, c in enumerate(contacts.values()):
-        for j in range(i):
-            coupling = float(np.abs(c.J @ pushes[j]).max(initial=0.0))
-            if coupling > _COUPLED * np.sqrt(mobility[i] * mobility[j]):
-                island = [island[i] if k == island[j] else k for k in island]
+    for i, j in np.argwhere(np.tril(coupled, -1)).tolist():
+        island = [island[i] if k == island[j] else k for k in island]
     groups = dict.fromkeys(island)
     return [{numbers[k]: contacts[numbers[k]] for k in range(len(numbers)) if island[k] == group} for group in groups]
 
@@ -139,6 +143,10 @@ def resolve_impact(M: FloatArray, contacts: Mapping[int, Candidate], held: bool 
     held : bool
         Whether all stay closed, and none gives back, where some would hop for an instant.
     """
+    moved = _moved(M, contacts)
+    if not moved.all():
+        found = resolve_impact(M[np.ix_(moved, moved)], {i: c.of(moved) for i, c in contacts.items()}, held)
+        return replace(found, jump=np.bincount(np.flatnonzero(moved), found.jump, len(M)))
     jump = np.zeros(len(M))
     impulses = {i: np.zeros(len(c.n)) for i, c in contacts.items()}
     fastest = max(float(np.linalg.norm(c.velocity)) for c in contacts.values())
@@ -162,6 +170,15 @@ def resolve_impact(M: FloatArray, contacts: Mapping[int, Candidate], held: bool 
             break
     outcome = Impact(jump, _laws_after(contacts, jump, negligible, spinning), impulses, decided)
     return _settle(M, contacts, outcome, negligible, held)
+
+
+def _moved(M: FloatArray, contacts: Mapping[int, Candidate]) -> NDArray[np.bool_]:
+    """Return which velocities (nv,) a push at the contacts changes: theirs, and those that the inertia couples."""
+    rows = [row for c in contacts.values() for row in (c.J, c.spin) if row is not None]
+    moved, coupled = np.any(np.vstack(rows) != 0.0, axis=0), M != 0.0
+    while (more := moved | coupled[moved].any(axis=0)).sum() > moved.sum():
+        moved = more
+    return moved
 
 
 def _laws_after(

@@ -92,10 +92,12 @@ def _near(system: ContactSystem, phase: Phase, t: float, x: FloatArray, p: Float
 def _features_near(system: ContactSystem, mode: Mode, t: float, x: FloatArray) -> set[int]:
     """Return the contacts of features, which share one margin, of shapes that touch as wholes."""
     meetings = [numbers for numbers in system.pairs if numbers[0] in system.beside]
-    looks = SeparatedPairs.of(system, mode, [separated_pair(system, numbers) for numbers in meetings])
+    if not meetings:
+        return set()
+    pairs = SeparatedPairs(system, mode, [separated_pair(system, numbers) for numbers in meetings])
     near: set[int] = set()
-    for j, numbers in enumerate(meetings):
-        look, closest = looks.look(j, t, x), _TOUCH * looks.pairs[j].size
+    for look, numbers in zip(pairs.looks(t, x), meetings, strict=True):
+        closest = _TOUCH * look.pair.size
         if look.apart_at_least < closest and look.gap < closest:
             near.update(near_features(system, x, numbers, closest))
     return near

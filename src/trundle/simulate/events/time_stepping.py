@@ -13,6 +13,7 @@ from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, PURE_ROLLING, ROLLING, SEPARATED, SLIDING, Sticking, slides
 from trundle.models.tree.system import least_curvature
 from trundle.models.tree.touching import velocities_changed
+from trundle.numerics.compiled.buffered import MatrixFunction
 from trundle.numerics.space import angular_size
 from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.coulomb import ContactImpulses, contact_impulses
@@ -171,7 +172,7 @@ class TimeStepping:
         p, drift = self.phase.parameters(self.board.inputs(before.t)), self._function("drift")
         ones = np.ones(self.phase.model.nv)
         velocities = velocities_changed(self.system, before.mode.atlas, before.x, ones) != before.x
-        begin, end = (h * np.asarray(drift(at.t, at.x, p)).ravel() for at in (before, now))
+        begin, end = (h * drift(at.t, at.x, p)[0].ravel() for at in (before, now))
         straight = before.x + part * (now.x - before.x)
         bent = part * (1 - part) * ((1 - part) * (begin - now.x + before.x) + part * (now.x - before.x - end))
         return np.where(velocities, straight, straight + bent)
@@ -206,7 +207,7 @@ class TimeStepping:
         while True:
             used, corrections = again, corrections + 1
             middle = velocities_changed(system, atlas, now.x, used / 2)
-            middle = middle + h / 2 * np.asarray(drift(now.t, middle, p)).ravel()
+            middle = middle + h / 2 * drift(now.t, middle, p)[0].ravel()
             if not np.all(np.abs(middle) < _LARGEST):
                 return None
             center = self._terms(now.t + h / 2, middle, p)
@@ -221,7 +222,7 @@ class TimeStepping:
             return None  # bodies turn round within the step
         middle = velocities_changed(system, atlas, middle, (again - used) / 2)
         x = velocities_changed(system, atlas, now.x, again)
-        x = x + h * np.asarray(drift(now.t + h / 2, middle, p)).ravel()
+        x = x + h * drift(now.t + h / 2, middle, p)[0].ravel()
         if not np.all(np.abs(x) < _LARGEST):
             return None
         apart, size = np.abs(again - jump).max(initial=0.0), np.abs(again).max(initial=0.0)
@@ -287,10 +288,10 @@ class TimeStepping:
     def _axes(self, t: float, x: FloatArray) -> FloatArray:
         """Return normals and tangents (contacts, d, d), world, at a state."""
         p = self.phase.parameters(self.board.inputs(self.now.t))
-        return np.asarray(self._function("axes")(t, x, p)).reshape(-1, self.system.d, self.system.d)
+        return self._function("axes")(t, x, p)[0].reshape(-1, self.system.d, self.system.d)
 
     def _terms(self, t: float, x: FloatArray, p: FloatArray) -> _Terms:
-        values = [np.asarray(v, dtype=np.float64) for v in self._function("terms")(t, x, p)]
+        values = self._function("terms")(t, x, p)
         matrices = (0, 2, 6, 9, 13)  # M and Jacobians
         return _Terms(*(value if k in matrices else value.ravel() for k, value in enumerate(values)))
 
@@ -449,13 +450,13 @@ class TimeStepping:
         gaps = frozenset(name for name, value in values.items() if name.endswith(".gap") and value < _SLIPS)
         return replace(after, x=x, unarmed=after.unarmed | gaps)
 
-    def _function(self, name: str) -> ca.Function:
+    def _function(self, name: str) -> MatrixFunction:
         atlas, held = self.now.mode.atlas, self.phase.held
         key = ("time stepping", atlas, self.contacts, held)
         return self.system.kept(key, lambda: _functions(self.phase.fused, self.contacts))[name]
 
 
-def _functions(phase: CompiledMode, contacts: Sequence[int]) -> dict[str, ca.Function]:
+def _functions(phase: CompiledMode, contacts: Sequence[int]) -> dict[str, MatrixFunction]:
     """(t, x, p) -> terms, and (t, x, p) -> x' at constant velocities."""
     model, d = phase.model, phase.model.d
     resisted = any(model.constraints[i].friction.dissipates for i in contacts)
@@ -490,8 +491,5 @@ def _functions(phase: CompiledMode, contacts: Sequence[int]) -> dict[str, ca.Fun
     h = model.inertia_terms()[1]  # what contacts resist by their state alone acts only where they touch
     of_contacts = [ca.vertcat(*part) for part in rows]
     outputs = [terms.M, terms.S @ model.u - h, *of_contacts[:7], *pins, model.nu, *of_contacts[7:]]
-    return {
-        "terms": phase.function("terms", *outputs),
-        "drift": phase.function("drift", drift),
-        "axes": phase.function("axes", ca.vertcat(*axes)),
-    }
+    functions = {"terms": outputs, "drift": [drift], "axes": [ca.vertcat(*axes)]}
+    return {name: MatrixFunction(phase.function(name, *values)) for name, values in functions.items()}

@@ -102,7 +102,7 @@ def _instant(system: ContactSystem, mode: Mode, before: Look, after: Look, state
 
 
 def _look(system: ContactSystem, mode: Mode, pair: Pair, t: float, x: FloatArray, normal: FloatArray) -> Look:
-    pairs = SeparatedPairs.of(system, mode, [pair])
+    pairs = SeparatedPairs(system, mode, [pair])
     return replace(pairs.look(0, t, x), guess=normal)
 
 

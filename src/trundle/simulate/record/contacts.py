@@ -102,7 +102,7 @@ def _in_flight(
     """
     mode, times, states = segment.phase.mode, segment.times, segment.states
     watch, last = PairDetector(system, mode, numbers), len(times) - 1
-    pairs = SeparatedPairs.of(system, mode, [separated_pair(system, numbers)])
+    pairs = SeparatedPairs(system, mode, [separated_pair(system, numbers)])
     near: Approach | None = None
     look: Look | None = None
     approaches: dict[int, Approach] = {}

@@ -33,7 +33,8 @@ def record_tree(system: ContactSystem, segments: Sequence[Segment]) -> Recorded:
     model = system.model()
     bodies = recorded_bodies(system)
     slots = _slots(system, segments)
-    parts = [{**_bodies(system, segment, bodies), **_contacts(system, segment, slots)} for segment in segments]
+    place = {contact: number for number, contact in enumerate(slots)}
+    parts = [{**_bodies(system, segment, bodies), **_contacts(system, segment, place)} for segment in segments]
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     arrays = _spatial(columns) if system.d == 3 else _planar(columns)
     names = [system.contact_pairs[i].contact for i in slots]
@@ -169,37 +170,40 @@ def _angles(system: ContactSystem, segment: Segment, bodies: tuple[str, ...]) ->
     return np.asarray(system.kept(("angles", bodies), build)(segment.states.T)).T[:, :, None]
 
 
-def _contacts(system: ContactSystem, segment: Segment, slots: Sequence[int]) -> Columns:
-    """Return the quantities (n, slots, ...) of the contacts; of flights those of the nearest points."""
+def _contacts(system: ContactSystem, segment: Segment, slots: Mapping[int, int]) -> Columns:
+    """Return the quantities (n, slots, ...) of the contacts; of flights those of the nearest points.
+
+    ``slots``: contact number -> its place in the record.
+    """
     phase = segment.phase
     laws, n = phase.mode.laws, len(segment.times)
     out = segment.outputs()
     contact_pairs = system.contact_pairs
-    firsts = [contact_pairs[system.pair_of(i)[0]].contact for i in slots]
-    names = [contact_pairs[i].contact for i in slots]
     if not slots:
         return {
             **{quantity: np.zeros((n, 0, system.d)) for quantity in OF_CONTACTS},
             "mode": np.zeros((n, 0), dtype="<U16"),
         }
-    places = [out.contacts[name if name in out.contacts else first] for name, first in zip(names, firsts, strict=True)]
+    known = (contact_pairs[i].contact for i in slots)
+    firsts = (contact_pairs[system.pair_of(i)[0]].contact for i in slots)
+    places = [out.contacts[name if name in out.contacts else first] for name, first in zip(known, firsts, strict=True)]
     contact = {quantity: out.of_contacts[quantity][:, places] for quantity in OF_CONTACTS}
-    without_a_point(contact, out[f"{contact_pairs[slots[0]].body_A}.position"])
+    without_a_point(contact, out[f"{contact_pairs[next(iter(slots))].body_A}.position"])
+    touching = {i for i, law in enumerate(laws) if LAWS[law].touching}
     for numbers in system.pairs:
-        touching = [i for i in numbers if LAWS[laws[i]].touching]
-        slot = slots.index(numbers[0])
-        if not touching and contact_pairs[numbers[0]].form != "support" and numbers[0] not in phase.near:
-            nearest_in_flight(system, segment, numbers, contact, slot)
+        on = [i for i in numbers if i in touching]
+        if not on and contact_pairs[numbers[0]].form != "support" and numbers[0] not in phase.near:
+            nearest_in_flight(system, segment, numbers, contact, slots[numbers[0]])
         # A second place that does not touch is recorded as the first one, without force, and the other way round.
-        shown = slots.index(touching[0]) if touching else slot
-        for i in (i for i in numbers if i in slots and i not in touching):
-            for quantity in OF_CONTACTS:
-                contact[quantity][:, slots.index(i)] = contact[quantity][:, shown]
-            contact["force"][:, slots.index(i)] = 0.0
-            contact["moment"][:, slots.index(i)] = 0.0
-    modes = ["rest" if phase.mode.rest else laws[i] for i in slots]
+        shown = slots[on[0] if on else numbers[0]]
+        others = [slots[i] for i in numbers if i in slots and i not in touching and slots[i] != shown]
+        for values in contact.values() if others else ():
+            values[:, others] = values[:, [shown]]
+    apart = [place for i, place in slots.items() if i not in touching]
+    contact["force"][:, apart] = contact["moment"][:, apart] = 0.0
+    modes = np.array(["rest" if phase.mode.rest else laws[i] for i in slots], dtype="<U16")
     _in_the_users_order(contact, [contact_pairs[i].swapped for i in slots])
-    return {**contact, "mode": np.array([modes] * n, dtype="<U16")}
+    return {**contact, "mode": np.tile(modes, (n, 1))}
 
 
 def _in_the_users_order(contact: Columns, swapped: Sequence[bool]) -> None:

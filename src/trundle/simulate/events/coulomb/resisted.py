@@ -20,6 +20,8 @@ _RANK = 1e-11
 _SMALLEST = 1e-300
 _UNLIMITED = 1e4
 """Bound that stands for none in a cone program."""
+_PATIENCE, _CLOSER = 8, 0.99
+"""Cone programs in a row that do not leave less than this part of the least residual: after so many no answer comes."""
 _SETTLED = 1e-12
 """Change of the slips, of the speeds, with which cone programs end that follow each other."""
 
@@ -68,9 +70,23 @@ class ResistedContacts:
         root = self.roots
         speed = float(np.abs(self.before / root).max(initial=0.0)) or 1.0
         D = self.D / np.multiply.outer(root.ravel(), root.ravel())
-        factors = np.column_stack([root[:, columns.start] / root[:, 0] for columns in self.groups])
+        factors = root[:, [columns.start for columns in self.groups]] / root[:, :1]
         bounds = np.where(self.bounds > 0.0, self.bounds * factors, 0.0)
         return ResistedContacts(D, self.before / root / speed, self.groups, bounds, self.rays), speed / root
+
+    def of_resisted(self) -> tuple[ResistedContacts, list[int]]:
+        """Return the same problem without the groups that no contact resists, which have no push, and its columns."""
+        m, K = self.before.shape
+        kept = [g for g in range(len(self.groups)) if self.bounds[:, g].any()]
+        columns, groups = [0], []
+        for g in kept:
+            own = range(self.groups[g].start, self.groups[g].stop)
+            groups.append(slice(len(columns), len(columns) + len(own)))
+            columns += own
+        D = self.D.reshape(m, K, m, K)[:, columns][..., columns].reshape(m * len(columns), -1)
+        return ResistedContacts(
+            D, self.before[:, columns], groups, self.bounds[:, kept], self.rays[:, columns]
+        ), columns
 
     def velocities(self, L: FloatArray) -> FloatArray:
         """Return before + D L (m, K)."""
@@ -109,6 +125,12 @@ def resisted_impulses(contacts: ResistedContacts, guess: FloatArray | None = Non
     from no push, and then from the convex problems that know how fast each group moves (Acary & Cadoux 2013), one after
     the other. Steps of redundant contacts are the least ones. Nothing is raised: `residual` says what holds.
     """
+    resisted, columns = contacts.of_resisted()
+    if len(columns) < contacts.before.shape[1]:
+        found = resisted_impulses(resisted, None if guess is None else guess[:, columns])
+        L = np.zeros_like(contacts.before)
+        L[:, columns] = found.impulses
+        return ContactImpulses(L, contacts.velocities(L), found.residual)
     before = contacts.before
     scaled, unit = contacts.scaled()
     starts = [np.linalg.lstsq(scaled.D, -scaled.before.ravel(), rcond=_RANK)[0], np.zeros(scaled.before.size)]
@@ -128,9 +150,16 @@ def _answers(scaled: ResistedContacts, starts: Sequence[FloatArray]) -> Iterator
     """Yield pushes (m, K), what costs little first."""
     for start in starts:
         yield _newton(scaled, start)
+    best, waited = np.inf, 0
     for L in _convex(scaled):
         yield L
-        yield _newton(scaled, L.ravel())
+        near = _newton(scaled, L.ravel())
+        yield near
+        residual = min(scaled.residual(L), scaled.residual(near))
+        waited = 0 if residual < _CLOSER * best else waited + 1
+        best = min(best, residual)
+        if waited >= _PATIENCE:
+            return
 
 
 def _newton(scaled: ResistedContacts, L: FloatArray) -> FloatArray:

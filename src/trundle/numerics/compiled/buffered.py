@@ -70,6 +70,18 @@ class BufferedFunction:
         call()
         return [result.copy() for result in results]
 
+    def rows(self, *values: FloatArray) -> list[FloatArray]:
+        """Return new arrays (N, size), one an output, of inputs (N, n), one after the other."""
+        inputs, results, call = self._buffers()
+        found = [np.empty((len(values[0]), result.size)) for result in results]
+        for number in range(len(values[0])):
+            for kept, value in zip(inputs, values, strict=True):
+                kept[:] = value[number]
+            call()
+            for kept, result in zip(found, results, strict=True):
+                kept[number] = result
+        return found
+
     def _bind(self) -> tuple[list[FloatArray], list[FloatArray], BufferedCall]:
         f = self.function
         inputs = [np.zeros(f.numel_in(i)) for i in range(f.n_in())]

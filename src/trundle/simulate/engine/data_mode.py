@@ -20,6 +20,7 @@ from trundle.geometry.queries.separation import ball_radius
 from trundle.models.tree.loops import Pinned
 from trundle.models.tree.multibody import INDEPENDENT, PROXIMAL
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem
+from trundle.numerics.compiled.buffered import BufferedFunction
 from trundle.numerics.ode.native import Functions, NativeCallee
 from trundle.numerics.ode.ode import Integrator
 from trundle.numerics.ode.system import NativeSystem
@@ -265,7 +266,7 @@ class DataMode(Phase):
             values[:] = np.nan
         key = ("bodies' quantities", self.mode.atlas, self.held)
         function, names, ends = self.system.kept(key, self._body_outputs)
-        seen = np.asarray(function(given[0][None, :], given[1].T, given[2][:, : self.input_count].T)).T
+        seen = function.rows(given[0], given[1], given[2][:, : self.input_count])[0]
         at = np.cumsum([0, d, d, d, d, d, 1, 1, d])
         shown = [i for i in range(n) if i not in self.unseen]
         found = {what: values[:, shown, at[j] : at[j + 1]] for j, what in enumerate(OF_CONTACTS)}
@@ -325,7 +326,7 @@ class DataMode(Phase):
         engine.loaded()
         return rows
 
-    def _body_outputs(self) -> tuple[ca.Function, tuple[str, ...], list[int]]:
+    def _body_outputs(self) -> tuple[BufferedFunction, tuple[str, ...], list[int]]:
         model, t = self.model, ca.SX.sym("t")
         inputs, u = input_expressions(self.system, model, self.held, t)
         named = body_expressions(model)
@@ -333,7 +334,8 @@ class DataMode(Phase):
         if not self.held:
             stacked = ca.substitute([stacked], [model.u], [ca.densify(u)])[0]
         function = ca.Function("bodies", [t, model.x, inputs], [stacked], {"cse": True})
-        return function, tuple(named), [0, *np.cumsum([value.shape[0] for value in named.values()]).tolist()]
+        ends = np.cumsum([value.shape[0] for value in named.values()]).tolist()
+        return BufferedFunction(function), tuple(named), [0, *ends]
 
 
 class Lease:

@@ -101,7 +101,7 @@ def body_frames(
         return BufferedFunction(ca.Function("frames", [model.x], [ca.vertcat(*found)]))
 
     function = system.kept(("frames of bodies", names, atlas), build)
-    rows = function(states[0])[0] if len(states) == 1 else np.asarray(function.function(states.T)).T
+    rows = function.rows(states)[0]
     d, k = system.d, angular_size(system.d)
     rows = rows.reshape(len(states), len(names), d * d + 2 * d + k)
     R, p, w, v = np.split(rows, np.cumsum([d * d, d, k]), axis=2)

@@ -120,8 +120,8 @@ class SeparatedPairs:
         looked_at = self._passing(times, at) if brief else np.ones(len(self.pairs), dtype=bool)
         self._open |= looked_at & ~doubt[0]
         met = [
-            self._first(int(j), times, np.flatnonzero(doubt[:, j]), at, state_at, self.pairs[j].number in ended)
-            for j in np.flatnonzero(looked_at & doubt.any(axis=0))
+            self._first(j, times, np.flatnonzero(doubt[:, j]), at, state_at, self.pairs[j].number in ended)
+            for j in np.flatnonzero(looked_at & doubt.any(axis=0)).tolist()
         ]
         found = [looks for looks in met if looks is not None]
         over = min((after.t for _, after in found), default=0.0)
@@ -139,7 +139,8 @@ class SeparatedPairs:
         speed = np.linalg.norm(at.v[:, A] - at.v[:, B], axis=2)
         reach = self._shapes.radii[A] + self._shapes.radii[B]
         ways = 2.0 * np.maximum(speed[1:], speed[:-1]) * np.diff(times)[:, None]
-        return self._balls & np.any(apart[1:] + apart[:-1] - 2.0 * reach <= ways, axis=0)
+        near = (apart[1:] + apart[:-1] - 2.0 * reach <= ways).any(axis=0)
+        return np.asarray(self._balls & near, dtype=np.bool_)
 
     def _first(
         self, j: int, times: FloatArray, doubt: NDArray[np.intp], at: Places, state_at: StateAt, ended: bool

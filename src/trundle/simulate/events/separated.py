@@ -130,7 +130,7 @@ class SeparatedPairs:
     @cached_property
     def _balls(self) -> NDArray[np.bool_]:
         """Which pairs are of two shapes that balls hold: those may pass through each other."""
-        return np.isfinite(self._shapes.radii[self._shapes.sides]).all(axis=0)
+        return np.all(np.isfinite(self._shapes.radii[self._shapes.sides]), axis=0)
 
     def _passing(self, times: FloatArray, at: Places) -> NDArray[np.bool_]:
         """Return which pairs are of balls that may have been through each other between looks."""
@@ -139,8 +139,7 @@ class SeparatedPairs:
         speed = np.linalg.norm(at.v[:, A] - at.v[:, B], axis=2)
         reach = self._shapes.radii[A] + self._shapes.radii[B]
         ways = 2.0 * np.maximum(speed[1:], speed[:-1]) * np.diff(times)[:, None]
-        near = (apart[1:] + apart[:-1] - 2.0 * reach <= ways).any(axis=0)
-        return np.asarray(self._balls & near, dtype=np.bool_)
+        return self._balls & np.any(apart[1:] + apart[:-1] - 2.0 * reach <= ways, axis=0)
 
     def _first(
         self, j: int, times: FloatArray, doubt: NDArray[np.intp], at: Places, state_at: StateAt, ended: bool

@@ -16,6 +16,9 @@ from trundle.numerics.compiled.buffered import BufferedFunction
 from trundle.numerics.space import angular_size
 from trundle.simulate.events.advancement import CHANGES, Pair, Place
 
+_STILL = 1e-15
+"""m, a way that is none: round-off of bodies at rest."""
+
 
 @dataclass(frozen=True, eq=False)
 class Places:
@@ -116,16 +119,22 @@ def turns(w: FloatArray, r: FloatArray) -> FloatArray:
     return np.stack([b * z - c * y, c * x - a * z, a * y - b * x], axis=-1)
 
 
-def doubtful(pairs: Sequence[Pair], shapes: PairShapes, times: FloatArray, at: Places) -> NDArray[np.bool_]:
-    """Return of which intervals (N - 1) and pairs balls around the shapes do not show that nothing touches."""
-    doubt = np.ones((len(times) - 1, len(pairs)), dtype=bool)
+def doubtful(
+    pairs: Sequence[Pair], shapes: PairShapes, times: FloatArray, at: Places
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return of which intervals (N - 1) and pairs balls around the shapes do not show that nothing touches.
+
+    And in which of them the two move beside each other at all: those that do not go on as they are.
+    """
+    doubt, moves = np.ones((2, len(times) - 1, len(pairs)), dtype=bool)
     lasted = np.diff(times)[:, None]
     endless = ~np.isfinite(shapes.radii[shapes.sides])
     for some in (_balls(shapes, at, endless), *_beside_endless(pairs, shapes, at, endless)):
         least = some.gaps[1:] + some.gaps[:-1]
         ways = (np.maximum(some.speeds[1:], some.speeds[:-1]) + CHANGES * some.changes) * lasted
         doubt[:, some.columns] = ~(least > ways) | ~(np.minimum(some.gaps[1:], some.gaps[:-1]) > 0)
-    return doubt
+        moves[:, some.columns] = ~(ways <= _STILL)
+    return doubt, moves
 
 
 @dataclass(frozen=True, eq=False)

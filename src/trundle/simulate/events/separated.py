@@ -116,9 +116,10 @@ class SeparatedPairs:
         if not self.pairs or len(times) < 2 or (brief and not self._balls.any()):
             return []
         at = self._shapes.at(states, self.mode.atlas)
-        doubt = doubtful(self.pairs, self._shapes, times, at)
+        doubt, moves = doubtful(self.pairs, self._shapes, times, at)
         looked_at = self._passing(times, at) if brief else np.ones(len(self.pairs), dtype=bool)
         self._open |= looked_at & ~doubt[0]
+        doubt &= moves
         met = [
             self._first(j, times, np.flatnonzero(doubt[:, j]), at, state_at, self.pairs[j].number in ended)
             for j in np.flatnonzero(looked_at & doubt.any(axis=0)).tolist()

@@ -24,7 +24,8 @@ from trundle.geometry.shape import Shape
 from trundle.models.rigid_body import HandMotion
 from trundle.models.tree.joints import BodySpec, Following, Prismatic
 from trundle.models.tree.tree import TreeModel
-from trundle.numerics.compiled.buffered import MatrixFunction
+from trundle.numerics.compiled.buffered import BufferedFunction
+from trundle.numerics.space import angular_size
 from trundle.parameters import Checked, parameter
 from trundle.records.model_key import ModelKey, digest
 from trundle.threads import cached_property, made_once
@@ -53,6 +54,28 @@ class Start:
     atlas: Atlas
     laws: tuple[str, ...] = ()
     of: ModelKey | None = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Frames:
+    """Frames of bodies at N states, world.
+
+    Attributes
+    ----------
+    place : mapping of str -> int
+        Where a body is among them.
+    R : (N, bodies, d, d)
+    p : (N, bodies, d) m
+    w : (N, bodies, k) rad/s
+    v : (N, bodies, d) m/s
+        Velocities of the origins.
+    """
+
+    place: Mapping[str, int]
+    R: FloatArray
+    p: FloatArray
+    w: FloatArray
+    v: FloatArray
 
 
 OnSlip = Literal["stop", "slide", "ignore"]
@@ -454,21 +477,32 @@ class ContactSystem:
 
         ``atlas`` matters to rolling coordinates only (default: the first chart of every shape).
         """
-        key = atlas or self.first_atlas
-        bodies = self.contact_pairs[contact_pair].body_A, self.contact_pairs[contact_pair].body_B
-        poses = self.kept(("poses", bodies, key), lambda: self._poses(bodies, key))
-        d, states = self.d, np.atleast_2d(x)
-        values = poses(states[0] if len(states) == 1 else states.T)
-        R_A, R_B = (np.swapaxes(values[i].reshape(d, -1, d), 0, 1) for i in (0, 2))
-        origin = values[1].T + R_A @ np.array(self.contact_pairs[contact_pair].center_A)
+        pair, frames = self.contact_pairs[contact_pair], self.frames(np.atleast_2d(x), atlas)
+        A, B = frames.place[pair.body_A], frames.place[pair.body_B]
+        R_A, R_B = frames.R[:, A], frames.R[:, B]
+        origin = frames.p[:, A] + R_A @ np.array(pair.center_A)
         R = np.swapaxes(R_B, 1, 2) @ R_A
-        p = np.einsum("nji,nj->ni", R_B, origin - values[3].T)
+        p = np.einsum("nji,nj->ni", R_B, origin - frames.p[:, B])
         return (R, p) if np.ndim(x) == 2 else (R[0], p[0])
 
-    def _poses(self, bodies: tuple[str, str], atlas: Atlas) -> MatrixFunction:
-        model = self.model(atlas)
-        A, B = (model.motions[name] for name in bodies)
-        return MatrixFunction(ca.Function("poses", [model.x], [A.R, A.p, B.R, B.p]))
+    def frames(self, states: FloatArray, atlas: Atlas | None = None) -> Frames:
+        """Return the frames of all bodies that contacts join, at states (N, n_x); `atlas` as of `relative_pose`."""
+        key = atlas or self.first_atlas
+        place, function = self.kept(("frames", key), lambda: self._frames(key))
+        d, k = self.d, angular_size(self.d)
+        rows = function.rows(states)[0].reshape(len(states), len(place), d * d + 2 * d + k)
+        R, p, w, v = np.split(rows, np.cumsum([d * d, d, k]), axis=2)
+        return Frames(place, R.reshape(*R.shape[:2], d, d), p, w, v)
+
+    def _frames(self, atlas: Atlas) -> tuple[Mapping[str, int], BufferedFunction]:
+        model, found = self.model(atlas), []
+        names = dict.fromkeys(name for pair in self.contact_pairs for name in (pair.body_A, pair.body_B))
+        for name in names:
+            motion, W = model.motions[name], model.to_world
+            spin = motion.w if model.d == 2 else W @ motion.w
+            found += [ca.vec((W @ motion.R).T), W @ motion.p, spin, W @ motion.v]
+        function = BufferedFunction(ca.Function("frames", [model.x], [ca.vertcat(*found)]))
+        return MappingProxyType({name: number for number, name in enumerate(names)}), function
 
 
 def _swings(specs: Sequence[BodySpec], i: int) -> float:

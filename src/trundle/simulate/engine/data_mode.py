@@ -269,7 +269,8 @@ class DataMode(Phase):
         seen = function.rows(given[0], given[1], given[2][:, : self.input_count])[0]
         at = np.cumsum([0, d, d, d, d, d, 1, 1, d])
         shown = [i for i in range(n) if i not in self.unseen]
-        found = {what: values[:, shown, at[j] : at[j + 1]] for j, what in enumerate(OF_CONTACTS)}
+        seen_contacts = values if len(shown) == n else values[:, shown]
+        found = {what: seen_contacts[..., at[j] : at[j + 1]] for j, what in enumerate(OF_CONTACTS)}
         contacts = {self.model.constraints[i].name: place for place, i in enumerate(shown)}
         of_bodies = Quantities.of(seen, names, ends)
         energy = of_bodies.others["energy"] + values[..., -1].sum(axis=1, keepdims=True)

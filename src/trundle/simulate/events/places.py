@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
 from trundle.geometry.queries.cloud import Cover
 from trundle.models.tree.system import Atlas, ContactSystem
-from trundle.numerics.compiled.buffered import BufferedFunction
-from trundle.numerics.space import angular_size
 from trundle.simulate.events.advancement import CHANGES, Pair, Place
 
 _STILL = 1e-15
@@ -76,39 +73,18 @@ class PairShapes:
                     radii.append(pair.radii[side])
                     arms.append(pair.arms[side])
                 sides[side, column] = numbers[key]
-        self._names = tuple(dict.fromkeys(bodies))
-        self._body = np.array([self._names.index(name) for name in bodies], dtype=np.intp)
+        self._bodies = bodies
         self._origins, self._centers = (np.array(one).reshape(-1, system.d) for one in (origins, centers))
         self.sides, self.radii, self.arms = sides, np.array(radii), np.array(arms)
 
     def at(self, states: FloatArray, atlas: Atlas) -> Places:
         """Return where they are at the states (N, n_x)."""
-        R, p, w, v = (values[:, self._body] for values in body_frames(self.system, atlas, self._names, states))
+        frames = self.system.frames(states, atlas)
+        at = [frames.place[name] for name in self._bodies]
+        R, p, w, v = (values[:, at] for values in (frames.R, frames.p, frames.w, frames.v))
         to_center = (R @ self._centers[:, :, None])[..., 0]
         origin = p + (R @ self._origins[:, :, None])[..., 0]
         return Places(R, origin, w, v + turns(w, to_center), p + to_center)
-
-
-def body_frames(
-    system: ContactSystem, atlas: Atlas, names: tuple[str, ...], states: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return R (N, b, d, d), p (N, b, d) m, w (N, b, k) rad/s and v (N, b, d) m/s of bodies' frames, world."""
-
-    def build() -> BufferedFunction:
-        model, found = system.model(atlas), []
-        W = model.to_world
-        for name in names:
-            motion = model.motions[name]
-            spin = motion.w if system.d == 2 else W @ motion.w
-            found += [ca.vec((W @ motion.R).T), W @ motion.p, spin, W @ motion.v]
-        return BufferedFunction(ca.Function("frames", [model.x], [ca.vertcat(*found)]))
-
-    function = system.kept(("frames of bodies", names, atlas), build)
-    rows = function.rows(states)[0]
-    d, k = system.d, angular_size(system.d)
-    rows = rows.reshape(len(states), len(names), d * d + 2 * d + k)
-    R, p, w, v = np.split(rows, np.cumsum([d * d, d, k]), axis=2)
-    return R.reshape(*R.shape[:2], d, d), p, w, v
 
 
 def turns(w: FloatArray, r: FloatArray) -> FloatArray:

@@ -146,7 +146,9 @@ def resolve_impact(M: FloatArray, contacts: Mapping[int, Candidate], held: bool 
     moved = _moved(M, contacts)
     if not moved.all():
         found = resolve_impact(M[np.ix_(moved, moved)], {i: c.of(moved) for i, c in contacts.items()}, held)
-        return replace(found, jump=np.bincount(np.flatnonzero(moved), found.jump, len(M)))
+        jump = np.zeros(len(M))
+        jump[moved] = found.jump
+        return replace(found, jump=jump)
     jump = np.zeros(len(M))
     impulses = {i: np.zeros(len(c.n)) for i, c in contacts.items()}
     fastest = max(float(np.linalg.norm(c.velocity)) for c in contacts.values())

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from bench.survey.spec import BodySpec, Part, Spec
-from tests.oracles.laws import Contact, Event, Joint, Link, Motion, Pair, Scene, Shape
+from tests.oracles.laws import Contact, Event, Gear, Joint, Link, Motion, Pair, Pin, Scene, Shape, Soft
 from trundle.simulate.stepping import STEPPING
 
 Array = NDArray[np.float64]
@@ -19,13 +19,15 @@ Array = NDArray[np.float64]
 def scene_of(spec: Spec) -> Scene:
     """Return the judge's scene."""
     links, shapes, joints = [], [], []
+    more = spec.lever, spec.touch.drilling, spec.touch.adhesion
+    center = {body.name: np.array(body.center) for body in spec.bodies}
     for body in spec.bodies:
         inertia = np.diag(body.inertia) if spec.d == 3 else np.array([[body.inertia[0]]])
         links.append(Link(body.name, body.mass, inertia))
         for part in body.parts:
             at = np.array(part.at) - np.array(body.center)
             mu = spec.friction if part.friction is None else part.friction
-            shapes.append(Shape(part.name, body.name, part.shape.body(), at, turn_of(spec.d, part.rpy), mu, spec.lever))
+            shapes.append(Shape(part.name, body.name, part.shape.body(), at, turn_of(spec.d, part.rpy), mu, *more))
         if body.joint != "free":
             ends = (-np.inf if body.low is None else body.low, np.inf if body.high is None else body.high)
             parent = next((b for b in spec.bodies if b.name == body.parent), None)
@@ -33,15 +35,36 @@ def scene_of(spec: Spec) -> Scene:
             axis = np.array(body.axis) if body.axis else None
             joints.append(
                 Joint(body.name, body.parent, body.input, *ends, own=-np.array(body.center), at=at, axis=axis,
-                      slides=body.joint == "prismatic")
+                      slides=body.joint == "prismatic", stiffness=body.stiffness, rest=body.rest)
             )  # fmt: skip
     pairs = []
     for pair in spec.pairs:
         mu = spec.friction if pair.friction is None else pair.friction
-        pairs.append(Pair(pair.A, pair.B, mu, spec.lever))
+        pairs.append(Pair(pair.A, pair.B, mu, *more))
     coasts = spec.hand is None or not any(spec.hand.amplitude)
     ground = None if spec.ground is None else spec.ground.ground()
-    return Scene(spec.d, np.array(spec.gravity), links, shapes, pairs, joints, ground, coasts)
+    pins = [
+        Pin(p.A, p.B, np.array(p.at_A) - center[p.A], np.array(p.at_B) - (0.0 if p.B is None else center[p.B]))
+        for p in spec.pins
+    ]
+    soft = Soft(spec.touch.stiffness, spec.touch.dissipation) if spec.touch.soft else None
+    driven = any(body.drive for body in spec.bodies)
+    jointed = [body.name for body in spec.bodies if body.joint != "free"]
+    gears = [Gear(jointed.index(g.follower), jointed.index(g.leader), g.ratio) for g in spec.gears]
+    return Scene(
+        spec.d,
+        np.array(spec.gravity),
+        links,
+        shapes,
+        pairs,
+        joints,
+        ground,
+        coasts,
+        pins=pins,
+        soft=soft,
+        driven=driven,
+        gears=gears,
+    )
 
 
 def turn_of(d: int, rpy: tuple[float, ...]) -> Array:
@@ -105,7 +128,9 @@ def _tree_motion(spec: Spec, run: Any) -> Motion:
         q=run["joint_position"][:, held] if held else None,
         breaks=[float(t["time"]) for t in run.transitions],
         steps=steps_of(run),
-        complete=len(contacts) == len(labels) and not any(b.low is not None for b in spec.bodies),
+        complete=len(contacts) == len(labels)
+        and not any(b.low is not None for b in spec.bodies)
+        and not spec.touch.soft,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,6 +143,18 @@ def body(pen: Pen, name: str, kinds: tuple[str, ...]) -> BodySpec:
     if pen.chance(0.15):
         center = tuple(rounded(0.2 * made.body().inner * float(v)) for v in pen.random.uniform(-1, 1, pen.d))
     return BodySpec(name, mass, moments(pen, mass, made.body().surface), center, (Part(name, made, zero),))
+
+
+def started(pen: Pen, one: BodySpec, side: float, height: float = 0.0, aim: float = 0.0) -> BodySpec:
+    """Return a body at `side` sizes along x over the floor, thrown, mostly with a spin."""
+    reach = one.size + float(np.linalg.norm(one.center))
+    up = rounded(reach * 1.01 + pen.size * (height + float(pen.random.exponential(0.7))))
+    place = [rounded(pen.size * side), *(pen.length(-0.3, 0.3) for _ in range(pen.d - 2)), up]
+    fast = float(pen.pick((0.0, 0.5, 1.0)))
+    velocity = list(pen.vector(0.7 * fast * pen.speed))
+    velocity[0] = rounded(velocity[0] + aim * fast * pen.speed)
+    spin = pen.spin(float(pen.pick((0.0, 0.3, 1.5))))
+    return replace(one, position=(*place, *pen.turned()), rate=(*spin, *velocity))
 
 
 def compound(pen: Pen, name: str, mass: float, kinds: tuple[str, ...]) -> BodySpec:

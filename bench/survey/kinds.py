@@ -8,8 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from bench.survey.curved import on_hand_shape, over_curved
-from bench.survey.draw import GRAVITY, PLANE, SIMPLE, SPACE, Pen, base, body, least_gap, rounded
-from bench.survey.spec import Between, BodySpec, HandSpec, Spec
+from bench.survey.draw import GRAVITY, PLANE, SIMPLE, SPACE, Pen, base, body, least_gap, rounded, started
+from bench.survey.linked import driven, loops, soles
+from bench.survey.spec import Between, HandSpec, Spec
+from bench.survey.touches import greased, soft, sticky
 from bench.survey.trees import tree
 
 
@@ -47,18 +49,6 @@ def pairs(pen: Pen, count: int, kinds: tuple[str, ...] = ()) -> Spec:
     if pen.chance(0.15):
         spec = replace(spec, ground=None, gravity=(0.0,) * pen.d)
     return on_the_floor(pen, spec) if spec.ground is not None else spec
-
-
-def started(pen: Pen, one: BodySpec, side: float, height: float = 0.0, aim: float = 0.0) -> BodySpec:
-    """Return a body at `side` sizes along x over the floor, thrown, mostly with a spin."""
-    reach = one.size + float(np.linalg.norm(one.center))
-    up = rounded(reach * 1.01 + pen.size * (height + float(pen.random.exponential(0.7))))
-    place = [rounded(pen.size * side), *(pen.length(-0.3, 0.3) for _ in range(pen.d - 2)), up]
-    fast = float(pen.pick((0.0, 0.5, 1.0)))
-    velocity = list(pen.vector(0.7 * fast * pen.speed))
-    velocity[0] = rounded(velocity[0] + aim * fast * pen.speed)
-    spin = pen.spin(float(pen.pick((0.0, 0.3, 1.5))))
-    return replace(one, position=(*place, *pen.turned()), rate=(*spin, *velocity))
 
 
 def on_the_floor(pen: Pen, spec: Spec) -> Spec:
@@ -126,6 +116,12 @@ KINDS: dict[str, tuple[Callable[[Pen, int], Spec], tuple[int, ...]]] = {
     "trees": (trees, (2, 3)),
     "ground": (ground, (2, 3, 3)),
     "hands": (hands, (2, 3, 3)),
+    "sticky": (sticky, (2, 3, 3)),
+    "soft": (soft, (2, 3, 3)),
+    "greased": (greased, (2, 3, 3)),
+    "loops": (loops, (2, 3)),
+    "driven": (driven, (2, 3)),
+    "soles": (soles, (3,)),
 }
 """How a kind is drawn, and in which dimensions."""
 

@@ -47,6 +47,8 @@ KINDS: dict[str, Kind] = {
     "RoundedPolytope": Kind("tr.Rounded(tr.Polytope({vertices}), {radius})", judged.polytope, None,
                             {"vertices": 1, "radius": 1}),
     "Torus": Kind("tr.Torus({major}, {minor})", judged.torus, None, {"major": 1, "minor": 1}),
+    "Sole": Kind("tr.FlatPatch([[-{x}, -{y}], [{x}, -{y}], [{x}, {y}], [-{x}, {y}]])", judged.sole, None,
+                 {"x": 1, "y": 1}),
     # Bodies in the plane
     "Circle": Kind("tr.Circle({radius})", lambda radius: judged.ball(radius, 2), None, {"radius": 1}),
     "Ellipse": Kind("tr.Ellipse({axes})", judged.ellipsoid, None, {"axes": 1}),

@@ -3,7 +3,31 @@
 from __future__ import annotations
 
 from bench.survey.shapes import number_code as code
-from bench.survey.spec import BOUNCE_SPEED, BodySpec, Part, Spec
+from bench.survey.spec import BOUNCE_SPEED, GREASED, BodySpec, Part, Spec
+
+_GREASED = f"""import casadi as ca
+from trundle.contact.law import Law, Rows
+from trundle.contact.laws import LAWS, register
+
+
+class Greased(Law):
+    name = "{GREASED}"
+    slipping = True
+
+    def rows(self, k, friction):
+        b, v = ca.dot(k.n, k.bias) + ca.dot(k.ndot, k.vrel), ca.dot(k.n, k.vrel)
+        return Rows(k.n.T @ k.LA, k.n.T @ k.LB, b, v, ca.dot(k.n, k.gap))
+
+    def wrench(self, k, lam, friction):
+        return k.n * lam, ca.SX(1, 1)
+
+    def margins(self, k, lam, friction):
+        return {{"normal_force": lam}}
+
+
+if "{GREASED}" not in LAWS:
+    register(Greased())"""
+"""A law from outside: one row along the normal."""
 
 
 def script(spec: Spec) -> str:
@@ -23,18 +47,35 @@ def _tree(spec: Spec) -> list[str]:
 
 
 def _placed(spec: Spec) -> list[str]:
-    lines = [f'robot = tr.Robot(gravity={code(spec.gravity)}, on_slip="slide", on_separation="fly")']
+    if any(part.shape.kind == "Sole" for part in spec.parts.values()):
+        return [*described_robot(spec), *_start(spec)]
+    law = f', law="{spec.touch.law}"' if spec.touch.law != "rolling" else ""
+    lines = _GREASED.splitlines() if spec.touch.law == GREASED else []
+    lines.append(f'robot = tr.Robot(gravity={code(spec.gravity)}{law}, on_slip="slide", on_separation="fly")')
     for body in spec.bodies:
         lines += _body(spec, body)
     if spec.ground is not None:
-        mu = code(spec.friction)
-        surface = f"tr.Friction({mu}, rolling={code(spec.lever)})" if spec.lever else mu
+        surface = _friction(spec)
         speed = f", bounce_speed={code(spec.bounce_speed)}" if spec.bounce_speed != BOUNCE_SPEED else ""
         bounce = f", restitution={code(spec.restitution)}" if spec.restitution else ""
         lines.append(f"robot.terrain({spec.ground.code}, friction={surface}{bounce}{speed})")
     for pair in spec.pairs:
         lines.append(f'robot.contact("{pair.A}", "{pair.B}"{_coefficients(pair.friction, pair.restitution)})')
+    for pin in spec.pins:
+        lines.append(f"robot.close({pin.A}, {code(pin.at_A)}, {pin.B}, {code(pin.at_B)})")
+    for gear in spec.gears:
+        lines.append(f"robot.couple({gear.follower}, {gear.leader}, ratio={code(gear.ratio)})")
     return [*lines, "tree = robot.finish()", *_start(spec)]
+
+
+def _friction(spec: Spec) -> str:
+    """Return the coefficients of the ground, which pairs without their own have, too."""
+    touch = spec.touch
+    more = {"rolling": spec.lever, "drilling": touch.drilling, "adhesion": touch.adhesion}
+    if touch.soft:
+        more |= {"stiffness": touch.stiffness, "dissipation": touch.dissipation}
+    told = "".join(f", {name}={code(value)}" for name, value in more.items() if value or name == "dissipation")
+    return f"tr.Friction({code(spec.friction)}{told})" if told else code(spec.friction)
 
 
 def _body(spec: Spec, body: BodySpec) -> list[str]:
@@ -51,15 +92,19 @@ def _body(spec: Spec, body: BodySpec) -> list[str]:
     else:
         parent = body.parent or "None"
         axis = "" if spec.d == 2 and body.joint == "revolute" else f", axis={code(body.axis)}"
-        moved = "" if body.input else ", actuated=False"
+        moved = "" if body.input or body.drive else ", actuated=False"
         call = f"robot.{body.joint}({parent}, {code(body.at)}, {code(body.mass)}, {inertia}"
         lines = [f"{body.name} = {call}{axis}{moved}{more}, {name})"]
     for part in body.parts[1:]:
         place = _place(spec, part, "at", "rpy")
         own = _coefficients(part.friction, part.restitution)
         lines.append(f'robot.attach({body.name}, {part.shape.code}{place}{own}, name="{part.name}")')
-    if body.low is not None or body.high is not None:
-        lines.append(f"robot.resist({body.name}, low={code(body.low)}, high={code(body.high)})")
+    resists = {"low": body.low, "high": body.high} if body.low is not None or body.high is not None else {}
+    springs = {"stiffness": body.stiffness, "rest": body.rest, "damping": body.damping, "dry_friction": body.dry}
+    resists |= {name: value for name, value in springs.items() if value}
+    if resists:
+        told = "".join(f", {name}={code(value)}" for name, value in resists.items())
+        lines.append(f"robot.resist({body.name}{told})")
     return lines
 
 
@@ -89,12 +134,22 @@ def _start(spec: Spec) -> list[str]:
 def _simulate(spec: Spec, model: str = "tree") -> list[str]:
     lines, more = [], ""
     if spec.acts:
-        inputs = "{" + ", ".join(f'"{b.name}": {code(b.input)}' for b in spec.bodies if b.input) + "}"
-        count = sum(1 for b in spec.bodies if b.input)
+        inputs = "{" + ", ".join(f'"{b.name}": {code(b.input)}' for b in spec.bodies if b.input or b.drive) + "}"
+        count = sum(1 for b in spec.bodies if b.input or b.drive)
         lines.append(f"u, names, inputs = np.zeros({count}), tree.model().input_layout, {inputs}")
         lines.append("for name, value in inputs.items():")
         lines.append('    u[names[f"{name}.torque"]] = value')
-        more = f", policy=tr.FunctionPolicy({code(spec.duration)}, lambda t, x: u)"
+        drives = [b for b in spec.bodies if b.drive]
+        if drives:
+            lines += ["at = tree.model().layout", "", "", "def drive(t, x):", "    v = u.copy()"]
+            for b in drives:
+                gain, wanted, most = map(code, b.drive)
+                push = f'{gain} * ({wanted} - x[at["{b.name}.rate"]][0])'
+                lines.append(f'    v[names["{b.name}.torque"]] += np.clip({push}, -{most}, {most})')
+            lines += ["    return v", "", ""]
+            more = f", policy=tr.FunctionPolicy({code(spec.period)}, drive)"
+        else:
+            more = f", policy=tr.FunctionPolicy({code(spec.duration)}, lambda t, x: u)"
     if spec.output_step is not None:
         more += f", output_step={code(spec.output_step)}"
     lines.append(f"run = tr.simulate({model}, start, {code(spec.duration)}{more})")
@@ -137,3 +192,38 @@ def _pair(spec: Spec) -> list[str]:
         ")",
     ]
     return lines + _simulate(spec, "pair")
+
+
+def described_robot(spec: Spec) -> list[str]:
+    """Return the lines that make a robot with soles from a description of its links and joints."""
+    lines = ["from pathlib import Path", "from tempfile import mkdtemp", ""]
+    text, feet = ['<robot name="soles">'], []
+    for body in spec.bodies:
+        text.append(_link_text(body))
+        if body.joint != "free":
+            text.append(_joint_text(body))
+        for part in body.parts:
+            place = f", position={code(part.at)}" + (f", rpy={code(part.rpy)}" if any(part.rpy) else "")
+            feet.append(f'    "{part.name}": tr.Foot({part.shape.code}, frame="{body.name}"{place}),')
+    lines += ['text = """', *text, '</robot>"""', 'path = Path(mkdtemp()) / "soles.urdf"', "path.write_text(text)"]
+    lines += ["tree = tr.robot_from_urdf(", "    path,", "    {", *("    " + foot for foot in feet), "    },"]
+    lines += [f"    {spec.ground.code if spec.ground else None},"]
+    lines += [f"    gravity={code(spec.gravity)}, friction={code(spec.friction)},"]
+    return [*lines, '    on_slip="slide", on_separation="fly",', ")"]
+
+
+def _link_text(body: BodySpec) -> str:
+    xyz = " ".join(map(repr, map(float, body.center)))
+    moments = " ".join(f'{name}="{value!r}"' for name, value in zip(("ixx", "iyy", "izz"), body.inertia, strict=True))
+    return (
+        f'<link name="{body.name}"><inertial><origin xyz="{xyz}"/><mass value="{body.mass!r}"/>'
+        f'<inertia {moments} ixy="0" ixz="0" iyz="0"/></inertial></link>'
+    )
+
+
+def _joint_text(body: BodySpec) -> str:
+    at, axis = (" ".join(map(repr, map(float, values))) for values in (body.at, body.axis))
+    return (
+        f'<joint name="{body.name}" type="continuous"><parent link="{body.parent}"/><child link="{body.name}"/>'
+        f'<origin xyz="{at}"/><axis xyz="{axis}"/></joint>'
+    )

@@ -31,7 +31,9 @@ class Part:
 class BodySpec:
     """A body: how it hangs on its parent, its mass, principal moments, centre of mass and shapes.
 
-    ``joint``: "free", "revolute" or "prismatic"; ``input``: constant torque or force; ``low``, ``high``: stops.
+    ``joint``: "free", "revolute" or "prismatic"; ``input``: constant torque or force; ``low``, ``high``: stops. A
+    spring of `stiffness` at rest at `rest`, `damping` and `dry` friction act on the joint; ``drive``: gain, rate that
+    is wanted and largest torque or force of a velocity drive.
     """
 
     name: str
@@ -48,6 +50,11 @@ class BodySpec:
     high: float | None = None
     position: Numbers = ()
     rate: Numbers = ()
+    stiffness: float = 0.0
+    rest: float = 0.0
+    damping: float = 0.0
+    dry: float = 0.0
+    drive: Numbers = ()
 
     @property
     def size(self) -> float:
@@ -63,6 +70,49 @@ class Between:
     B: str
     friction: float | None = None
     restitution: float | None = None
+
+
+@dataclass(frozen=True)
+class PinSpec:
+    """A point of a body that stays on a point of another one (None: the world), each in its body's frame."""
+
+    A: str
+    at_A: Numbers
+    B: str | None
+    at_B: Numbers
+
+
+@dataclass(frozen=True)
+class GearSpec:
+    """The joint of a body that follows that of another one: q = ratio q_leader."""
+
+    follower: str
+    leader: str
+    ratio: float
+
+
+@dataclass(frozen=True)
+class TouchSpec:
+    """How shapes touch beside friction and restitution: by which law, with which numbers.
+
+    ``law``: "rolling", "pure-rolling", "hunt-crossley" (with `stiffness`, N/m^1.5, and `dissipation`, s/m) or one that
+    the script makes known, `GREASED`. ``adhesion`` (N), ``drilling`` (m).
+    """
+
+    law: str = "rolling"
+    adhesion: float = 0.0
+    drilling: float = 0.0
+    stiffness: float = 0.0
+    dissipation: float = 0.0
+
+    @property
+    def soft(self) -> bool:
+        """Whether contacts give way."""
+        return self.law == "hunt-crossley"
+
+
+GREASED = "greased"
+"""A law from outside the package: no friction."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +146,9 @@ class Spec:
     hand: HandSpec | None = None
     output_step: float | None = None
     size: float = 1.0
+    touch: TouchSpec = TouchSpec()
+    pins: tuple[PinSpec, ...] = ()
+    gears: tuple[GearSpec, ...] = ()
 
     @cached_property
     def parts(self) -> dict[str, Part]:
@@ -103,9 +156,14 @@ class Spec:
         return {part.name: part for body in self.bodies for part in body.parts}
 
     @property
+    def period(self) -> float:
+        """How long drives hold their inputs, s."""
+        return self.duration / 400.0
+
+    @property
     def acts(self) -> bool:
         """Whether a joint has an input."""
-        return any(body.input for body in self.bodies)
+        return any(body.input or body.drive for body in self.bodies)
 
     def without_body(self, name: str) -> Spec:
         """Return the scene without a body and what hangs on it, and without what they touched."""
@@ -117,13 +175,16 @@ class Spec:
         return replace(self, bodies=kept).tidy()
 
     def tidy(self) -> Spec:
-        """Return the scene without pairs, closed contacts and slips of shapes that are gone."""
+        """Return the scene without pairs, closed contacts, slips, pins and gears of what is gone."""
+        bodies = {body.name for body in self.bodies} | {None}
         names = {part.name for body in self.bodies for part in body.parts}
         return replace(
             self,
             pairs=tuple(p for p in self.pairs if p.A in names and p.B in names),
             closed=tuple(c for c in self.closed if c in names),
             slips=tuple((name, slip) for name, slip in self.slips if name in names),
+            pins=tuple(p for p in self.pins if p.A in bodies and p.B in bodies),
+            gears=tuple(g for g in self.gears if g.follower in bodies and g.leader in bodies),
         )
 
 

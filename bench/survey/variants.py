@@ -107,14 +107,23 @@ def duration(spec: Spec, random: np.random.Generator) -> Change | None:
     return same(spec, replace(spec, duration=0.6 * spec.duration, output_step=spec.duration / 500))
 
 
+def has_own_speed(spec: Spec) -> bool:
+    """Return whether a scene has a speed of its own: that over which friction of soft contacts and joints turns."""
+    return spec.touch.soft or any(b.dry for b in spec.bodies)
+
+
 def scale(spec: Spec, random: np.random.Generator) -> Change | None:
     """Another size at the same gravity: lengths by l, times by sqrt(l), masses by l^3."""
+    if has_own_speed(spec):
+        return None
     length = float(2.0 ** random.integers(-6, 7))
     return scaled(spec, length, float(np.sqrt(length)), length**3)
 
 
 def units(spec: Spec, random: np.random.Generator) -> Change | None:
     """Millimetres, grams and milliseconds."""
+    if has_own_speed(spec):
+        return None
     return scaled(spec, 1e3, 1e3, 1e3)
 
 
@@ -134,11 +143,22 @@ def scaled(spec: Spec, l: float, t: float, m: float) -> Change:  # noqa: E741
             position, rate = times(b.position, way), times(b.rate, way / t)
         parts = tuple(replace(p, shape=p.shape.scaled(l), at=times(p.at, l)) for p in b.parts)
         low, high = (None if e is None else e * way for e in (b.low, b.high))
+        drive = tuple(v * f for v, f in zip(b.drive, (push * t / way, way / t, push), strict=True)) if b.drive else ()
         return replace(
             b, mass=b.mass * m, inertia=times(b.inertia, m * l * l), center=times(b.center, l), parts=parts,
             at=times(b.at, l), input=b.input * push, low=low, high=high, position=position, rate=rate,
+            stiffness=b.stiffness * push / way, rest=b.rest * way, damping=b.damping * push * t / way, dry=b.dry * push,
+            drive=drive,
         )  # fmt: skip
 
+    force = m * l / t**2
+    touch = replace(
+        spec.touch, adhesion=spec.touch.adhesion * force, drilling=spec.touch.drilling * l,
+        stiffness=spec.touch.stiffness * force / l**1.5, dissipation=spec.touch.dissipation / v,
+    )  # fmt: skip
+    pins = tuple(replace(p, at_A=times(p.at_A, l), at_B=times(p.at_B, l)) for p in spec.pins)
+    way = {b.name: l if b.joint == "prismatic" else 1.0 for b in spec.bodies}
+    gears = tuple(replace(g, ratio=g.ratio * way[g.follower] / way[g.leader]) for g in spec.gears)
     hand = spec.hand
     if hand is not None:
         twist = (*times(hand.twist[:k], w), *times(hand.twist[k:], v))
@@ -148,7 +168,8 @@ def scaled(spec: Spec, l: float, t: float, m: float) -> Change:  # noqa: E741
     changed = replace(
         spec, gravity=times(spec.gravity, l / t**2), duration=spec.duration * t, output_step=step, size=spec.size * l,
         bodies=tuple(body(b) for b in spec.bodies), ground=None if spec.ground is None else spec.ground.scaled(l),
-        lever=spec.lever * l, bounce_speed=spec.bounce_speed * v, hand=hand,
+        lever=spec.lever * l, bounce_speed=spec.bounce_speed * v, hand=hand, touch=touch, pins=pins,
+        gears=gears,
         slips=tuple((name, times(slip, v)) for name, slip in spec.slips),
     )  # fmt: skip
     return Change(changed, np.eye(d), l, t)
@@ -181,9 +202,11 @@ def mirror(spec: Spec, random: np.random.Generator) -> Change | None:
         if b.joint == "prismatic" or d == 3:
             return replace(changed, axis=by(b.axis, S if b.joint == "prismatic" else spin))
         ends = (None if b.high is None else -b.high, None if b.low is None else -b.low)
+        drive = (b.drive[0], -b.drive[1], b.drive[2]) if b.drive else ()
         return replace(changed, input=-b.input, low=ends[0], high=ends[1], position=by(b.position, spin),
-                       rate=by(b.rate, spin))  # fmt: skip
+                       rate=by(b.rate, spin), rest=-b.rest, drive=drive)  # fmt: skip
 
+    sign = {b.name: -1.0 if b.joint == "revolute" and d == 2 else 1.0 for b in spec.bodies}
     hand = spec.hand
     if hand is not None:
         both = np.concatenate([spin, S])
@@ -194,6 +217,8 @@ def mirror(spec: Spec, random: np.random.Generator) -> Change | None:
     changed = replace(
         spec, gravity=by(spec.gravity, S), bodies=tuple(body(b) for b in spec.bodies), ground=ground, hand=hand,
         slips=tuple((name, by(s, slip)) for name, s in spec.slips),
+        pins=tuple(replace(p, at_A=by(p.at_A, S), at_B=by(p.at_B, S)) for p in spec.pins),
+        gears=tuple(replace(g, ratio=g.ratio * sign[g.follower] * sign[g.leader]) for g in spec.gears),
     )  # fmt: skip
     return Change(changed, np.diag(S))
 
@@ -220,6 +245,7 @@ def turn(spec: Spec, random: np.random.Generator) -> Change | None:
     changed = replace(
         spec, gravity=by(spec.gravity), bodies=tuple(body(b) for b in spec.bodies),
         slips=tuple((name, by(slip)) for name, slip in spec.slips),
+        pins=tuple(replace(p, at_B=by(p.at_B)) if p.B is None else p for p in spec.pins),
     )  # fmt: skip
     return Change(changed, Q)
 

@@ -1,4 +1,4 @@
-"""Ten scenes of the survey of laws, and that the survey draws, writes and compares scenes as it says.
+"""Scenes of the survey of laws, some of each kind, and that it draws, writes and compares scenes as it says.
 
 The rest: ``python -m bench.survey``.
 """
@@ -35,6 +35,12 @@ SCENES = (
     ("ground", 2, 4, 3),
     ("ground", 0, 1, 4),
     ("hands", 0, 5, 4),
+    ("sticky", 1, 2, 3),
+    ("soft", 1, 0, 3),
+    ("greased", 1, 0, 3),
+    ("loops", 1, 2, 1),
+    ("driven", 1, 1, 4),
+    ("soles", 1, 2, 2),
 )
 """Kind, seed, number, and how many bodies at most."""
 
@@ -89,6 +95,35 @@ def test_a_run_that_sinks_is_wrong():
     sunk = np.array(motion.position)
     sunk[-50:, 0, 2] -= 1e-3
     assert "overlap" in {finding.law for finding in judge(scene_of(spec), replace(motion, position=sunk))}
+
+
+def planted(kind: str, number: int, change) -> set[str]:
+    """Return the laws that the judge finds broken where a run of a scene was changed; it passed before."""
+    spec = drawn(kind, 1, number, 3)[0]
+    scene, motion = scene_of(spec), motion_of(spec, simulated(spec))
+    assert judge(scene, motion) == []
+    return {finding.law for finding in judge(*change(scene, motion))}
+
+
+def test_friction_that_adhesion_alone_allows_is_found():
+    def weaker(scene, motion):
+        return replace(scene, shapes=[replace(one, adhesion=0.0) for one in scene.shapes]), motion
+
+    assert {"cone", "friction impulse"} <= planted("sticky", 2, weaker)
+
+
+def test_a_contact_that_pushes_by_another_stiffness_is_found():
+    def stiffer(scene, motion):
+        return replace(scene, soft=replace(scene.soft, stiffness=1.01 * scene.soft.stiffness)), motion
+
+    assert "soft" in planted("soft", 0, stiffer)
+
+
+def test_a_pin_elsewhere_is_found():
+    def elsewhere(scene, motion):
+        return replace(scene, pins=[replace(pin, at_A=1.001 * pin.at_A) for pin in scene.pins]), motion
+
+    assert "pin" in planted("loops", 2, elsewhere)
 
 
 @pytest.mark.parametrize("kind", sorted({*SPACE, *PLANE}))

@@ -15,6 +15,7 @@ from trundle.geometry.shapes.bodies import Cylinder, Disc, Superellipsoid
 from trundle.geometry.shapes.corners import FACE_TILT
 from trundle.geometry.shapes.rounding import Rounded
 from trundle.models.tree.joints import BodySpec, Following, Prescribed, Prismatic, Revolute
+from trundle.models.tree.loops import CouplingSpec
 from trundle.models.tree.model import TreeModel
 from trundle.models.tree.system import ContactPair, ContactSystem
 from trundle.threads import cached_property
@@ -54,6 +55,20 @@ class Hinge:
     number: int
     outboard: Flags
     spec: BodySpec
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """A joint that follows another one: q = ratio q_leader + offset.
+
+    ``bodies`` are on the two joints; `follower` and `leader` are the joints' numbers among those of one coordinate.
+    """
+
+    bodies: tuple[str, str]
+    follower: int
+    leader: int
+    ratio: float
+    offset: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +144,9 @@ class Anatomy:
         Whether something that moves hangs on a motion that is told, or is joined by one: its work is not recorded.
     pinned : (frames,)
         Bodies that pins join, or that carry such ones.
+    coupled : (frames,)
+        Bodies on joints that follow others, or that others follow: what acts along these joints is not told apart.
+    couplings : tuple of Coupling
     pushed : bool
         Whether external forces act that the user gave.
     torqued : tuple of (body, columns of u)
@@ -152,6 +170,8 @@ class Anatomy:
     other_joints: Flags
     driven: bool
     pinned: Flags
+    coupled: Flags
+    couplings: tuple[Coupling, ...]
     pushed: bool
     torqued: tuple[tuple[int, slice], ...]
     contacts: tuple[Touching, ...]
@@ -323,6 +343,9 @@ def _anatomy(system: ContactSystem) -> Anatomy:
         for body in (pin.A, pin.B):
             while body >= 0:
                 pinned[body], body = True, int(parents[body])
+    coupled = np.zeros(len(specs), dtype=bool)
+    for one in model.couplings:
+        coupled[[one.A, one.B]] = True
     torqued = tuple(
         (number[name], model.input_layout[f"{name}.torque"]) for name in model.driven if specs[number[name]].floating
     )
@@ -341,11 +364,19 @@ def _anatomy(system: ContactSystem) -> Anatomy:
         other_joints=other,
         driven=any(_driven(specs, i) for i in range(len(specs))),
         pinned=pinned,
+        coupled=coupled,
+        couplings=tuple(_coupling(model, one) for one in model.couplings),
         pushed=bool(model.given[4]),
         torqued=torqued,
         contacts=tuple(_contacts(system, model, number, carrier)),
         quickest=system.quickest,
     )
+
+
+def _coupling(model: TreeModel, one: CouplingSpec) -> Coupling:
+    names = model.specs[one.A].name, model.specs[one.B].name
+    order = list(_coordinates(model))
+    return Coupling(names, order.index(names[0]), order.index(names[1]), one.ratio, one.offset)
 
 
 def _coordinates(model: TreeModel) -> dict[str, tuple[int, int, int]]:

@@ -250,7 +250,7 @@ def _untold(anatomy: Anatomy, jumps: Jumps, spins: dict[tuple[int, int], FloatAr
     trees = anatomy.trees
     found = np.zeros((len(jumps), 6 * trees + len(anatomy.hinges)), dtype=bool)
     for k, hinge in enumerate(anatomy.hinges, 6 * trees):
-        found[:, k] = bool(anatomy.pinned[hinge.body])
+        found[:, k] = bool(anatomy.pinned[hinge.body] or anatomy.coupled[hinge.body])
         for jump, tree in spins:
             found[jump, k] |= bool(anatomy.tree[hinge.body] == tree)
     for tree in range(trees):

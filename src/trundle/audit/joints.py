@@ -64,6 +64,7 @@ def joint_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[C
     found = [judged("rotation", "-", names, text, Values.of_table(off, allowed, samples.time, samples.run))]
     if not anatomy.hinges:
         return found
+    found += _coupling_checks(anatomy, samples)
     shape = len(samples), len(anatomy.hinges)
     apart, moving = _off(anatomy, samples, scales.sizes[anatomy.jointed])
     names = tuple((hinge.name,) for hinge in anatomy.hinges)
@@ -76,6 +77,27 @@ def joint_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[C
         *found,
         judged("joint rates", "m/s", names, text, Values.of_table(moving, allowed, samples.time, samples.run)),
     ]
+
+
+def _coupling_checks(anatomy: Anatomy, samples: Samples) -> list[Check]:
+    """Return the check that joints follow those that they are coupled to: as far, and as fast."""
+    if not anatomy.couplings:
+        return []
+    follower, leader, ratio, offset = map(
+        np.array, zip(*((one.follower, one.leader, one.ratio, one.offset) for one in anatomy.couplings), strict=True)
+    )
+    found, names = [], tuple(one.bodies for one in anatomy.couplings)
+    for law, values, shift, unit in (
+        ("coupling", samples.joints, offset, "rad or m"),
+        ("coupled rates", samples.rates, 0.0, "rad/s or m/s"),
+    ):
+        followed = ratio * values[:, leader] + shift
+        off = np.abs(values[:, follower] - followed)
+        most = np.max(np.abs(followed) + np.abs(shift), axis=0, initial=0.0)
+        allowed = np.broadcast_to(tolerances.MOTION * (1.0 + most), off.shape)
+        text = "the coupled joints of {bodies} are {amount} {unit} apart at {time} s"
+        found.append(judged(law, unit, names, text, Values.of_table(off, allowed, samples.time, samples.run)))
+    return found
 
 
 def _far(frames: Frames) -> FloatArray:

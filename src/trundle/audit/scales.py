@@ -111,6 +111,7 @@ def parts_of(anatomy: Anatomy, evidence: Evidence) -> Numbers:
     joined = [(one.A, one.B) for one, some in zip(anatomy.contacts, met, strict=True) if some]
     pinned = np.flatnonzero(anatomy.pinned)
     joined += [(int(pinned[0]), int(body)) for body in pinned]
+    joined += [(anatomy.names.index(A), anatomy.names.index(B)) for A, B in (one.bodies for one in anatomy.couplings)]
     for A, B in joined:
         if anatomy.moves[A] and anatomy.moves[B]:
             part[part == part[A]] = part[B]

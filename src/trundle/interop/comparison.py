@@ -281,7 +281,8 @@ class _Reference:
     def reach(self) -> float:
         """Return half the width of the terrain that the run needs, m."""
         far = float(np.max(np.abs(self.places - self.places[0])))
-        return far + 3.0 * max(pair.shape_A.reference_length for pair in self.system.contact_pairs)
+        sizes = (pair.shape_A.reference_length for pair in self.system.contact_pairs)
+        return far + 3.0 * max(sizes, default=1.0)  # without contacts none is needed: any
 
     def row(self, name: str, step: float, states: FloatArray, seconds: float, note: str) -> PeerRow:
         """Return the measures of a run by its states (n, n_x)."""

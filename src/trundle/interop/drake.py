@@ -285,11 +285,13 @@ def run(
     Raises
     ------
     InputError
-        If Drake has no such thing: pins, dry friction of joints, moments against spin or rolling, terrain in space that
-        is neither flat nor convex.
+        If Drake has no such thing: pins, couplings, dry friction of joints, moments against spin or rolling, terrain
+        in space that is neither flat nor convex.
     """
     if scene.pins:
         raise InputError("pins", len(scene.pins), "none, for Drake")
+    if scene.couplings:
+        raise InputError("couplings", len(scene.couplings), "none, for Drake")
     for body in scene.bodies:
         if body.dry_friction:
             raise InputError(f"dry_friction of {body.name}", body.dry_friction, "0, for Drake")

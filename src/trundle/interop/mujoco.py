@@ -115,6 +115,17 @@ def spec_of(
         spec.add_equality(
             type=kinds.mjtEq.mjEQ_CONNECT, objtype=kinds.mjtObj.mjOBJ_SITE, name1=sites[0].name, name2=sites[1].name
         )
+    for follower, leader, ratio, offset in scene.couplings:
+        kinds = load_mujoco()
+        polynomial = np.zeros(kinds.mjNEQDATA)  # of the leader's coordinate
+        polynomial[:2] = offset, ratio
+        spec.add_equality(
+            type=kinds.mjtEq.mjEQ_JOINT,
+            objtype=kinds.mjtObj.mjOBJ_JOINT,
+            name1=follower,
+            name2=leader,
+            data=polynomial,
+        )
     try:
         model = spec.compile()
     except ValueError as error:

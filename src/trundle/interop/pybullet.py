@@ -290,8 +290,8 @@ def run(
     Raises
     ------
     InputError
-        If PyBullet has no such thing: springs of joints, pins, a hand that slides, hulls among several shapes of one
-        body, coefficients of contacts that are no products of those of bodies.
+        If PyBullet has no such thing: springs of joints, pins, couplings, a hand that slides, hulls among several
+        shapes of one body, coefficients of contacts that are no products of those of bodies.
     """
     step, every = spaced(times, step)
     found = PeerRun.of(scene, len(times), limit)
@@ -347,6 +347,8 @@ def _refuse(scene: PeerScene, body: PeerBody) -> None:
         raise InputError(f"motion of {body.name}", "a slide", "a turn, for PyBullet")
     if scene.pins:
         raise InputError("pins", len(scene.pins), "none, for PyBullet")
+    if scene.couplings:
+        raise InputError("couplings", len(scene.couplings), "none, for PyBullet")
 
 
 def _parts(geom: PeerGeom) -> list[PeerGeom]:

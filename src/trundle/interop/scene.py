@@ -118,6 +118,8 @@ class PeerScene:
         Points (3,), m, in the bodies' frames that stay together.
     notes : tuple of str
         What is another thing there than here.
+    couplings : tuple of (body, body, ratio, offset)
+        The first one's joint follows the second one's: q = ratio q_second + offset, rad, m.
     """
 
     gravity: FloatArray
@@ -126,6 +128,7 @@ class PeerScene:
     contacts: tuple[PeerContact, ...]
     pins: tuple[tuple[str, FloatArray, str, FloatArray], ...]
     notes: tuple[str, ...]
+    couplings: tuple[tuple[str, str, float, float], ...] = ()
 
     def body(self, name: str) -> PeerBody:
         """Return the body `name`."""
@@ -195,7 +198,9 @@ class _Builder:
         pins = tuple((*self._pin(loop.A, loop.at_A), *self._pin(loop.B, loop.at_B)) for loop in self.model.pins)
         gravity = lift(np.asarray(self.system.physics["gravity"], dtype=np.float64))
         made = (tuple(self.bodies.values()), tuple(self.geoms.values()))
-        return PeerScene(gravity, *made, contacts, pins, tuple(dict.fromkeys(self.notes)))
+        specs = self.model.specs
+        couplings = ((specs[c.A].name, specs[c.B].name, c.ratio, c.offset) for c in self.model.couplings)
+        return PeerScene(gravity, *made, contacts, pins, tuple(dict.fromkeys(self.notes)), tuple(couplings))
 
     def _poses(self) -> Mapping[str, tuple[FloatArray, FloatArray, FloatArray, FloatArray]]:
         """Return R (3, 3), p (3,), w (3,) and v (3,) of every frame at the start, world."""

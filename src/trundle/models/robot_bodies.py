@@ -252,6 +252,45 @@ class RobotBodies(ABC):
         end = self._joint(other, self._point("at_other", at_other), "other")
         self._tree.close(link, self._joint(link, at, "link"), other or self._world, end)
 
+    def couple(self, link: Link, leader: Link, *, ratio: float = 1.0, offset: float = 0.0) -> None:
+        """Let the joint of a body follow another one: gears, belts, fingers that close together.
+
+        Of the joints' coordinates (rad, m) ``q = ratio q_leader + offset``, in every mode; a torque tau on the joint is
+        felt as ratio tau at the leader's. Of a pose that breaks it `RollingTree.place` takes the nearest that does not.
+
+        Parameters
+        ----------
+        link, leader : Link
+            Bodies on joints with one coordinate that move freely.
+        ratio : float
+            Not zero; rad or m of `link` per rad or m of `leader`.
+        offset : float, rad or m
+
+        Examples
+        --------
+        Two fingers that close together: a torque on one moves both.
+
+        >>> robot = tr.Robot()
+        >>> left = robot.revolute(None, (-0.1, 0), 0.1, 1e-3, name="left")  # m, kg, kg m2
+        >>> right = robot.revolute(None, (0.1, 0), 0.1, 1e-3, name="right", actuated=False)
+        >>> robot.couple(right, left, ratio=-1.0)
+        >>> hand = robot.finish()
+        >>> push = tr.FunctionPolicy(1.0, lambda t, x: 0.01)  # N m
+        >>> run = tr.simulate(hand, hand.place(), 0.2, policy=push)
+        >>> run["joint_position"][-1].round(4)  # rad: 0.01/(2e-3) t^2/2
+        array([ 0.1, -0.1])
+        """
+        for key, one in (("link", link), ("leader", leader)):
+            self._origin(key, one)
+            joint = self._tree.specs[one.index].joint
+            if not isinstance(joint, Joint) or joint.size != 1 or joint.by_time:
+                raise InputError(key, one.name, "a body whose joint has one coordinate and moves freely")
+        if link.index == leader.index:
+            raise InputError("leader", leader.name, "another body than link")
+        if number("ratio", ratio) == 0.0:
+            raise InputError("ratio", ratio, "a number other than 0: the joint would not follow")
+        self._tree.couple(link, leader, float(ratio), number("offset", offset))
+
     def resist(
         self,
         link: Link,

@@ -8,7 +8,21 @@ from __future__ import annotations
 
 from .amounts import Amounts, measure
 from .judge import judge
-from .scene import Contact, Event, Finding, Joint, Link, Motion, Pair, Pushes, Scene, Shape
+from .scene import (
+    Contact,
+    Event,
+    Finding,
+    Gear,
+    Joint,
+    Link,
+    Motion,
+    Pair,
+    Pin,
+    Pushes,
+    Scene,
+    Shape,
+    Soft,
+)
 
-__all__ = ["Amounts", "Contact", "Event", "Finding", "Joint", "Link", "Motion", "Pair", "Pushes", "Scene", "Shape",
-           "judge", "measure"]  # fmt: skip
+__all__ = ["Amounts", "Contact", "Event", "Finding", "Gear", "Joint", "Link", "Motion", "Pair", "Pin", "Pushes",
+           "Scene", "Shape", "Soft", "judge", "measure"]  # fmt: skip

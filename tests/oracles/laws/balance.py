@@ -162,11 +162,10 @@ def events(state: State) -> Iterator[Finding]:
         contact = by_name.get(event.contact)
         work[event.time] = work.get(event.time, 0.0) + float(event.impulse @ (event.before + event.after)) / 2
         meeting = None if contact is None else meetings.get((contact.A, contact.B))
-        if meeting is not None and meeting.lever:  # what a moment against rolling takes is not told: at most its bound
+        lever = 0.0 if meeting is None else meeting.lever + meeting.drilling
+        if lever:  # what moments against rolling and spin take is not told: at most their bounds
             turning = 2.0 * _fastest_turning(state, event.time)
-            taken[event.time] = (
-                taken.get(event.time, 0.0) + meeting.lever * float(np.linalg.norm(event.impulse)) * turning
-            )
+            taken[event.time] = taken.get(event.time, 0.0) + lever * float(np.linalg.norm(event.impulse)) * turning
         if contact is not None and meeting is not None:
             yield from _of_event(state, event, contact, meeting, scale)
     for time, gained in work.items():

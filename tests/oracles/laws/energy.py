@@ -16,7 +16,7 @@ RISE = 1e-6
 
 def energies(state: State) -> Iterator[Finding]:
     """Yield the largest rise of the energy seen from the ground, less the work of constant inputs and springs."""
-    if not state.scene.coasts:
+    if not state.scene.coasts or state.scene.driven:
         return
     energy, rise = gained(state)
     allowed = RISE * state.moving
@@ -28,7 +28,7 @@ def energies(state: State) -> Iterator[Finding]:
 
 def gained(state: State) -> tuple[Array, float]:
     """Return the energy (n,) seen from the ground, and its largest rise above what it has been, J."""
-    energy = state.energy - from_ground(state) - of_joints(state)
+    energy = state.energy + state.stored - from_ground(state) - of_joints(state)
     return energy, float(np.max(energy - np.minimum.accumulate(energy)))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .scene import Contact, Finding, Motion, Pushes, Scene, turn
 from .shapes import Array
-from .state import TOUCH, Meeting, State
+from .state import GAP, TOUCH, Meeting, State
 
 CONE = 1e-6
 """In parts of the largest force."""
@@ -35,12 +35,14 @@ def beyond_cones(state: State) -> Iterator[Array]:
     Of forces smaller than the weight of all bodies in parts of that.
     """
     weight = float(state.masses.sum() * np.linalg.norm(state.scene.gravity))
-    mus = {(m.A.name, m.B.name if m.B else None): m.mu for m in state.meetings}
+    found = {(m.A.name, m.B.name if m.B else None): (m.mu, m.adhesion) for m in state.meetings}
     for contact in state.motion.contacts:
-        mu = mus.get((contact.A, contact.B))
-        if mu is not None:
+        numbers = found.get((contact.A, contact.B))
+        if numbers is not None:
+            mu, adhesion = numbers
             normal, rubs = _parts(contact.force, contact.normal)
             size = np.maximum(np.linalg.norm(contact.force, axis=1), weight)
+            normal = normal + adhesion
             yield np.maximum(-normal, rubs - mu * np.maximum(normal, 0.0)) / size
     pushes = state.motion.pushes
     if pushes is not None and len(pushes.A):
@@ -89,9 +91,10 @@ def _of_contact(state: State, contact: Contact, meeting: Meeting, weight: float)
     if not acts.any():
         return
     allowed = CONE * np.maximum(size, weight) * 10
-    normal = np.sum(f * n, axis=1)
-    across = f - normal[:, None] * n
+    push = np.sum(f * n, axis=1)
+    across = f - push[:, None] * n
     rubs = np.linalg.norm(across, axis=1)
+    normal = push + meeting.adhesion
 
     def worst(value: Array, most: Array, law: str, text: str) -> Iterator[Finding]:
         value = np.where(acts, value, 0.0)
@@ -109,11 +112,15 @@ def _of_contact(state: State, contact: Contact, meeting: Meeting, weight: float)
     yield from worst(gap, far, "force at a distance", f"{meeting.name} push each other and do not touch (m)")
     if contact.shared:
         return
+    if state.scene.soft is not None:
+        yield from worst(*_softness(state, contact, meeting, push), "soft", f"{contact.name} does not push as deep (N)")
     # Friction of what slips is mu N against the slip; the direction of a slow slip is known less well.
     slip = slips(state.scene, state.motion, contact, meeting)
     slip = slip - np.sum(slip * n, axis=1)[:, None] * n
     fast = np.linalg.norm(slip, axis=1)
-    off = across + (meeting.mu * np.maximum(normal, 0.0) / np.maximum(fast, 1e-300))[:, None] * slip
+    # What gives way has its friction reach that only where it slips fast.
+    rub = meeting.mu * np.maximum(normal, 0.0) if state.scene.soft is None else rubs
+    off = across + (rub / np.maximum(fast, 1e-300))[:, None] * slip
     off = np.where((fast > STILL * state.speed)[:, None], off, 0.0)
     most = np.maximum(size, weight) * (1e-5 + 1e-7 * state.speed / np.maximum(fast, STILL * state.speed))
     # The mean force of a time step is against the slips within the step, which turn.
@@ -121,6 +128,19 @@ def _of_contact(state: State, contact: Contact, meeting: Meeting, weight: float)
     yield from worst(
         np.linalg.norm(off, axis=1), most, "slip", f"{contact.name} slips, its friction is not mu N against it (N)"
     )
+
+
+def _softness(state: State, contact: Contact, meeting: Meeting, push: Array) -> tuple[Array, Array]:
+    """Return by how much (n,), N, the push of a contact that gives way differs from its law, and what is allowed."""
+    soft = state.scene.soft
+    if soft is None:
+        return np.zeros_like(push), np.ones_like(push)
+    depth = np.maximum(-meeting.gaps.gap, 0.0)
+    closing = -np.sum(slips(state.scene, state.motion, contact, meeting) * contact.normal, axis=1)
+    law = soft.stiffness * depth**1.5 * np.maximum(1.0 + 1.5 * soft.dissipation * closing, 0.0)
+    # The depth is known to the judge's own round-off, of which the force is 3/2 k p^1/2 times as much.
+    room = 1.5 * soft.stiffness * np.sqrt(depth + GAP * meeting.size) * GAP * meeting.size
+    return np.abs(push - law), room * (1.0 + 1.5 * soft.dissipation * np.abs(closing)) + 1e-4 * float(np.max(law))
 
 
 def _turns(slip: Array) -> Array:
@@ -131,12 +151,18 @@ def _turns(slip: Array) -> Array:
 
 
 def slips(scene: Scene, motion: Motion, contact: Contact, meeting: Meeting) -> Array:
-    """Return the velocity (n, d) of A's material point over B's, from the bodies' velocities."""
+    """Return the velocity (n, d) of A's material point over B's, from the bodies' velocities.
+
+    A record tells of B's point; what gives way pushes at A's, which is as deep in B as the gap is negative.
+    """
+    place = contact.position
+    if scene.soft is not None:
+        place = place + meeting.gaps.gap[:, None] * contact.normal
 
     def velocity(link: str) -> Array:
         i = scene.number_of[link]
-        return motion.velocity[:, i] + turn(motion.omega[:, i], contact.position - motion.position[:, i])
+        return motion.velocity[:, i] + turn(motion.omega[:, i], place - motion.position[:, i])
 
     of_A = velocity(meeting.A.link)
-    of_B = motion.ground_velocity(contact.position) if meeting.B is None else velocity(meeting.B.link)
+    of_B = motion.ground_velocity(place) if meeting.B is None else velocity(meeting.B.link)
     return of_A - of_B

@@ -1,4 +1,4 @@
-"""Joints hold: hinges keep their point and axis, slides their line and orientation; coordinates are the poses'."""
+"""Joints hold: hinges keep their point and axis, slides their line, pins their point; coordinates are the poses'."""
 
 from __future__ import annotations
 
@@ -24,6 +24,35 @@ def joints(state: State) -> Iterator[Finding]:
             if off[k] > allowed:
                 text = f"the joint of {joint.link}: {what} {off[k]:.3g}"
                 yield Finding("joint", float(state.motion.time[k]), float(off[k]), allowed, joint.link, text)
+
+
+def pins(state: State) -> Iterator[Finding]:
+    """Yield pins whose two points part."""
+    scene, mo = state.scene, state.motion
+    for pin in scene.pins:
+        there = np.broadcast_to(pin.at_B, mo.position[:, 0].shape)
+        places = [(pin.A, pin.at_A)] if pin.B is None else [(pin.A, pin.at_A), (pin.B, pin.at_B)]
+        found = [mo.position[:, i] + mo.R[:, i] @ at for i, at in ((scene.number_of[name], at) for name, at in places)]
+        off = np.linalg.norm(found[0] - (there if pin.B is None else found[1]), axis=1)
+        k = int(np.argmax(off))
+        if off[k] > HOLDS * state.length:
+            who = f"{pin.A} and {pin.B or 'the world'}"
+            text = f"the pin of {who} comes apart by {off[k]:.3g} m"
+            yield Finding("pin", float(mo.time[k]), float(off[k]), HOLDS * state.length, who, text)
+
+
+def gears(state: State) -> Iterator[Finding]:
+    """Yield joints that do not follow those that lead them; coordinates are judged by the poses."""
+    q = state.motion.q
+    for gear in state.scene.gears if q is not None else ():
+        joint = state.scene.joints[gear.follower]
+        followed = gear.ratio * q[:, gear.leader]  # type: ignore[index]
+        off = np.abs(q[:, gear.follower] - followed)  # type: ignore[index]
+        allowed = HOLDS * ((state.length if joint.slides else 1.0) + float(np.max(np.abs(followed))))
+        k = int(np.argmax(off))
+        if off[k] > allowed:
+            text = f"the joint of {joint.link} is {off[k]:.3g} off the one that leads it"
+            yield Finding("gear", float(state.motion.time[k]), float(off[k]), allowed, joint.link, text)
 
 
 def _offs(state: State, joint: Joint, j: int) -> Iterator[tuple[str, Array, float]]:

@@ -28,13 +28,17 @@ SWAYS = 0.02
 
 @dataclass(frozen=True, eq=False)
 class Floor:
-    """What a flat floor gave all bodies of a group between samples: impulses (n - 1,) along its normal and across."""
+    """What a flat floor gave all bodies of a group between samples: impulses (n - 1,) along its normal and across.
+
+    ``held``: what adhesion can have held of them, N s.
+    """
 
     name: str
     mu: float
     mass: float
     normal: Array
     across: Array
+    held: Array
 
 
 def floors(state: State) -> Iterator[Finding]:
@@ -42,7 +46,7 @@ def floors(state: State) -> Iterator[Finding]:
     time = state.motion.time
     for one in _on_floor(state):
         normal, across, mu = one.normal, one.across, one.mu
-        hops = one.mass * np.array([state.hop(i) for i in range(len(normal))])
+        hops = one.mass * np.array([state.hop(i) for i in range(len(normal))]) + one.held
         allowed = MOMENTUM * one.mass * state.speed
         k = int(np.argmax(across - mu * np.maximum(normal, 0.0)))
         excess = float(across[k] - mu * (max(float(normal[k]), 0.0) + hops[k]))
@@ -91,7 +95,8 @@ def _on_floor(state: State) -> Iterator[Floor]:
         change = np.diff(p, axis=0) - m.sum() * np.diff(mo.time)[:, None] * scene.gravity
         normal = change @ n
         across = np.linalg.norm(change - normal[:, None] * n, axis=1)
-        yield Floor(name, mu, float(m.sum()), normal, across)
+        pulls = sum((s.adhesion * max(len(s.body.corners), 1) for s in scene.shapes if s.link in names), 0.0)
+        yield Floor(name, mu, float(m.sum()), normal, across, pulls * np.diff(mo.time))
 
 
 def moves(motion: Motion) -> bool:
@@ -163,10 +168,12 @@ def _touches(meeting: Meeting, k: int) -> bool:
 def _bounces(state: State, meeting: Meeting, k: int) -> bool:
     """Return whether two shapes may touch between samples alone: within time steps, whose ends are no samples.
 
-    By where their normal velocity brings them, with a fifth to spare for what turns, and by how far they fall.
+    Or where contacts give way, which is no event. By where their normal velocity brings them, with a fifth to spare for
+    what turns, and by how far they fall.
     """
     time = state.motion.time
-    if not any(begin < time[k + 1] and time[k] < end for begin, end in state.motion.steps):
+    stepped = any(begin < time[k + 1] and time[k] < end for begin, end in state.motion.steps)
+    if not stepped and state.scene.soft is None:
         return False
     dt = float(time[k + 1] - time[k])
     fall = 0.5 * float(np.linalg.norm(state.scene.gravity)) * dt**2
@@ -213,7 +220,7 @@ def _balance(state: State, k: int, members: list[int], touching: list[Meeting]) 
         mass = float(state.masses[scene.component == label].sum())
         changes += [p[1] - p[0] - mass * dt * scene.gravity, (L[1] - L[0]) / state.length]
     change = np.concatenate(changes)
-    allowed = float(state.masses.sum()) * (MOMENTUM * state.speed + state.hop(k))
+    allowed = float(state.masses.sum()) * (MOMENTUM * state.speed + state.hop(k)) + dt * _pulls(state, k, touching)
     if np.linalg.norm(change) <= allowed:
         return None
     none = np.zeros((len(change), 0))
@@ -226,12 +233,24 @@ def _balance(state: State, k: int, members: list[int], touching: list[Meeting]) 
         # impulse and its moment, both bent, are off by an eighth of n'' and of r x n'' + 2 r' x n' + r'' x n.
         allowed += 0.6 * float(factors.sum()) * _bend(state, k, touching, centers) ** 2
         allowed += float(factors.sum()) * _sway(state, k, touching)
+        # What gives way pushes at a point that goes as deep as that between the samples.
+        allowed += float(factors.sum()) * state.deepest / state.length
     if left <= allowed:
         return None
     who = ", ".join(scene.links[i].name for i in range(len(scene.links)) if scene.component[i] in members)
     by = ", ".join(m.name for m in touching) or "nothing"
     text = f"a change of momentum of {np.linalg.norm(change):.3g} N s of which {by} cannot give {left:.3g}"
     return Finding("impulse", float(mo.time[k]), left, allowed, who, text)
+
+
+def _pulls(state: State, k: int, touching: list[Meeting]) -> float:
+    """Return the force, N, with friction, that adhesion can give where shapes touch."""
+    found = 0.0
+    for meeting in touching:
+        if meeting.adhesion:
+            points = max(len(contact_points(state, meeting, row, between=True)) for row in (k, k + 1))
+            found += meeting.adhesion * (1.0 + meeting.mu) * points
+    return found
 
 
 def _momentum(state: State, k: int, bodies: Array) -> tuple[Array, Array, Array]:
@@ -294,6 +313,9 @@ def _rays(state: State, meeting: Meeting, row: int, members: list[int], centers:
     columns = []
     for point, normal in contact_points(state, meeting, row, between=True):
         force, couple = cone(normal, meeting.mu, meeting.lever)
+        if meeting.drilling and state.scene.d == 3:
+            spun = meeting.drilling * normal
+            force, couple = np.vstack([force, force]), np.vstack([couple + spun, couple - spun])
         parts = []
         for label in members:
             sign = float(label == a) - float(label == b)

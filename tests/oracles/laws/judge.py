@@ -9,7 +9,7 @@ import numpy as np
 from .balance import balances, events
 from .energy import energies, stops
 from .forces import forces
-from .hinges import joints
+from .hinges import gears, joints, pins
 from .impulses import floors, impulses, untouched
 from .overlap import jumps, overlaps, overlaps_between
 from .scene import Finding, Motion, Scene
@@ -28,6 +28,8 @@ CHECKS: tuple[Callable[[State], Iterator[Finding]], ...] = (
     balances,
     events,
     joints,
+    pins,
+    gears,
 )
 
 

@@ -22,7 +22,7 @@ def overlaps(state: State) -> Iterator[Finding]:
     """Yield the deepest overlap of every two shapes."""
     for meeting in state.meetings:
         gap = meeting.gaps.gap
-        allowed = GAP * meeting.size
+        allowed = GAP * meeting.size + state.deepest
         if np.min(gap) < -allowed:
             first, worst = int(np.argmax(gap < -allowed)), int(np.argmin(gap))
             since = f"{meeting.name} overlap by {-gap[worst]:.3g} m, from {state.motion.time[first]:.6g} s on"
@@ -44,7 +44,7 @@ def overlaps_between(state: State) -> Iterator[Finding]:
             p for p in state.scene.pairs if meeting.B is not None and {p.A, p.B} == {meeting.A.name, meeting.B.name}
         ], ground=state.scene.ground if meeting.B is None else None)  # fmt: skip
         (again,) = State(scene, finer).meetings
-        allowed = 2e-2 * meeting.size  # the interpolation's own error
+        allowed = 2e-2 * meeting.size + state.deepest  # the interpolation's own error
         worst = int(np.argmin(again.gaps.gap))
         depth = -float(again.gaps.gap[worst])
         if depth > allowed:

@@ -27,7 +27,8 @@ class Link:
 class Shape:
     """A shape of a link: its origin `at` (d,) from the centre of mass and its turn R_link_shape (d, d).
 
-    ``mu``: with the ground; ``lever`` (m): of a moment against rolling.
+    With the ground: ``mu``; ``lever``, ``drilling`` (m): of moments against rolling and against a spin; ``adhesion``
+    (N): the pull that each of its points can bear.
     """
 
     name: str
@@ -37,16 +38,44 @@ class Shape:
     R: Array
     mu: float
     lever: float = 0.0
+    drilling: float = 0.0
+    adhesion: float = 0.0
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two shapes that may touch each other, by their names."""
+    """Two shapes that may touch each other, by their names; coefficients as of a `Shape`."""
 
     A: str
     B: str
     mu: float
     lever: float = 0.0
+    drilling: float = 0.0
+    adhesion: float = 0.0
+
+
+@dataclass(frozen=True)
+class Soft:
+    """Contacts that give way: at the depth p > 0 they push with k p^1.5 max(1 + 1.5 c p', 0), k in N/m^1.5, c in s/m.
+
+    Source: Hunt & Crossley 1975.
+    """
+
+    stiffness: float
+    dissipation: float
+
+
+@dataclass(frozen=True, eq=False)
+class Pin:
+    """A point of a link that stays on a point of another one (None: the world).
+
+    ``at_A``, ``at_B`` (d,): from the centres of mass (of the world: from its origin), in their axes.
+    """
+
+    A: str
+    B: str | None
+    at_A: Array
+    at_B: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,12 +99,23 @@ class Joint:
     slides: bool = False
 
 
+@dataclass(frozen=True)
+class Gear:
+    """A joint that follows another one, by their numbers in the scene's order: q = ratio q_leader."""
+
+    follower: int
+    leader: int
+    ratio: float
+
+
 @dataclass(frozen=True, eq=False)
 class Scene:
     """Bodies, what may touch, and what acts.
 
     ``coasts``: the ground moves like a screw, or not at all: its twist in its own axes is constant. ``flat_tilt``
-    (rad): tilt under which round faces lie on a flat at once (a rule that the package states).
+    (rad): tilt under which round faces lie on a flat at once (a rule that the package states). ``soft``: how all
+    contacts give way; None: not at all. ``driven``: joints have inputs that depend on the motion, whose work is not
+    known.
     """
 
     d: int
@@ -87,6 +127,10 @@ class Scene:
     ground: Ground | None = None
     coasts: bool = True
     flat_tilt: float = 1e-3
+    pins: Sequence[Pin] = ()
+    gears: Sequence[Gear] = ()
+    soft: Soft | None = None
+    driven: bool = False
 
     @cached_property
     def shape_of(self) -> Mapping[str, Shape]:
@@ -110,6 +154,12 @@ class Scene:
             else:
                 other = self.number_of[joint.parent]
                 label[label == label[child]] = label[other]
+        for pin in self.pins:
+            A = self.number_of[pin.A]
+            if pin.B is None:
+                held.add(A)
+            else:
+                label[label == label[A]] = label[self.number_of[pin.B]]
         return np.array([-1 if any(label[h] == one for h in held) else one for one in label])
 
 

@@ -158,6 +158,17 @@ def polytope(vertices: object, radius: float = 0.0) -> Body:
     return Body(core, radius, size, max(inner, 0.0) + radius, corners, surface, facets=facets)
 
 
+def sole(half_length: float, half_width: float) -> Body:
+    """Rectangle in the plane z = 0, of which the corners alone touch."""
+    corners = np.array([[x, y, 0.0] for x in (-half_length, half_length) for y in (-half_width, half_width)])
+
+    def core(u: Array) -> Array:
+        return corners[np.argmax(u @ corners.T, axis=1)]
+
+    size = float(np.hypot(half_length, half_width))
+    return Body(core, 0.0, size, 0.0, corners, corners, facets=(Facets(corners[[[0, 1, 2], [1, 2, 3]]], 0.0),))
+
+
 def _on_face(corners: Array, normal: Array, radius: float) -> Array:
     """Return points (k, d) over a simplex face of a polytope."""
     steps = 12

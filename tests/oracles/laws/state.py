@@ -33,6 +33,8 @@ class Meeting:
     B: Shape | None
     mu: float
     lever: float
+    drilling: float
+    adhesion: float
     placed_A: Placed
     placed_B: Placed | None
     gaps: Gaps
@@ -60,7 +62,9 @@ class State:
             for shape in scene.shapes:
                 A = placed[shape.name]
                 gaps = over(A, scene.ground, R, p, self.reach)
-                found.append(Meeting(f"{shape.name} on the ground", shape, None, shape.mu, shape.lever, A, None, gaps))
+                name = f"{shape.name} on the ground"
+                numbers = shape.mu, shape.lever, shape.drilling, shape.adhesion
+                found.append(Meeting(name, shape, None, *numbers, A, None, gaps))
         for pair in scene.pairs:
             found.append(self._met(pair, placed))
         return found
@@ -69,7 +73,8 @@ class State:
         A, B = placed[pair.A], placed[pair.B]
         shapes = self.scene.shape_of[pair.A], self.scene.shape_of[pair.B]
         gaps = between(A, B, self.reach)
-        return Meeting(f"{pair.A} and {pair.B}", *shapes, pair.mu, pair.lever, A, B, gaps)
+        numbers = pair.mu, pair.lever, pair.drilling, pair.adhesion
+        return Meeting(f"{pair.A} and {pair.B}", *shapes, *numbers, A, B, gaps)
 
     @cached_property
     def reach(self) -> float:
@@ -138,6 +143,25 @@ class State:
         kinetic = kinetic + 0.5 * np.einsum("nbi,nbi->n", self.spin, mo.omega)
         g = float(np.linalg.norm(self.scene.gravity))
         return float(np.max(kinetic)) + float(np.sum(m)) * g * 1e-3 * self.length
+
+    @cached_property
+    def deepest(self) -> float:
+        """How far the energy that there is can press contacts that give way, m: 2/5 k p^2.5 is stored."""
+        soft = self.scene.soft
+        if soft is None:
+            return 0.0
+        there = self.energy + self.stored
+        available = float(np.max(there) - np.min(self.energy)) + self.moving
+        return float((2.5 * available / soft.stiffness) ** 0.4)
+
+    @cached_property
+    def stored(self) -> Array:
+        """Energy (n,), J, that contacts hold which give way: each shape touches another one in one point."""
+        stored = np.zeros(len(self.motion.time))
+        if self.scene.soft is not None:
+            for meeting in self.meetings:
+                stored += 0.4 * self.scene.soft.stiffness * np.maximum(-meeting.gaps.gap, 0.0) ** 2.5
+        return stored
 
     def intervals(self) -> range:
         """Numbers of the intervals between samples."""

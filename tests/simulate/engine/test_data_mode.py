@@ -98,6 +98,22 @@ def linkage() -> tr.RollingTree:
     return robot.finish()
 
 
+def geared() -> tr.RollingTree:
+    """A body in space on two wheels that gears join, one of them with a stop, and a slide that follows a wheel."""
+    robot = tr.Robot(gravity=(0, 0, -9.81), on_slip="slide", on_separation="fly")
+    base = robot.free(2.0, (0.02, 0.03, 0.04), shape=tr.Sphere(0.1), name="base")
+    wheels = [
+        robot.revolute(base, (x, 0.02, -0.1), 0.3, (1e-3, 2e-3, 1e-3), axis=(0, 1, 0), shape=tr.Sphere(0.05), name=name)
+        for name, x in (("rear", -0.3), ("front", 0.3))
+    ]
+    slide = robot.prismatic(base, (0.0, 0.0, 0.2), 0.2, (1e-3,) * 3, axis=(1, 0, 1), name="slide")
+    robot.couple(wheels[1], wheels[0], ratio=-1.7, offset=0.2)
+    robot.couple(slide, wheels[0], ratio=0.1)
+    robot.resist(wheels[0], low=-2.0, high=2.0)
+    robot.terrain(HILLS, friction=0.7)
+    return robot.finish()
+
+
 def springy() -> tr.RollingTree:
     """Four bodies on a floor that gives, and on each other."""
     robot = tr.Robot(gravity=(0, 0, -9.81), law="hunt-crossley")
@@ -109,7 +125,7 @@ def springy() -> tr.RollingTree:
 
 
 MODELS: dict[str, Callable[[], tr.RollingTree]] = {
-    one.__name__: one for one in (balls, legs, bogie, flats, edges, linkage)
+    one.__name__: one for one in (balls, legs, bogie, flats, edges, linkage, geared)
 }
 
 

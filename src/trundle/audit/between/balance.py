@@ -329,13 +329,14 @@ def _slack(anatomy: Anatomy, samples: Samples) -> FloatArray | None:
 def _untold(anatomy: Anatomy, samples: Samples) -> Flags | None:
     """Return which columns of the ledger (n, m) something changes that the evidence does not hold; None: no one."""
     trees, hinges, claims = anatomy.trees, anatomy.hinges, samples.claims
-    if not (anatomy.pushed or anatomy.pinned.any() or claims.own.any() or claims.holds_rolling.any()):
+    joined = anatomy.pinned | anatomy.coupled
+    if not (anatomy.pushed or joined.any() or claims.own.any() or claims.holds_rolling.any()):
         return None
     found = np.zeros((len(samples), 6 * trees + len(hinges)), dtype=bool)
     if anatomy.pushed:
         found[:] = True
     for k, hinge in enumerate(hinges, 6 * trees):
-        found[:, k] |= bool(anatomy.pinned[hinge.body])
+        found[:, k] |= bool(joined[hinge.body])
     for tree in range(trees):  # a pin joins a tree to itself, or to what is not its own
         found[:, 6 * tree : 6 * tree + 6] |= bool(np.any(anatomy.pinned & (anatomy.tree == tree)))
     for i, contact in enumerate(anatomy.contacts):

@@ -20,7 +20,7 @@ from trundle.models.tree.composite import Branch
 from trundle.models.tree.force import Force, Potential, generalized_force
 from trundle.models.tree.joint import Joint, Site
 from trundle.models.tree.joints import BodySpec, Following
-from trundle.models.tree.loops import Loop, LoopSpec
+from trundle.models.tree.loops import CouplingSpec, Levelled, Loop, LoopSpec, Pin, Pinned
 from trundle.models.tree.multibody import Body, ContactConstraint, Multibody
 from trundle.models.tree.rolling_joint import RollingJoint
 from trundle.numerics.space import angular_size
@@ -55,8 +55,10 @@ class TreeModel(Multibody):
 
     Attributes
     ----------
-    specs, pins : tuple of BodySpec, tuple of LoopSpec
+    specs, pins, couplings : tuple of BodySpec, tuple of LoopSpec, tuple of CouplingSpec
         What it was built of.
+    heights : list of (Motion, JointStop, str)
+        Of the points that rise with a joint: their motion, how they rise, and the body on the joint.
     motions : dict of name -> Motion
         Frame of every body, resolved.
     to_world : (d, d)
@@ -78,11 +80,14 @@ class TreeModel(Multibody):
         contacts: Sequence[ContactSpec],
         forces: Sequence[Force | Potential] = (),
         origins: Mapping[str, Sequence[float]] = MappingProxyType({}),
-        loops: Sequence[LoopSpec] = (),
+        loops: Sequence[LoopSpec | CouplingSpec] = (),
     ) -> None:
         self.d, self.k = d, angular_size(d)
         self.given = gravity, resolve, tuple(bodies), tuple(contacts), forces, origins, loops
-        self.specs, self.pins = tuple(bodies), tuple(loops)
+        self.specs = tuple(bodies)
+        self.pins = tuple(one for one in loops if isinstance(one, LoopSpec))
+        self.couplings = tuple(one for one in loops if isinstance(one, CouplingSpec))
+        self.heights: list[tuple[Motion, JointStop, str]] = []
         self._contact_specs, self._resolve = tuple(contacts), resolve
         self.layout: dict[str, slice] = {}
         self.input_layout: dict[str, slice] = {}
@@ -111,7 +116,7 @@ class TreeModel(Multibody):
             for m in self._contact_specs
         )
         self.hung = frozenset(spec.name for spec in self.specs if not self._root(spec).floating)
-        self.loops = tuple(Loop(self._at(pin.A, pin.at_A), self._at(pin.B, pin.at_B)) for pin in self.pins)
+        self.loops = (*map(self._pinned, self.pins), *map(self._coupled, self.couplings))
         self.nu = self._velocities()
         self.S = self._selection()
         self.branches = self._branches() if d == 3 and self.nv > _SMALL else ()
@@ -155,9 +160,23 @@ class TreeModel(Multibody):
         """Return the motions of both sides of a contact."""
         names = self.specs[m.A].name, self.specs[m.B].name
         if isinstance(m.contact, JointStop):
-            own = self._own[names[0]]
-            return m.contact.motions(own["joint"], own["rate"], self.columns[names[0]], self.nv)
+            return self._raised(m.contact, names[0])
         return self.motions[names[0]], self.motions[names[1]]
+
+    def _raised(self, height: JointStop, name: str) -> tuple[Motion, Motion]:
+        """Return the motions of the point that rises with the joint of a body, and of the flat under it."""
+        own = self._own[name]
+        point, flat = height.motions(own["joint"], own["rate"], self.columns[name], self.nv)
+        self.heights.append((point, height, name))
+        return point, flat
+
+    def _pinned(self, pin: LoopSpec) -> Loop:
+        return Loop(self._at(pin.A, pin.at_A), self._at(pin.B, pin.at_B), Pin(self.d), Pinned())
+
+    def _coupled(self, one: CouplingSpec) -> Loop:
+        follower, leader = one.heights(self.d)
+        points = self._raised(follower, self.specs[one.A].name)[0], self._raised(leader, self.specs[one.B].name)[0]
+        return Loop(*points, follower, Levelled())
 
     def _at(self, body: int, point: tuple[float, ...]) -> Motion:
         return self.motions[self.specs[body].name].at(ca.SX(ca.DM(point)))

@@ -189,7 +189,7 @@ class Multibody(HoldsExpressions, ABC):
     S: ca.SX
     gravity: ca.SX
     loops: tuple[Loop, ...] = ()
-    """Pins that close loops; their rows follow those of the contacts, in every mode."""
+    """Pins that close loops, then couplings of joints; their rows follow those of the contacts, in every mode."""
     branches: tuple[Branch, ...] = ()
     """Bodies and joints of a tree with many joints, each after its parent: its M is formed from composite bodies."""
     hung: frozenset[str] = frozenset()
@@ -428,7 +428,7 @@ class Multibody(HoldsExpressions, ABC):
     def _proximal(self, mode: Sequence[Law], terms: Terms) -> float | ca.SX:
         """Contacts that may depend on each other need unique multipliers.
 
-        A joint's stop is a row of its own unit: its term is in parts of what it moves.
+        A joint's stop or coupling is a row of its own unit: its term is in parts of what it moves.
         """
         bodies = [constraint.carrier for constraint, law in zip(self.constraints, mode, strict=True) if law.touching]
         alone = len(set(bodies)) == len(bodies) <= INDEPENDENT[self.d] and not self.hung.intersection(bodies)
@@ -437,10 +437,12 @@ class Multibody(HoldsExpressions, ABC):
         size = PROXIMAL / sum(value_of(body.mass) for body in self.bodies)
         both = zip(self.constraints, mode, strict=True)
         stops = [isinstance(one.contact, JointStop) and law.touching for one, law in both]
-        if not any(stops):
+        count = terms.J.shape[0]
+        coupled = sum(isinstance(loop.contact, JointStop) for loop in self.loops)  # the last ones, of a row each
+        if not any(stops) and not coupled:
             return size
-        sizes = ca.SX.ones(terms.J.shape[0], 1) * size
-        for rows in compress(terms.split, stops):
+        sizes = ca.SX.ones(count, 1) * size
+        for rows in (*compress(terms.split, stops), *(slice(i, i + 1) for i in range(count - coupled, count))):
             sizes[rows] = PROXIMAL * ca.sum2(terms.J[rows, :] ** 2 / ca.diag(terms.M).T)
         return sizes
 

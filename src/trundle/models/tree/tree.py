@@ -17,7 +17,7 @@ from trundle.models.inertia import check_inertia
 from trundle.models.tree.force import Force, Potential, external_forces
 from trundle.models.tree.joint import Connection, Joint, VectorJoint
 from trundle.models.tree.joints import BodySpec, Fixed, Following, Free, Prescribed, Prismatic, Revolute, Told
-from trundle.models.tree.loops import LoopSpec
+from trundle.models.tree.loops import CouplingSpec, LoopSpec
 from trundle.models.tree.model import ContactSpec, TreeModel
 from trundle.models.tree.rolling_joint import Rolling
 from trundle.numerics.space import angular_size
@@ -64,7 +64,7 @@ class Tree:
     _specs: list[BodySpec] = field(default_factory=list, init=False)
     _contact_specs: list[ContactSpec] = field(default_factory=list, init=False)
     _forces: list[Force | Potential] = field(default_factory=list, init=False)
-    _loops: list[LoopSpec] = field(default_factory=list, init=False)
+    _loops: list[LoopSpec | CouplingSpec] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         angular_size(self.d)
@@ -266,9 +266,13 @@ class Tree:
         )
         self._loops.append(LoopSpec(self._index("A", A), self._index("B", B), *places))
 
+    def couple(self, A: Link, B: Link, ratio: float, offset: float) -> None:
+        """Let the joint of body A follow that of body B, q_A = ratio q_B + offset (rad, m), and push back on it."""
+        self._loops.append(CouplingSpec(self._index("A", A), self._index("B", B), ratio, offset))
+
     @property
-    def loops(self) -> tuple[LoopSpec, ...]:
-        """The pins so far, as the model takes them."""
+    def loops(self) -> tuple[LoopSpec | CouplingSpec, ...]:
+        """The pins and couplings so far, as the model takes them."""
         return tuple(self._loops)
 
     def resist(self, link: Link, **numbers: float) -> None:

@@ -62,7 +62,7 @@ class Frame:
     place : Place
         Where it is; of a stop in the world.
     stop : JointStop, or None
-        The stop whose point it is, which moves with the joint of `body`.
+        How the point rises with the joint of `body`: of a stop or a coupling.
     at, J : int
         Where what is told of it stands: the packed frame, and its Jacobian by the columns of its tree.
     tree : int
@@ -173,14 +173,14 @@ def _frames(
     """Return the sides of contacts and pins by the identity of their motions, and how much is told of all of them."""
     names = {id(motion): name for name, motion in model.motions.items()}
     pinned = _pinned(model, moving)
+    heights = {id(motion): (height, name) for motion, height, name in model.heights}
     frames: dict[int, Frame] = {}
     at, rows, still = 0, model.k + model.d, Place(WORLD, np.eye(model.d), np.zeros(model.d))
     for joined in constraints:
-        for motion, point in ((joined.A, True), (joined.B, False)):
+        for motion in (joined.A, joined.B):
             if id(motion) in frames:
                 continue
-            name = names.get(id(motion), joined.carrier)
-            stop = joined.contact if isinstance(joined.contact, JointStop) and point else None
+            stop, name = heights.get(id(motion), (None, names.get(id(motion), joined.carrier)))
             place = still if isinstance(joined.contact, JointStop) else pinned.get(id(motion)) or moving.places[name]
             columns: tuple[int, ...] = () if place.node == WORLD else moving.bodies[place.node].path
             if stop is not None:
@@ -198,7 +198,7 @@ def _frames(
 def _pinned(model: TreeModel, moving: Moving) -> dict[int, Place]:
     """Return where the points of pins are, by the identity of their motions."""
     found: dict[int, Place] = {}
-    for loop, pin in zip(model.loops, model.pins, strict=True):
+    for loop, pin in zip(model.loops, model.pins, strict=False):  # couplings follow the pins
         for motion, body, at in ((loop.A, pin.A, pin.at_A), (loop.B, pin.B, pin.at_B)):
             found[id(motion)] = moving.places[model.specs[body].name].then(np.eye(model.d), np.array(at))
     return found

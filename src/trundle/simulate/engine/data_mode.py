@@ -17,7 +17,6 @@ from trundle.contact.law import Friction, Law
 from trundle.contact.laws import LAWS, SEPARATED
 from trundle.errors import CompileError, SimulationError
 from trundle.geometry.queries.separation import ball_radius
-from trundle.models.tree.loops import Pinned
 from trundle.models.tree.multibody import INDEPENDENT, PROXIMAL
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem
 from trundle.numerics.compiled.buffered import BufferedFunction
@@ -112,7 +111,7 @@ class DataMode(Phase):
         self.model, self.input_count = engine.model, engine.input_count
         with engine.lock:
             self._kernels = [self._law_kernels(i) for i in range(len(mode.laws))]
-            self._kernels += [self._pin_kernels()] * len(self.model.loops)
+            self._kernels += [self._kernels_of_loop(loop.law) for loop in self.model.loops]
         for contact, law in enumerate(mode.laws):
             if LAWS[law] is not SEPARATED:
                 engine.prepare(contact, _variant(LAWS[law]))
@@ -142,15 +141,15 @@ class DataMode(Phase):
         key = (self.mode.laws[contact], friction, length, self.held, self.method.end_speed)
         return made_once(self.engine.laws, key, made)
 
-    def _pin_kernels(self) -> tuple[LawKernels, int, int, int] | None:
-        """Return the kernels of a pin, which pushes whatever it takes."""
+    def _kernels_of_loop(self, law: Law) -> tuple[LawKernels, int, int, int] | None:
+        """Return the kernels of the law of a pin or a coupling, which pushes whatever it takes."""
         d, onset = self.model.d, ca.SX.sym("onset", self.model.d + self.model.k)
 
         def made() -> tuple[LawKernels, int, int, int] | None:
-            found = law_kernels(d, Pinned(), Friction(), onset)
+            found = law_kernels(d, law, Friction(), onset)
             return None if found is None else (*self._added(found)[:3], UNBOUNDED)
 
-        return made_once(self.engine.laws, Pinned.name, made)
+        return made_once(self.engine.laws, law.name, made)
 
     def _added(self, found: LawKernels) -> tuple[LawKernels, int, int, int]:
         """Return the kernels of a law and their numbers in the engine."""
@@ -202,7 +201,7 @@ class DataMode(Phase):
         given[5:8] = -1
         given[9, list(self.unseen)] = 1
         cones: list[tuple[int, ...]] = [()] * n
-        laws = [*(LAWS[law] for law in self.mode.laws), *[Pinned()] * len(self.model.loops)]
+        laws = [*(LAWS[law] for law in self.mode.laws), *(loop.law for loop in self.model.loops)]
         for i, (told, kernels) in enumerate(zip(laws, self._kernels, strict=True)):
             if kernels is not None:
                 one, rows, after, shared = kernels

@@ -135,7 +135,7 @@ class Engine:
         self.core, self.model, self.input_count = core, model, inputs.shape[0]
         d, k, n = model.d, model.k, len(model.constraints)
         pins = [
-            ContactConstraint(f"pin {i}", Pin(d), loop.A, loop.B, ca.SX(0, 1), Friction(), f"pin {i}")
+            ContactConstraint(f"pin {i}", loop.contact, loop.A, loop.B, ca.SX(0, 1), Friction(), f"pin {i}")
             for i, loop in enumerate(model.loops)
         ]
         self.joined = (*model.constraints, *pins)

@@ -60,7 +60,10 @@ def data_mode(system: ContactSystem, mode: Mode, held: bool, method: Method) -> 
         return None
     if (engine := engine_of(system, mode.atlas, held, loaded)) is None:
         return None
-    made = DataMode(system, mode, held, method, engine)
+    try:
+        made = DataMode(system, mode, held, method, engine)
+    except NoKernelError:
+        return None
     return made if made.complete else None
 
 
@@ -115,6 +118,8 @@ class DataMode(Phase):
         for contact, law in enumerate(mode.laws):
             if LAWS[law] is not SEPARATED:
                 engine.prepare(contact, _variant(LAWS[law]))
+        for contact in range(len(mode.laws), len(engine.joined)):
+            engine.prepare(contact, PLAIN)  # pins and couplings
         separated = [LAWS[law] is SEPARATED for law in mode.laws]
         known = [one is not None for one in self._kernels[: len(separated)]]
         self.complete = all(apart or told for apart, told in zip(separated, known, strict=True))
@@ -122,6 +127,9 @@ class DataMode(Phase):
         self._named = named_margins(self, engine, [one and one[0] for one in self._kernels[: len(separated)]])
         self._names = tuple(self._named)
         terms = [term for groups in self._named.values() for group in groups for term in group]
+        shown = {i for i in range(len(mode.laws)) if i not in self.unseen}
+        for contact in shown.union(term.contact for term in terms):
+            engine.prepare(contact, PLAIN, brief=False)
         self.near = frozenset(term.contact for term in terms if term.source == NEAREST)
         self._idle: list[int] = []
 
@@ -321,7 +329,7 @@ class DataMode(Phase):
                 raise CompileError("all rows of a contact ask for kinematics that kernels are not told")
             return self._added(found)
 
-        engine.prepare(contact, SLIPPING)
+        engine.prepare(contact, SLIPPING, whole=False)
         _, rows, _, _ = cast("tuple[LawKernels, int, int, int]", made_once(engine.laws, (WHOLE.name, friction), made))
         engine.loaded()
         return rows

@@ -295,9 +295,10 @@ static const double *frame_of(const Mode *m, integer frame) { return m->bodies +
 
 static int touch(Mode *m, integer c, integer variant, int whole, const double *s, double *out) {
   const Engine *e = m->e;
-  const Kernel *f = e->kernel + e->touch[2 * (3 * c + variant) + whole];
+  integer number = e->touch[2 * (3 * c + variant) + whole];
   static const double none = 0.0;
-  return call(m, f, frame_of(m, e->A[c]), frame_of(m, e->B[c]), e->s_size[c] ? s : &none, 0, out);
+  if (number < 0) return 1;
+  return call(m, e->kernel + number, frame_of(m, e->A[c]), frame_of(m, e->B[c]), e->s_size[c] ? s : &none, 0, out);
 }
 
 static int kinematics(Mode *m, const double *t, const double *x, const double *p, int whole) {

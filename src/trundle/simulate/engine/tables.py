@@ -22,7 +22,6 @@ from trundle.simulate.engine.bodies import Bodies, Integers, integers
 from trundle.simulate.engine.generated import body_functions
 from trundle.simulate.engine.kernels import (
     OPTIONS,
-    PLAIN,
     Kernel,
     KernelStruct,
     LawKernels,
@@ -181,23 +180,23 @@ class Engine:
         self.mass = sum(value_of(body.mass) for body in model.bodies)
         carriers = [one.carrier for one in self.joined]
         self.carriers = integers(carriers.index(name) for name in carriers)
-        for contact in range(len(self.joined)):
-            self.prepare(contact, PLAIN)
         self.loaded()
 
-    def prepare(self, contact: int, variant: int) -> None:
-        """Let the core know the kernels of a contact in a variant of its kinematics."""
+    def prepare(self, contact: int, variant: int, *, brief: bool = True, whole: bool = True) -> None:
+        """Let the core know the kernels of a contact in a variant of its kinematics, brief or whole."""
         with self.lock:
-            self._prepare(contact, variant)
+            for told, wanted in ((False, brief), (True, whole)):
+                if wanted:
+                    self._prepare(contact, variant, told)
 
-    def _prepare(self, contact: int, variant: int) -> None:
+    def _prepare(self, contact: int, variant: int, whole: bool) -> None:
         table, touch = self._tables["touch"].reshape(-1, len(OPTIONS), 2), self.touches[contact]
-        if table[contact, variant, 0] >= 0:
+        if table[contact, variant, int(whole)] >= 0:
             return
-        numbers = [self.add(touch.kernel(variant, whole)) for whole in (False, True)]
+        number = self.add(touch.kernel(variant, whole))
         self.loaded()
         for i in (i for i, one in enumerate(self.touches) if one is touch):
-            table[i, variant] = numbers
+            table[i, variant, int(whole)] = number
 
     def _of_contacts(self, bodies: Bodies, balls: Mapping[int, FloatArray]) -> dict[str, Integers]:
         """Return the tables of the contacts: sides, coordinates, paths and kernels."""

@@ -11,6 +11,7 @@ from trundle.checks import FloatArray
 from trundle.simulate.events.coulomb.contacts import ContactImpulses, Contacts
 from trundle.simulate.events.coulomb.existence import keeps_apart
 from trundle.simulate.events.coulomb.least import least_impulses
+from trundle.simulate.events.coulomb.native import core
 from trundle.simulate.events.coulomb.natural_map import NaturalMap
 from trundle.simulate.events.coulomb.proximal import ProximalPoints
 
@@ -85,6 +86,10 @@ def contact_impulses(
         np.zeros(m) if least is None else np.asarray(least, dtype=np.float64),
         np.zeros((m, d - 1)) if sliding is None else np.asarray(sliding, dtype=np.float64),
     )
+    if (in_c := core()) is not None:
+        found, answered = in_c.impulses(contacts, guess, 0.0)
+        if answered:
+            return found
     islands = list(contacts.islands())
     if len(islands) == 1:
         return _solved(contacts, guess, 0.0)
@@ -98,16 +103,21 @@ def contact_impulses(
 
 def _solved(contacts: Contacts, guess: FloatArray | None, speed: float) -> ContactImpulses:
     """Return the answer of contacts that are coupled; `speed` (m/s) is there elsewhere."""
+    in_c, found = core(), None
+    if in_c is not None:
+        found, answered = in_c.impulses(contacts, guess, speed)
+        if answered:
+            return found
     scaled, unit = contacts.scaled()
     # Of contacts that all stick the least impulses, N s, in the units of the scaled ones.
     units = np.repeat(unit, contacts.d)
     least, _, rank, _ = np.linalg.lstsq(scaled.D / units, -scaled.before.ravel(), rcond=_RANK)
     stuck, least = least / units, least.reshape(contacts.before.shape)
     regular = bool(rank == len(scaled.D))
-    starts = [stuck, np.zeros_like(stuck)]
-    if guess is not None:
+    starts = [] if found is not None else [stuck, np.zeros_like(stuck)]
+    if guess is not None and found is None:
         starts.insert(0, (guess / unit).ravel())
-    best = _best(contacts, _answers(scaled, regular, starts), speed, unit)
+    best = _best(contacts, _answers(scaled, regular, starts), speed, unit, found)
     if not best.exact:
         return _without_gain(contacts, best, speed)
     if regular or contacts.least.any() or np.abs(best.impulses - least).max() <= _SAME * np.abs(least).max():
@@ -170,10 +180,13 @@ def _polished(near: NaturalMap, L: FloatArray, steps: int, patient: bool = True)
 
 
 def _best(
-    contacts: Contacts, answers: Iterator[FloatArray], speed: float, unit: float | FloatArray = 1.0
+    contacts: Contacts,
+    answers: Iterator[FloatArray],
+    speed: float,
+    unit: float | FloatArray = 1.0,
+    best: ContactImpulses | None = None,
 ) -> ContactImpulses:
-    """Return the first exact answer of those in units (m, 1), or the one with the least residual."""
-    best = None
+    """Return the first exact answer of those in units (m, 1), or the one with the least residual, `best` so far."""
     for L in answers:
         found = contacts.judged(unit * L.reshape(contacts.before.shape), speed)
         if found.residual <= _CONTENT:

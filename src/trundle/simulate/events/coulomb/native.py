@@ -1,0 +1,56 @@
+"""The impulses of contacts in C (`coulomb_core.c`): what starts near an answer lead to, of redundant ones the least."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import lru_cache
+
+import numpy as np
+
+from trundle.checks import FloatArray
+from trundle.numerics.compiled.compile import load_core
+from trundle.simulate.events.coulomb.contacts import ContactImpulses, Contacts
+
+_NUMBER, _POINTER = ctypes.c_longlong, ctypes.c_void_p
+
+
+class Core:
+    """The loaded core.
+
+    Parameters
+    ----------
+    library : ctypes.CDLL
+    """
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self._impulses = library["coulomb_impulses"]
+        self._impulses.argtypes = [_NUMBER] * 2 + [_POINTER] * 6 + [ctypes.c_double] + [_POINTER] * 3
+
+    def impulses(self, contacts: Contacts, guess: FloatArray | None, speed: float) -> tuple[ContactImpulses, bool]:
+        """Return the best impulses found, and whether they are an answer; `speed` (m/s) is there elsewhere."""
+        c = contacts
+        given = [np.ascontiguousarray(value) for value in (c.D, c.before, c.friction, c.least, c.slips)]
+        start = None if guess is None else np.ascontiguousarray(guess, dtype=np.float64)
+        impulses, velocities, residual = np.empty((c.m, c.d)), np.empty((c.m, c.d)), np.empty(1)
+        answered = self._impulses(
+            c.m,
+            c.d,
+            *(value.ctypes.data for value in given),
+            None if start is None else start.ctypes.data,
+            speed,
+            *(value.ctypes.data for value in (impulses, velocities, residual)),
+        )
+        if answered < 0:
+            raise MemoryError("no room for the impulses of contacts")
+        return ContactImpulses(impulses, velocities, float(residual[0])), bool(answered)
+
+
+def core() -> Core | None:
+    """Return the core, or None where it did not come with the package and there is no compiler."""
+    library = load_core("trundle.simulate.events.coulomb", "coulomb_core")
+    return None if library is None else _core(library)
+
+
+@lru_cache(maxsize=2)
+def _core(library: ctypes.CDLL) -> Core:
+    return Core(library)

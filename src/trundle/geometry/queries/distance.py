@@ -14,7 +14,7 @@ from trundle.geometry.boundary import Boundary
 from trundle.geometry.queries.locate import closest_on_charts
 from trundle.geometry.queries.sampling import (
     NumericSupport,
-    call,
+    RowFunction,
     directions,
     numeric_charts,
     numeric_level,
@@ -46,7 +46,7 @@ def distance(shape: Boundary, x: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _closed_form(shape: Boundary, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    raw = call(shape.numeric(_distance_function), x)
+    raw = shape.numeric(_distance_function)(x)
     s, gradient = raw[:, 0], raw[:, 1:]
     # On the medial axis (centre of a ball) every direction is as good as another.
     undefined = ~(np.abs(np.linalg.norm(gradient, axis=1) - 1) < 1e-6)
@@ -54,10 +54,10 @@ def _closed_form(shape: Boundary, x: FloatArray) -> tuple[FloatArray, FloatArray
     return s, gradient
 
 
-def _distance_function(shape: Boundary) -> ca.Function:
+def _distance_function(shape: Boundary) -> RowFunction:
     x = ca.SX.sym("x", shape.d)
     s = shape.representations.distance(x)  # type: ignore[misc]
-    return ca.Function("distance_and_gradient", [x], [ca.vertcat(s, ca.gradient(s, x))])
+    return RowFunction(ca.Function("distance_and_gradient", [x], [ca.vertcat(s, ca.gradient(s, x))]))
 
 
 def _from_support(shape: Boundary, x: FloatArray) -> tuple[FloatArray, FloatArray]:

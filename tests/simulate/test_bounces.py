@@ -183,3 +183,31 @@ def test_a_plank_bounces_off_a_second_crest_also_in_time_steps(tilted_by: float)
         turns.append(float(run["body_angular_velocity"][-1][0]))
     assert turns[0] < -0.1
     assert turns[1] == pytest.approx(turns[0], rel=1e-6)
+
+
+def test_a_body_that_others_throw_to_and_fro_is_not_held_by_an_impulse_that_pulls() -> None:
+    """Three balls on one body, on the ground, under a heavy ball: blows of 3 cm/s follow each other within 1e-7 s.
+
+    Held as if they were low hops, a contact would pull with 1 % of the body's momentum.
+    """
+    robot = tr.Robot(gravity=[0.0, -G], on_slip="slide", on_separation="fly")
+    body = robot.free(3.47, 0.0479, shape=tr.Circle(0.0732), shape_at=[0.133, 0.0], name="body")
+    robot.attach(body, tr.Circle(0.0598), at=[-0.0665, 0.115], name="second")
+    robot.attach(body, tr.Circle(0.0513), at=[-0.0665, -0.115], name="third")
+    robot.free(19.9, 0.175, center_of_mass=[0.00308, 0.0125], shape=tr.Circle(0.129), name="heavy")
+    robot.terrain(tr.Line(), friction=0.804, restitution=0.254)
+    for name in ("body", "second", "third"):
+        robot.contact(name, "heavy", friction=0.431, restitution=0.869)
+    tree = robot.finish()
+    start = tree.place(
+        body=[0.0, 0.4, -2.75],
+        heavy=[0.418, 0.361, 0.0],
+        contacts=[],
+        rates={"body": [1.03, 0.063, 0.697], "heavy": [-3.47, -1.45, 1.88]},
+    )
+    run = tr.simulate(tree, start, 0.8)
+    assert run.status.label == "success", run.metadata["audit"]["findings"]
+    events = run.dataset
+    on_ground = np.isin(events["event_contact"].values, ["body", "second", "third", "heavy"])
+    pulls = -events["event_impulse"].values[on_ground][:, 1]
+    assert np.max(pulls) < 1e-3

@@ -24,7 +24,15 @@ from trundle.simulate.events.chart_transition import has_neighbour, neighbouring
 from trundle.simulate.events.patches import approaches, lain_down, landing_feature, landing_with, points_above
 from trundle.simulate.events.rest import resting
 from trundle.simulate.events.separated import whole_gap
-from trundle.simulate.events.states import cone_margin, followed, impact_at, pace, slip_and_spin, slip_directions
+from trundle.simulate.events.states import (
+    cone_margin,
+    followed,
+    impact_at,
+    pace,
+    rest_speed,
+    slip_and_spin,
+    slip_directions,
+)
 from trundle.simulate.events.turning import Given, decided, held_laws, takes_part, without
 from trundle.simulate.mode import Mode
 from trundle.simulate.phase import Phase
@@ -44,6 +52,8 @@ of what is 0.1 m large: `pace`)."""
 _A_LITTLE_LATER = (1e-6, 1e-4)
 """s, of what is 0.1 m large: where a force has just reached its bound, what follows is decided so much later: at the
 instant itself nothing tells a force that goes on over its bound from one that comes back."""
+_LOW_HOPS = 4.0
+"""Of the speed of a hop that is too low to be followed: where several contacts are closed at once."""
 _BORN_ZERO = {SEPARATED.name: "gap", SLIDING.name: "slip_speed"}
 
 
@@ -153,10 +163,19 @@ class EventHandler:
         """Return the landing of a contact that bounced lower than a gap is known; None if this event is no such one."""
         if not isinstance(event, Event) or not self.system.contact_pairs[event.contact].restitution.restitution:
             return None
-        if event.margin not in ("gap", "touch"):
+        if event.margin not in ("gap", "touch") or not self._hops_low(now, event):
             return None
         after = _land(self, now, event, self.phase_of(now.mode), held=True)
         return resting(self, self.holding(after)) if isinstance(after, HybridState) else None
+
+    def _hops_low(self, now: HybridState, event: Event) -> bool:
+        """Whether a contact bounces so slowly that it may be held: what is pressed on comes back at once, too."""
+        contact = event.contact
+        atlas, x = followed(self.system, now.mode.atlas, now.x, contact, event.coordinates, event.charts)
+        _, v, n, *_ = (np.asarray(a).ravel() for a in touch_function(self.system, atlas, contact)(x))
+        closing = -float(n @ v)
+        back = closing * self.system.contact_pairs[contact].restitution.after(closing)
+        return back <= _LOW_HOPS * rest_speed(self.system, contact)
 
     def _decided(self, now: HybridState, ending: Ending, contact: int, phase: Phase) -> Following:
         """Return what follows a force or a turning that has reached its bound, or a slip or a turning that is over."""

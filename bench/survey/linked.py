@@ -18,6 +18,8 @@ Numbers = tuple[float, ...]
 def loops(pen: Pen, count: int) -> Spec:
     """A trunk with a four-bar, two cranks and a bar that a pin closes, dropped on the floor; or the bars hung up."""
     spec, d = base(pen, "loops", 8.0), pen.d
+    # A four-bar passes its dead points within a millisecond: rarer samples do not tell a turn from a jump.
+    spec = replace(spec, output_step=rounded(spec.duration / 2500.0))
     hung = pen.chance(0.3)
     trunk_form = form(pen, "Box" if pen.chance(0.5) else ("Circle" if d == 2 else "Sphere"), 0.5)
     mass = rounded(float(pen.random.uniform(1.0, 5.0)) * (pen.size / 0.1) ** 3)
@@ -79,7 +81,7 @@ def driven(pen: Pen, count: int) -> Spec:
         leader, follower = (jointed[int(i)] for i in pen.random.choice(len(jointed), 2, replace=False))
         way = [pen.size if one.joint == "prismatic" else 1.0 for one in (follower, leader)]
         gears.append(GearSpec(follower.name, leader.name, rounded(pen.number(-2.0, 2.0) * way[0] / way[1]) or 1.0))
-    return replace(spec, bodies=tuple(bodies), gears=tuple(gears))
+    return replace(spec, bodies=tuple(bodies), gears=tuple(gears), period=rounded(spec.duration / 400.0))
 
 
 def _resisted(pen: Pen, one: BodySpec) -> BodySpec:

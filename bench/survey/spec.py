@@ -128,7 +128,7 @@ class HandSpec:
 
 @dataclass(frozen=True)
 class Spec:
-    """A scene: one body on a hand where there is a `hand`, else a tree of bodies."""
+    """A scene: one body on a hand where there is a `hand`, else a tree; drives hold inputs for `period`, s."""
 
     kind: str
     d: int
@@ -149,16 +149,12 @@ class Spec:
     touch: TouchSpec = TouchSpec()
     pins: tuple[PinSpec, ...] = ()
     gears: tuple[GearSpec, ...] = ()
+    period: float = 0.0
 
     @cached_property
     def parts(self) -> dict[str, Part]:
         """Shapes by name."""
         return {part.name: part for body in self.bodies for part in body.parts}
-
-    @property
-    def period(self) -> float:
-        """How long drives hold their inputs, s."""
-        return self.duration / 400.0
 
     @property
     def acts(self) -> bool:

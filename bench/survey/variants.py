@@ -169,7 +169,7 @@ def scaled(spec: Spec, l: float, t: float, m: float) -> Change:  # noqa: E741
         spec, gravity=times(spec.gravity, l / t**2), duration=spec.duration * t, output_step=step, size=spec.size * l,
         bodies=tuple(body(b) for b in spec.bodies), ground=None if spec.ground is None else spec.ground.scaled(l),
         lever=spec.lever * l, bounce_speed=spec.bounce_speed * v, hand=hand, touch=touch, pins=pins,
-        gears=gears,
+        gears=gears, period=spec.period * t,
         slips=tuple((name, times(slip, v)) for name, slip in spec.slips),
     )  # fmt: skip
     return Change(changed, np.eye(d), l, t)

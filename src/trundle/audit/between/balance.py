@@ -30,6 +30,7 @@ from trundle.audit.report import Check, Values, judged
 from trundle.audit.scales import Scales
 from trundle.audit.shapes.solids import solid_of
 from trundle.checks import FloatArray
+from trundle.models.tree.model import DRY
 
 _ROUND_OFF = 1e-14
 _SLOW = 0.1
@@ -41,6 +42,8 @@ _FAST = 1.0
 _TURNS = 0.88
 """Cosine of the angle, 0.5 rad, from which friction that turned between two samples may have done so at once: where a
 slip passes near zero."""
+_ROUND = 0.1
+"""Part of a joint's dry friction that may change between two samples that resolve it."""
 _STEADY = 0.02
 """Part by which the force of a compliant contact may change between samples that resolve it."""
 
@@ -180,7 +183,7 @@ def resolved(anatomy: Anatomy, samples: Samples, intervals: Intervals) -> Flags:
     """Return in which intervals (k,) the samples show what happens.
 
     What turns by more than `_FAST` from one to the next they do not, nor what swings more often than every other
-    sample, nor what compliant contacts do: a touch may be over too soon.
+    sample, nor what compliant contacts do: a touch may be over too soon; nor where resistance turns round.
     """
     i, k = intervals.left, intervals.right
     w = samples.frames.angular_velocity[:, _uneven(anatomy)]
@@ -199,6 +202,7 @@ def resolved(anatomy: Anatomy, samples: Samples, intervals: Intervals) -> Flags:
         steady = change <= _STEADY * np.minimum(force[i], force[k])
         good = apart | (steady & (force[i] > 0.0))
         found &= good
+    found &= ~_turns_round(anatomy, samples, intervals)
     for shift in (1, 2):  # neighbours' samples are parts of the same quadrature
         same = (
             intervals.left[shift:] - intervals.left[:-shift] == shift if len(found) > shift else np.zeros(0, dtype=bool)
@@ -206,6 +210,30 @@ def resolved(anatomy: Anatomy, samples: Samples, intervals: Intervals) -> Flags:
         before = found.copy()
         found[shift:] &= before[:-shift] | ~same
         found[:-shift] &= before[shift:] | ~same
+    return found
+
+
+def _turns_round(anatomy: Anatomy, samples: Samples, intervals: Intervals) -> Flags:
+    """Return in which intervals (k,) dry friction of a joint, or a moment against rolling or spin, turns round."""
+    i, k = intervals.left, intervals.right
+    found = np.zeros(len(intervals), dtype=bool)
+    for hinge in anatomy.hinges:
+        if hinge.spec.dry_friction:
+            part = np.tanh(samples.rates[:, hinge.number] / DRY)
+            found |= np.abs(part[k] - part[i]) > _ROUND
+    for c, contact in enumerate(anatomy.contacts):
+        law = contact.friction
+        if not (law.rolling or law.drilling):
+            continue
+        normal, w = samples.normal[:, c], samples.frames.angular_velocity
+        turning = w[:, contact.A] - w[:, contact.B]
+        spin = dot(turning, normal)
+        rolling = turning - spin[:, None] * normal
+        touches, held = samples.claims.touches[:, c], samples.claims.holds_rolling[:, c]
+        across = dot(rolling[i], rolling[k]) < _TURNS * length(rolling[i]) * length(rolling[k])
+        across &= bool(law.rolling) & ~(held[i] & held[k])
+        about = bool(law.drilling) & (spin[i] * spin[k] < 0.0)
+        found |= touches[i] & touches[k] & (across | about)
     return found
 
 

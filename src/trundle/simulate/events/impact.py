@@ -21,6 +21,8 @@ _AGREES = 1e-9
 """Of the largest speed, impulse or coupling: what counts as zero after an impact, and as solved."""
 _BLOWS = 10
 """Blows a contact that may follow each other in one instant: those of unequal balls in a row go to and fro."""
+_PULL_BACK = 4.0
+"""Of the speed of a hop that is too low to be followed: what a contact may be pulled back by, where others hop, too."""
 _COUPLED = 1e-12
 """Of the mobility of two contacts: how much of one's push moves the other where bodies couple them."""
 
@@ -300,6 +302,8 @@ def _settle(M: FloatArray, contacts: Mapping[int, Candidate], found: Impact, neg
             i: replace(c, rest_speed=max(c.rest_speed, after[i].opening)) for i, c in contacts.items() if i in landed
         }
         return _settle(M, {**contacts, **more}, found, negligible, held)
+    if not held and any(_pulls(M, contacts[i], total[i]) for i in low):
+        return found  # points nearly in line have hardly a lever: what hops off their line is not pulled back
     spinning = {i for i, law in found.laws.items() if law == "spinning"}
     laws = _laws_after(contacts, found.jump + jump, negligible, spinning)
     laws |= {i: laws.get(i, SLIDING.name) for i in low}
@@ -331,6 +335,12 @@ def _split(values: FloatArray, blocks: Mapping[int, FloatArray]) -> list[FloatAr
     """Return the parts of `values` that belong to the blocks of rows."""
     ends = np.cumsum([len(block) for block in blocks.values()])
     return np.split(values, ends[:-1])
+
+
+def _pulls(M: FloatArray, c: Candidate, push: FloatArray) -> bool:
+    """Whether a contact pulls by more than some hops that are too low to be followed."""
+    mobility = float(c.n @ c.J @ np.linalg.solve(M, c.J.T @ c.n))
+    return -float(c.n @ push) * mobility > _PULL_BACK * max(c.rest_speed, abs(c.opening) * _AGREES)
 
 
 def _bears(M: FloatArray, c: Candidate, push: FloatArray) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from itertools import product
 
@@ -228,11 +229,39 @@ def test_contacts_that_balance_each_other_share_the_push_evenly() -> None:
     np.testing.assert_allclose(found.impulses, [[0.5, -0.1]] * 2, atol=1e-12)
 
 
+def only_in(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let impulses be found in C first, or in Python alone."""
+    module = importlib.import_module("trundle.simulate.events.coulomb.impulses")
+    if way == "python":
+        monkeypatch.setattr(module, "core", lambda: None)
+    elif module.core() is None:
+        pytest.skip("no core and no C compiler")
+
+
+def test_most_problems_are_answered_in_c_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    only_in("core", monkeypatch)
+    core, answered = importlib.import_module("trundle.simulate.events.coulomb.native").core(), 0
+    for task in SUITE:
+        m, d = task.before.shape
+        contacts = Contacts(task.D, task.before, task.friction, np.zeros(m), np.zeros((m, d - 1)))
+        found, exact = core.impulses(contacts, None, 0.0)
+        answered += exact
+        judged = contacts.judged(found.impulses)
+        speed = max(np.abs(task.before).max(), np.abs(found.velocities).max())
+        np.testing.assert_allclose(judged.velocities, found.velocities, rtol=0, atol=1e-9 * speed)
+        assert judged.exact or not exact
+    assert answered > 0.8 * len(SUITE)
+
+
 SUITE = [*problems(196, 5), *(drawn(k, "stack", unlimited=False, wide=True) for k in (68, 110, 257, 320))]
 
 
-def test_random_bodies_push_by_coulombs_law_whatever_their_sizes_and_however_redundant() -> None:
+@pytest.mark.parametrize("way", ["core", "python"])
+def test_random_bodies_push_by_coulombs_law_whatever_their_sizes_and_however_redundant(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """200 problems of one to 40 contacts: exact by an independent judge, and energy does not grow."""
+    only_in(way, monkeypatch)
     for task in SUITE:
         found = contact_impulses(task.D, task.before, task.friction)
         name = f"{task.kind} {task.seed}"

@@ -135,6 +135,7 @@ class Runner:
     def _through(self, now: HybridState, duration: float) -> Status:
         """Go from mode to mode."""
         here: list[HybridState] = []
+        met: list[tuple[float, int]] = []  # when contacts had events
         recent = _RECENT * self._pace
         while now.t < duration:
             kept = self.log.mark()
@@ -149,6 +150,8 @@ class Runner:
             if isinstance(following, HybridState) and self.board.indeterminate(following):
                 following, reason = Undecided(Status.JAMMED), INDETERMINATE
             here = [*(one for one in here if after.t - one.t < recent), after]
+            met = [one for one in met if after.t - one[0] < recent]
+            met += [(after.t, event.contact)] if isinstance(event, Event) else []
             stuck = isinstance(following, HybridState) and (len(here) > _MANY or following.was(here))
             if stuck and (low := self.board.without_bounce(after, event)) is not None:
                 following, reason, stuck = low, "it bounces too low to follow", False
@@ -159,8 +162,9 @@ class Runner:
                     reason = "transitions follow each other without progress"
                     after, following, event = following, Undecided(Status.SECOND_CONTACT), None
             if isinstance(following, Undecided):
-                following = self._over(after, event, here, duration, following.status, reason)
-                here = []
+                lately = {contact for _, contact in met}
+                following = self._over(after, event, here, duration, following.status, reason, lately)
+                here, met = [], []
             elif isinstance(following, Status):
                 self.note(after, following.label, reason, event)
             if isinstance(following, Status):
@@ -187,13 +191,16 @@ class Runner:
         duration: float,
         status: Status,
         reason: str,
+        lately: set[int],
     ) -> HybridState | Status:
-        """Go on in time steps where events end, if that can be; else that is how the run ends."""
+        """Go on in time steps where events end, if that can be; else that is how the run ends.
+
+        ``here``, ``lately``: states of late, and the contacts that had events.
+        """
         following: HybridState | Status = status
         if self.board.steps(now):
-            touched = {i for one in here for i, law in enumerate(one.mode.laws) if LAWS[law].touching}
+            touched = lately | {i for one in here for i, law in enumerate(one.mode.laws) if LAWS[law].touching}
             self.note(now, STEPPING, reason, event)
-            touched |= {event.contact} if isinstance(event, Event) else set()
             following = self.stepping.over(now, touched, duration)
         if isinstance(following, Status):
             self.note(now, following.label, reason, event)

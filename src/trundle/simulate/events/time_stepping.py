@@ -118,8 +118,9 @@ class TimeStepping:
         frictions = [joined.friction for joined in self.phase.model.constraints]
         self.friction = np.array([np.inf if sticky else frictions[i].mu for i in self.contacts])
         self.resistances = Resistances(self.system, [frictions[i] for i in self.contacts])
-        self.pure = np.array([spins_not(self.system, i) and frictions[i].spin_bound == 0.0 for i in self.contacts])
-        self.spins = self.pure & np.array([now.mode.laws[i] == PURE_ROLLING.name for i in self.contacts])
+        pure = [spins_not(self.system, i) and frictions[i].spin_bound == 0.0 for i in self.contacts]
+        self.pure = np.array(pure, dtype=bool)
+        self.spins = self.pure & np.array([now.mode.laws[i] == PURE_ROLLING.name for i in self.contacts], dtype=bool)
         self.pace = pace(self.system)
         self.h, self.same, self.begin = FIRST_STEP * self.pace, 0, now.t
         self.slowest = np.inf

@@ -169,13 +169,17 @@ class EventHandler:
         return resting(self, self.holding(after)) if isinstance(after, HybridState) else None
 
     def _hops_low(self, now: HybridState, event: Event) -> bool:
-        """Whether a contact bounces so slowly that it may be held: what is pressed on comes back at once, too."""
+        """Whether a contact bounces so slowly that it may be held: what is pressed on comes back at once, too.
+
+        Without gravity no speed is slow: what goes to and fro there is held.
+        """
         contact = event.contact
         atlas, x = followed(self.system, now.mode.atlas, now.x, contact, event.coordinates, event.charts)
         _, v, n, *_ = (np.asarray(a).ravel() for a in touch_function(self.system, atlas, contact)(x))
         closing = -float(n @ v)
         back = closing * self.system.contact_pairs[contact].restitution.after(closing)
-        return back <= _LOW_HOPS * rest_speed(self.system, contact)
+        slow = rest_speed(self.system, contact)
+        return slow == 0.0 or back <= _LOW_HOPS * slow
 
     def _decided(self, now: HybridState, ending: Ending, contact: int, phase: Phase) -> Following:
         """Return what follows a force or a turning that has reached its bound, or a slip or a turning that is over."""

@@ -86,13 +86,14 @@ def contact_impulses(
         np.zeros(m) if least is None else np.asarray(least, dtype=np.float64),
         np.zeros((m, d - 1)) if sliding is None else np.asarray(sliding, dtype=np.float64),
     )
+    found = None
     if (in_c := core()) is not None:
         found, answered = in_c.impulses(contacts, guess, 0.0)
         if answered:
             return found
     islands = list(contacts.islands())
     if len(islands) == 1:
-        return _solved(contacts, guess, 0.0)
+        return _searched(contacts, guess, 0.0, found)
     speed = float(np.abs(contacts.before).max(initial=0.0))
     impulses = np.zeros((m, d))
     for numbers in islands:
@@ -103,11 +104,18 @@ def contact_impulses(
 
 def _solved(contacts: Contacts, guess: FloatArray | None, speed: float) -> ContactImpulses:
     """Return the answer of contacts that are coupled; `speed` (m/s) is there elsewhere."""
-    in_c, found = core(), None
-    if in_c is not None:
+    found = None
+    if (in_c := core()) is not None:
         found, answered = in_c.impulses(contacts, guess, speed)
         if answered:
             return found
+    return _searched(contacts, guess, speed, found)
+
+
+def _searched(
+    contacts: Contacts, guess: FloatArray | None, speed: float, found: ContactImpulses | None
+) -> ContactImpulses:
+    """Return the same, by the searches in Python; ``found``: the best of what C has tried, if there is a core."""
     scaled, unit = contacts.scaled()
     # Of contacts that all stick the least impulses, N s, in the units of the scaled ones.
     units = np.repeat(unit, contacts.d)

@@ -348,7 +348,7 @@ class TreeModel(Multibody):
         """Whether the joint of the body `name` turns it; of a body without a joint False."""
         return name in self._joints and self._joints[name].turns
 
-    @property
+    @cached_property
     def slides(self) -> dict[str, FloatArray]:
         """Axis (d,) of every body that slides, in its own axes."""
         found = {s.name: (s, self._joints[s.name].slide) for s in self.specs if s.name in self._joints}

@@ -132,6 +132,7 @@ class DataMode(Phase):
             engine.prepare(contact, PLAIN, brief=False)
         self.near = frozenset(term.contact for term in terms if term.source == NEAREST)
         self._idle: list[int] = []
+        self._whole: dict[int, int] = {}
 
     def _law_kernels(self, contact: int) -> tuple[LawKernels, int, int, int] | None:
         """Return the kernels of a contact's law and their numbers in the engine; None: it has no rows and no force."""
@@ -320,11 +321,14 @@ class DataMode(Phase):
 
     def _whole_kernel(self, contact: int) -> int:
         """Return the number of the kernel of all rows of a contact, which is made ready for it."""
+        return made_once(self._whole, contact, lambda: self._made_whole(contact))
+
+    def _made_whole(self, contact: int) -> int:
         engine, d = self.engine, self.model.d
-        friction, onset = self.model.constraints[contact].friction, ca.SX.sym("onset", d + self.model.k)
+        friction = self.model.constraints[contact].friction
 
         def made() -> tuple[LawKernels, int, int, int]:
-            found = law_kernels(d, WHOLE, friction, onset)
+            found = law_kernels(d, WHOLE, friction, ca.SX.sym("onset", d + self.model.k))
             if found is None:
                 raise CompileError("all rows of a contact ask for kinematics that kernels are not told")
             return self._added(found)

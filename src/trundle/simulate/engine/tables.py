@@ -227,6 +227,8 @@ class Engine:
     def loaded(self) -> None:
         """Let the core see the kernels that were added; those that modes hold stay where they are."""
         with self.lock:
+            if self.structs and self.struct.kernels == len(self._kernels):
+                return
             structs = (KernelStruct * max(len(self._kernels), 1))(*map(struct_of, self._kernels))
             self.structs.append(structs)
             self.struct.kernel, self.struct.kernels = ctypes.addressof(structs), len(self._kernels)

@@ -13,7 +13,7 @@ from trundle.contact.laws import LAWS
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.tree import TreeModel
 from trundle.records import make_dataset, tree_view
-from trundle.simulate.quantities import OF_CONTACTS
+from trundle.simulate.quantities import OF_BODIES, OF_CONTACTS, Quantities
 from trundle.simulate.record.contacts import (
     Recorded,
     along_ground,
@@ -34,8 +34,10 @@ def record_tree(system: ContactSystem, segments: Sequence[Segment]) -> Recorded:
     bodies = recorded_bodies(system)
     slots = _slots(system, segments)
     place = {contact: number for number, contact in enumerate(slots)}
-    parts = [{**_bodies(system, segment, bodies), **_contacts(system, segment, place)} for segment in segments]
+    outputs = [segment.outputs() for segment in segments]
+    parts = [_contacts(system, segment, out, place) for segment, out in zip(segments, outputs, strict=True)]
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    columns |= _bodies(system, np.concatenate([segment.states for segment in segments]), outputs, bodies)
     arrays = _spatial(columns) if system.d == 3 else _planar(columns)
     names = [system.contact_pairs[i].contact for i in slots]
     dataset = make_dataset(
@@ -123,61 +125,59 @@ def _joints(model: TreeModel) -> dict[str, tuple[int, int, int | None]]:
     } | model.joint_coordinates
 
 
-def _bodies(system: ContactSystem, segment: Segment, bodies: Mapping[str, tuple[float, ...]]) -> Columns:
+def _bodies(
+    system: ContactSystem, states: FloatArray, outputs: Sequence[Quantities], bodies: Mapping[str, tuple[float, ...]]
+) -> Columns:
     """Return centres of mass, orientations and velocities (n, bodies, ...), joints, torques and energy."""
-    out = segment.outputs()
-    model, n = system.model(), len(segment.times)
+    model, n, names = system.model(), len(states), list(bodies)
     d = model.d
-    R = out.bodies_of("rotation", list(bodies)).reshape(n, -1, d, d).swapaxes(2, 3)
+    position, velocity, w, R = (np.concatenate([out.bodies_of(what, names) for out in outputs]) for what in OF_BODIES)
+    inputs, energy = (np.concatenate([out[what] for out in outputs]) for what in ("input", "energy"))
+    R = R.reshape(n, -1, d, d).swapaxes(2, 3)
     arm = (R @ np.array(list(bodies.values()), dtype=np.float64).reshape(-1, d, 1))[..., 0]
     around = np.stack([-arm[..., 1], arm[..., 0]], axis=2) if d == 2 else None
-    position, velocity, w = (out.bodies_of(what, list(bodies)) for what in ("position", "velocity", "angular_velocity"))
     stacked = {
         "position": position + arm,
         "velocity": velocity + (np.cross(w, arm) if around is None else w * around),
         "angular_velocity": w,
-        "orientation": _angles(system, segment, tuple(bodies)) if d == 2 else quaternions(R),
+        "orientation": _angles(system, states, tuple(bodies)) if d == 2 else quaternions(R),
     }
-    names = _joints(model)
-    torque = np.zeros((len(segment.times), len(names)))
-    joints = np.zeros((2, len(segment.times), len(names)))
-    for i, (q, rate, force) in enumerate(names.values()):
-        joints[0, :, i] = segment.states[:, q]
-        joints[1, :, i] = segment.states[:, rate]
+    joints = _joints(model)
+    torque = np.zeros((n, len(joints)))
+    for i, (_, _, force) in enumerate(joints.values()):
         if force is not None:
-            torque[:, i] = out["input"][:, force]
+            torque[:, i] = inputs[:, force]
     external = [name for name in model.driven if name not in model.parents]
-    if model.d == 3 and external:
-        stacked["body_torque"] = np.zeros((len(segment.times), len(bodies), 3))
+    if d == 3 and external:
+        stacked["body_torque"] = np.zeros((n, len(bodies), 3))
         for name in external:
-            stacked["body_torque"][:, list(bodies).index(name)] = out["input"][:, model.input_layout[f"{name}.torque"]]
+            stacked["body_torque"][:, names.index(name)] = inputs[:, model.input_layout[f"{name}.torque"]]
     return {
         **stacked,
-        "energy": out["energy"][:, 0],
+        "energy": energy[:, 0],
         "torque": torque,
-        "joint_position": joints[0],
-        "joint_velocity": joints[1],
+        "joint_position": states[:, [q for q, _, _ in joints.values()]],
+        "joint_velocity": states[:, [rate for _, rate, _ in joints.values()]],
     }
 
 
-def _angles(system: ContactSystem, segment: Segment, bodies: tuple[str, ...]) -> FloatArray:
+def _angles(system: ContactSystem, states: FloatArray, bodies: tuple[str, ...]) -> FloatArray:
     """Return the angles (n, bodies, 1) of bodies in the plane, which count turns."""
 
     def build() -> ca.Function:
         model = system.model()
         return ca.Function("angles", [model.x], [ca.vertcat(*(model.angle(name) for name in bodies))])
 
-    return np.asarray(system.kept(("angles", bodies), build)(segment.states.T)).T[:, :, None]
+    return np.asarray(system.kept(("angles", bodies), build)(states.T)).T[:, :, None]
 
 
-def _contacts(system: ContactSystem, segment: Segment, slots: Mapping[int, int]) -> Columns:
+def _contacts(system: ContactSystem, segment: Segment, out: Quantities, slots: Mapping[int, int]) -> Columns:
     """Return the quantities (n, slots, ...) of the contacts; of flights those of the nearest points.
 
     ``slots``: contact number -> its place in the record.
     """
     phase = segment.phase
     laws, n = phase.mode.laws, len(segment.times)
-    out = segment.outputs()
     contact_pairs = system.contact_pairs
     if not slots:
         return {

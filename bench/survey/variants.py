@@ -80,8 +80,9 @@ def contacts_order(spec: Spec, random: np.random.Generator) -> Change | None:
 
 
 def far_body(spec: Spec, random: np.random.Generator) -> Change | None:
-    """A ball far away bounces and rolls."""
-    if spec.hand is not None or spec.ground is None or spec.ground.kind not in LEVEL:
+    """A ball far away bounces and rolls; beside a robot that is described, which is one tree, there can be none."""
+    described = any(part.shape.kind == "Sole" for part in spec.parts.values())
+    if described or spec.hand is not None or spec.ground is None or spec.ground.kind not in LEVEL:
         return None
     radius = round(0.7 * spec.size, 6)
     far = 300.0 * spec.size

@@ -136,3 +136,29 @@ def test_a_coin_on_a_dome_rolls_and_slides_over_its_rim_and_faces() -> None:
     assert {"the chart's edge was reached", "the contact force left the friction cone"} <= reasons
     assert run.status is Status.SUCCESS
     assert np.max(np.diff(run["energy"])) < 1e-10
+
+
+def tumbled(length: float) -> tr.Trajectory:
+    """Return the run of a capsule that tumbles down a ball, with all lengths `length` times as large."""
+    robot = tr.Robot(gravity=[0.0, 0.0, -9.81], on_slip="slide", on_separation="fly")
+    inertia = np.array([0.498735, 0.498735, 0.202472]) * length**5
+    robot.free(43.0 * length**3, inertia, shape=tr.Capsule(0.107 * length, 0.182 * length), name="capsule")
+    robot.terrain(tr.Sphere(4.3 * length), friction=0.794)
+    tree = robot.finish()
+    q = np.array([-0.35732631813856247, 0.24247143016545308, -0.7976033887021483, 0.4211345892347343])
+    w, v = np.array([1.46, -0.00626, -2.64]) / np.sqrt(length), np.array([0.0665, 0.302, -0.0448]) * np.sqrt(length)
+    pose = [0.334 * length, 0.315 * length, 4.67594 * length, *q]
+    start = tree.place(capsule=pose, contacts=[], rates={"capsule": [*w, *v]})
+    return tr.simulate(tree, start, 1.3 * np.sqrt(length))
+
+
+def test_a_capsule_tumbles_over_its_seams_at_any_size() -> None:
+    """A point that passes from the side onto a cap is that of the seam; friction may give way at the same instant."""
+    large, small = tumbled(1.0), tumbled(1.0 / 256.0)
+    assert large.status is Status.SUCCESS
+    assert small.status is Status.SUCCESS
+    reasons = [event["reason"] for event in large.metadata["transitions"]]
+    assert reasons.count("the chart's edge was reached") >= 5
+    assert reasons == [event["reason"] for event in small.metadata["transitions"]]
+    ends = [run.dataset["body_position"].values[-1] for run in (large, small)]
+    np.testing.assert_allclose(256.0 * ends[1], ends[0], rtol=0, atol=1e-6)

@@ -114,8 +114,15 @@ class Samples:
 
     @cached_property
     def on_A(self) -> FloatArray:  # noqa: N802
-        """Points (n, contacts, 3) of A: off those of B where a compliant contact is pressed in."""
-        return self.point + self.gap[..., None] * self.normal
+        """Points (n, contacts, 3) of A at which forces act: of a compliant contact the middle of both points."""
+        part = np.where(self.claims.compliant, 0.5, 1.0) * self.gap
+        return self.point + part[..., None] * self.normal
+
+    @cached_property
+    def on_B(self) -> FloatArray:  # noqa: N802
+        """The same of B."""
+        part = np.where(self.claims.compliant, 0.5, 0.0) * self.gap
+        return self.point + part[..., None] * self.normal
 
     @cached_property
     def acted(self) -> Flags:

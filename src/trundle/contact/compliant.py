@@ -8,7 +8,7 @@ import casadi as ca
 
 from trundle.contact.contact import Kinematics, given
 from trundle.contact.law import Friction, Law, Rows, load_moment, no_rows, viscous_moment
-from trundle.numerics.space import dot
+from trundle.numerics.space import dot, lever
 
 SMOOTH_RATE = 1e-3
 """Rate (rad/s) over which the moments against rolling and spin turn round while a contact slides or is compliant."""
@@ -21,8 +21,9 @@ class HuntCrossley(Law):
 
         f_n = stiffness p^1.5 max(1 + 1.5 dissipation p', 0),  f_t = -mu f_n v/sqrt(v^2 + slip_speed^2),
 
-    v the slip, and the moments of rolling resistance and drilling friction, smoothed over `SMOOTH_RATE`. At a gap
-    there is no force. An adhesion is not read.
+    v the slip, and the moments of rolling resistance and drilling friction, smoothed over `SMOOTH_RATE`. The force acts
+    where v is that of both bodies: in the middle of their two points. At a gap there is no force. An adhesion is not
+    read.
 
     Source: Hunt & Crossley 1975, eq. 17; an impact at the speed v has the restitution 1 - dissipation v + O(v^2).
     """
@@ -35,9 +36,11 @@ class HuntCrossley(Law):
     def rows(self, k: Kinematics, friction: Friction) -> Rows:
         """Return the force alone."""
         f_n, moment = self.normal(k, friction), load_moment(k, friction, self, SMOOTH_RATE)
-        slip = k.same_place_slip
+        slip = k.slip_in_the_middle
         force = f_n * (k.n - friction.mu * slip / ca.sqrt(ca.sumsqr(slip) + self.slip_speed**2))
-        turning = ca.SX(k.wrel.shape[0], 1) if moment is None else f_n * moment
+        turning = -lever(k.gap).T @ force / 2  # about A's point, of a force in the middle
+        if moment is not None:
+            turning = turning + f_n * moment
         viscous = viscous_moment(k, friction)
         if viscous is not None:
             turning = turning + ca.if_else(k.distance < 0, viscous, 0)

@@ -89,9 +89,9 @@ class Kinematics:
         return dot(self.n, self.gap)
 
     @property
-    def same_place_slip(self) -> ca.SX:
-        """Slip (d,), m/s, of the material points of both bodies that are at A's contact point, at any gap."""
-        return self.slip - cross(self.wB, self.n) * self.distance
+    def slip_in_the_middle(self) -> ca.SX:
+        """Slip (d,), m/s, of the material points of both bodies that are in the middle of the two points of contact."""
+        return self.slip - cross(self.wB + self.wrel / 2, self.n) * self.distance
 
 
 def kinematics(

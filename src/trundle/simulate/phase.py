@@ -171,13 +171,13 @@ class Phase(ABC):
 
     def least(self, contact: str, margin: str) -> float:
         """Value at which a margin ends the mode, where that is not zero."""
+        number = self.system.number(contact)
         if margin.startswith("data"):
-            return INSIDE
+            return 0.0 if self.system.contact_pairs[number].goes_on_beyond(margin) else INSIDE
         if margin == "roundness":
             return POINT
         if margin != "curvature":
             return 0.0
-        number = self.system.number(contact)
         length = self.system.contact_pairs[number].shape_A.reference_length
         return least_curvature(self.model.constraints[number].contact, length)
 

@@ -150,3 +150,25 @@ def test_loops_that_cannot_close_say_so() -> None:
         robot.close(one, (0.5, 0), None, (0.5, 0, 0))
     with pytest.raises(InputError, match="link"):
         robot.close(None, (0.5, 0), one, (0.5, 0))  # type: ignore[arg-type]
+
+
+def test_a_linkage_that_is_thrown_starts_with_the_rates_that_it_was_given() -> None:
+    """All points of a body that turns as a whole do so without parting: in any attitude, where columns cancel to
+    round-off."""
+    random = np.random.default_rng(4)
+    for _ in range(20):
+        robot = tr.Robot(gravity=(0, 0, -9.81))
+        trunk = robot.free(1.9, (2e-3, 2e-3, 3e-3), name="trunk")
+        left = robot.revolute(trunk, (-0.05, 0.0, -0.02), 0.4, (8e-4, 8e-4, 1e-4), axis=(0, 1, 0), name="left")
+        right = robot.revolute(trunk, (0.05, 0.0, -0.02), 0.7, (7e-4, 8e-4, 2e-4), axis=(0, 1, 0), name="right")
+        bar = robot.revolute(left, (0.02, 0.0, -0.1), 0.4, (1e-4, 8e-4, 8e-4), axis=(0, 1, 0), name="bar")
+        robot.close(bar, (0.1, 0.0, 0.03), right, (0.02, 0.0, -0.07))
+        tree = robot.finish()
+        q = random.normal(size=4)
+        turn = random.uniform(-2.0, 2.0, 3)
+        pose = (0.0, 0.0, 0.4, *(q / np.linalg.norm(q)))
+        rates = {"trunk": (*turn, 0.0, 0.0, 0.0)}
+        start = tree.place(trunk=pose, left=0.0, right=0.0, bar=0.0, contacts=[], rates=rates)
+        layout = tree.model().layout
+        np.testing.assert_allclose(start.x[layout["trunk.angular_velocity"]], turn, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(start.x[layout["trunk.velocity"]], 0.0, rtol=0, atol=1e-12)

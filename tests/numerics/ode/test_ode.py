@@ -417,3 +417,29 @@ def test_parameters_as_number_and_repeated_use(backend):
     results = [integrator.integrate(0.0, [1.0, 0.0], 1.0, p).x_end for p in (9.81, [1.62], np.array([9.81]))]
     assert np.array_equal(results[0], results[2])
     assert not np.allclose(results[0], results[1])
+
+
+def stopping(rate):
+    """Return what slips with a rate of two velocities until it stops: at a speed of zero that has no direction."""
+    return system(rate, ca.norm_2(X) - 1e-12, p=NO_P)
+
+
+@pytest.mark.parametrize(
+    ("rate", "rejected"),
+    [
+        (-(1.0 + 0.3 * ca.sin(5.0 * T)) * X / ca.norm_2(X), 9),
+        (-X / ca.norm_2(X) - 0.5 * X, 9),
+        (-X / ca.norm_2(X) + ca.vertcat(0.0, 0.4), 20),
+    ],
+    ids=["straight", "with drag", "turning"],
+)
+def test_a_slip_is_followed_to_its_end_without_stepping_over_it(rate, rejected, backend):
+    run = Integrator(stopping(rate)).integrate(0.0, [1.0, 0.2], 3.0, relative_tolerance=1e-11)
+    assert run.event == 0
+    assert np.linalg.norm(run.x_end) < 2e-12
+    assert run.rejected <= rejected, "steps over what is no smooth function of time are tried, one after the other"
+
+
+def test_a_slip_with_drag_ends_when_its_closed_form_says():
+    run = Integrator(stopping(-X / ca.norm_2(X) - 0.5 * X)).integrate(0.0, [1.0, 0.2], 3.0, relative_tolerance=1e-11)
+    assert run.t_end == pytest.approx(2.0 * np.log(1.0 + 0.5 * np.hypot(1.0, 0.2)), abs=1e-11)

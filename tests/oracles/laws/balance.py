@@ -109,7 +109,10 @@ def of_forces(state: State) -> Iterator[Balance]:
         for what, value, rate, scale in given:
             mean = dt[:, None] / 2 * (rate[1:] + rate[:-1])
             left = np.linalg.norm(np.diff(value, axis=0) - mean, axis=1)
-            yield Balance(what, names, left, BEND * dt * _second(rate), smooth, scale)
+            bend = BEND * _second(rate)
+            if scene.driven:  # inputs that are held jump between two samples, where no rule knows the mean
+                bend = bend + np.linalg.norm(np.diff(rate, axis=0), axis=1) / 2
+            yield Balance(what, names, left, dt * bend, smooth, scale)
 
 
 def _smooth(state: State) -> Array:

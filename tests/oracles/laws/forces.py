@@ -153,11 +153,12 @@ def _turns(slip: Array) -> Array:
 def slips(scene: Scene, motion: Motion, contact: Contact, meeting: Meeting) -> Array:
     """Return the velocity (n, d) of A's material point over B's, from the bodies' velocities.
 
-    A record tells of B's point; what gives way pushes at A's, which is as deep in B as the gap is negative.
+    A record tells of B's point; what gives way pushes in the middle between it and A's, which is as deep in B as the
+    gap is negative.
     """
     place = contact.position
     if scene.soft is not None:
-        place = place + meeting.gaps.gap[:, None] * contact.normal
+        place = place + meeting.gaps.gap[:, None] / 2 * contact.normal
 
     def velocity(link: str) -> Array:
         i = scene.number_of[link]

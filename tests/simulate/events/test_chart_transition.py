@@ -8,7 +8,7 @@ import pytest
 
 import trundle as tr
 from trundle.models.tree.touching import contact_points
-from trundle.simulate.events.chart_transition import has_neighbour, neighbouring_chart, neighbouring_feature
+from trundle.simulate.events.chart_transition import neighbouring_chart, neighbouring_feature
 
 X = np.linspace(-1.0, 1.0, 24)
 TERRAIN = tr.HeightMap(X, X, np.add.outer(0.1 * X**2, 0.2 * X**2))
@@ -21,10 +21,10 @@ def pair(hand: tr.Shape, contact: str = "chart") -> tr.RollingPair:
 
 def test_only_a_shape_of_several_charts_has_a_neighbour() -> None:
     on_terrain, on_plane = pair(TERRAIN).system.contact_pairs[0], pair(tr.Plane(), "support").system.contact_pairs[0]
-    assert has_neighbour(on_terrain, "chart_A")
-    assert not has_neighbour(on_terrain, "data_B0_low")
-    assert not has_neighbour(on_plane, "chart_A")
-    assert has_neighbour(on_plane, "feature")
+    assert on_terrain.goes_on_beyond("chart_A")
+    assert not on_terrain.goes_on_beyond("data_B0_low")
+    assert not on_plane.goes_on_beyond("chart_A")
+    assert on_plane.goes_on_beyond("feature")
 
 
 @pytest.mark.parametrize("which", [0, 1], ids="AB")

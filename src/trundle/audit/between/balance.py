@@ -46,6 +46,10 @@ _ROUND = 0.1
 """Part of a joint's dry friction that may change between two samples that resolve it."""
 _STEADY = 0.02
 """Part by which the force of a compliant contact may change between samples that resolve it."""
+_STILL = 1e-6
+"""The same where the bodies swing on the contact by more than `_FOLLOWED` between two samples."""
+_FOLLOWED = 0.3
+"""Phase, rad, of a swing on a compliant contact that two samples in a row may be apart: of faster ones any two may agree."""
 
 
 def balance_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[Check]:
@@ -199,7 +203,8 @@ def resolved(anatomy: Anatomy, samples: Samples, intervals: Intervals) -> Flags:
         turn = length(samples.frames.angular_velocity[:, A]) * contact.pair.shape_A.reference_length
         closing = np.maximum((pace + turn)[i], (pace + turn)[k]) * intervals.h
         apart = (force[i] == 0.0) & (force[k] == 0.0) & (samples.gap[i, c] + samples.gap[k, c] > closing)
-        steady = change <= _STEADY * np.minimum(force[i], force[k])
+        swings = _swing(anatomy, c, np.maximum(-samples.gap[i, c], -samples.gap[k, c])) * intervals.h > _FOLLOWED
+        steady = change <= np.where(swings, _STILL, _STEADY) * np.minimum(force[i], force[k])
         good = apart | (steady & (force[i] > 0.0))
         found &= good
     found &= ~_turns_round(anatomy, samples, intervals)
@@ -211,6 +216,14 @@ def resolved(anatomy: Anatomy, samples: Samples, intervals: Intervals) -> Flags:
         found[shift:] &= before[:-shift] | ~same
         found[:-shift] &= before[shift:] | ~same
     return found
+
+
+def _swing(anatomy: Anatomy, contact: int, depth: FloatArray) -> FloatArray:
+    """Return how fast (k,), rad/s, the lighter body of a compliant contact swings on it at a depth (k,), m."""
+    one = anatomy.contacts[contact]
+    masses = [float(anatomy.mass[body]) for body in (one.A, one.B) if anatomy.mass[body] > 0.0]
+    mass = min(masses, default=np.inf)
+    return np.sqrt(1.5 * one.friction.stiffness * np.sqrt(np.maximum(depth, 0.0)) / mass)
 
 
 def _turns_round(anatomy: Anatomy, samples: Samples, intervals: Intervals) -> Flags:
@@ -276,7 +289,7 @@ def contact_wrenches(anatomy: Anatomy, samples: Samples, bodies: Moving) -> Wren
     """Return what the contacts of shapes do to the bodies that they touch."""
     found = Wrenches.none(len(samples), len(anatomy.names))
     pushing = flagged(np.any(samples.force, axis=0)) & ~anatomy.stops
-    for side, sign, points in zip(anatomy.sides, (1.0, -1.0), (samples.on_A, samples.point), strict=True):
+    for side, sign, points in zip(anatomy.sides, (1.0, -1.0), (samples.on_A, samples.on_B), strict=True):
         some = np.flatnonzero(pushing & anatomy.moves[side])
         if len(some):
             arm = points[:, some] - bodies.center[:, side[some]]
@@ -306,7 +319,13 @@ def _momentum(between: Between) -> list[Check]:
         sizes[:, 6 * trees :] += torque_sizes
     # Near its end a slip turns like a power of the time that is left.
     fast = between.pace(greatest(whole.force_size))
-    total, error = intervals.integrals(rates, between.slides, lambda: sizes * fast, sizes, between.turning_slips)
+
+    def bend() -> FloatArray:
+        found = sizes * fast
+        found[:, 6 * trees :] += _dry_bend(between)
+        return found
+
+    total, error = intervals.integrals(rates, between.slides, bend, sizes, between.turning_slips)
     off = between.change(kept.values) - total
     largest = between.larger(sizes)
     size = between.larger(kept.sizes) + h * largest
@@ -323,6 +342,24 @@ def _momentum(between: Between) -> list[Check]:
     text = "{bodies}: the momentum changes by {amount} {unit} that no force explains, at {time} s"
     found = between.check("momentum", "N s", kept.names, text, (off, allowed), known)
     return [found, _energy(between, bodies, wrenches, torques, shown)]
+
+
+def _dry_bend(between: Between) -> FloatArray:
+    """Return second derivatives (n, hinges), N m/s2 or N/s2, of what dry friction does along the joints, at most.
+
+    In the interval before a sample: of f = -c tanh(rate/DRY) it is at most 2 c (1 - tanh^2) (rate'/DRY)^2.
+    """
+    anatomy, samples, intervals = between.anatomy, between.samples, between.intervals
+    left, right = intervals.left, intervals.right
+    found = np.zeros((len(samples), len(anatomy.hinges)))
+    for k, hinge in enumerate(anatomy.hinges):
+        if not hinge.spec.dry_friction:
+            continue
+        before, after = (samples.rates[at, hinge.number] / DRY for at in (left, right))
+        least = np.where(before * after > 0.0, np.minimum(np.abs(before), np.abs(after)), 0.0)
+        pace = (after - before) / intervals.h
+        found[right, k] = 2.0 * hinge.spec.dry_friction * (1.0 - np.tanh(least) ** 2) * pace**2
+    return found
 
 
 def _torque(values: FloatArray) -> FloatArray:
@@ -401,9 +438,12 @@ def _energy(between: Between, bodies: Moving, contacts: Wrenches, torques: Float
         power, sizes = power + added(motors), sizes + added(np.abs(motors))
     sizes = sizes[:, None]
     fast = between.pace(greatest(contacts.force_size))
-    total, error = intervals.integrals(
-        power[:, None], between.slides, lambda: sizes * fast, sizes, between.turning_slips
-    )
+
+    def bend() -> FloatArray:
+        hinged = np.abs(samples.rates[:, [hinge.number for hinge in anatomy.hinges]])
+        return sizes * fast + added(_dry_bend(between) * hinged)[:, None]
+
+    total, error = intervals.integrals(power[:, None], between.slides, bend, sizes, between.turning_slips)
     size = between.larger(kinetic) + added(np.abs(between.change(height))) + np.abs(total[:, 0])
     gained = between.change(energy) - total[:, 0]
     allowed = between.tolerance(tolerances.ENERGY) * size + error[:, 0] + tolerances.NOTHING * scales.energy

@@ -25,6 +25,8 @@ _NOTHING = float(np.finfo(np.float64).tiny)
 """A size that is nothing, but may be divided by."""
 _SETTLED = 1e-12
 """Part of the coordinates from which on a gap that no longer shrinks is as small as it gets."""
+_CANCELLED = 1e-13
+"""Round-off of a slip, of the largest entry of J and the largest velocity."""
 _ROLLS = 1e-9
 """Slip that is left, over the size of the terms that it is the sum of."""
 _OVERLAP = 1e-6
@@ -227,21 +229,25 @@ def roll(
     # What no motion of the free velocities reaches has to come from the given ones.
     beyond = np.eye(len(J)) - J @ free @ np.linalg.pinv(J @ free, rcond=_RANK)
     missed = beyond @ (J @ nu - over)
-    if float(np.max(np.abs(missed))) <= _ROLLS * 1e-3 * _terms(J, nu, over):
+    if float(np.max(np.abs(missed))) <= _no_slip(J, nu, over, _ROLLS * 1e-3):
         wish = np.zeros(len(nu))
     else:
         wish = _smallest(M, beyond @ J, missed, kept)
     after = nu + wish
     after = after + _smallest(M, J, J @ after - over, free)
     left = float(np.max(np.abs(J @ after - over)))
-    if not left <= _ROLLS * _terms(J, after, over):
+    if not left <= _no_slip(J, after, over, _ROLLS):
         raise InputError("contacts", "all closed", f"ones that can roll together (a slip of {left:.3g} m/s is left)")
     return velocities_changed(system, atlas, x, after - nu)
 
 
-def _terms(J: FloatArray, nu: FloatArray, over: FloatArray) -> float:
-    """Return how large the terms of J nu - over are, m/s."""
-    return float(np.max(np.abs(J) @ np.abs(nu) + np.abs(over)))
+def _no_slip(J: FloatArray, nu: FloatArray, over: FloatArray, part: float) -> float:
+    """Return up to what J nu - over, m/s, is nothing: a `part` of its terms.
+
+    Columns of a body on which both points of a pin are have cancelled to round-off, which counts beside all others.
+    """
+    terms = float(np.max(np.abs(J) @ np.abs(nu) + np.abs(over)))
+    return max(part * terms, _CANCELLED * float(np.max(np.abs(J)) * np.max(np.abs(nu))))
 
 
 def _smallest(M: FloatArray, rows: FloatArray, residual: FloatArray, free: FloatArray) -> FloatArray:

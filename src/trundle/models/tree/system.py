@@ -138,6 +138,13 @@ class ContactPair:
     stop: JointStop | None = None
     swapped: bool = False
 
+    def goes_on_beyond(self, margin: str) -> bool:
+        """Return whether a chart or a feature that ends at ``chart_A``, ``data_B0_low``, ... is not the only one."""
+        if self.form not in ("chart", "support-chart"):
+            return margin == "feature"
+        side = margin.split("_")[1][:1]
+        return len((self.shape_A if side == "A" else self.shape_B).representations.charts) > 1
+
 
 @dataclass(frozen=True, eq=False)
 class Free:

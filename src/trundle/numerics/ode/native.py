@@ -52,9 +52,10 @@ class OdeStruct(ctypes.Structure):
         ("absolute_tolerance", ctypes.c_void_p),
         *_fields(ctypes.c_longlong, "max_steps points sample_count"),
         *_fields(ctypes.c_void_p, "sample_times samples"),
-        *_fields(ctypes.c_double, "t h_next"),
+        *_fields(ctypes.c_double, "t h_next h_last error_last"),
         *_fields(ctypes.c_void_p, "x x_new x_dense K F trial g g_trial g_min armed"),
-        *_fields(ctypes.c_longlong, "steps rejected evaluations reached status event after_reject"),
+        *_fields(ctypes.c_longlong, "steps rejected evaluations reached status event"),
+        *_fields(ctypes.c_longlong, "after_reject pressed approaches near_zero"),
     ]
 
 

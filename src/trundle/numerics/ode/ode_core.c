@@ -12,6 +12,10 @@
 
 #include "ode_events.h"
 
+/* How far short of the zero of a margin a step ends, of the time to it: as well as that is known, the second time better. */
+static const double HOPELESS = 1e6; /* error over the tolerance of a step over something that is not smooth */
+static const double CLOSE = 1.0 / 32.0, CLOSEST = 1.0 / 1024.0;
+
 integer trundle_ode_size(void) { return (integer)sizeof(Ode); }
 
 /* Write the samples up to t_new, where the state is x_new. */
@@ -46,6 +50,7 @@ static void accept(Ode *o, double h, double t_new) {
     return;
   }
   o->steps++;
+  o->h_last = h;
   o->t = t_new;
   memcpy(o->x, o->x_new, row);
   memcpy(o->K, o->K + o->stages * o->n, row);
@@ -56,6 +61,37 @@ static void accept(Ode *o, double h, double t_new) {
   } else if (t_new >= o->t1) {
     o->status = DONE;
   }
+}
+
+/* By what the step grows after one with an error below one. Where several steps one after the other had to be smaller than
+ * the one before, as towards an instant at which the rate is not smooth, it goes on like that (Gustafsson 1994). */
+static double growth(Ode *o, double h, double error) {
+  double factor = error == 0.0 ? 10.0 : fmin(10.0, 0.9 * pow(error, -o->error_exponent));
+  int rejected = o->after_reject;
+  if (rejected) factor = fmin(factor, 1.0);
+  if (o->pressed > 1 && error > 0.0 && o->error_last > 0.0) {
+    double as_before = 0.8 * h / o->h_last * pow(o->error_last / (error * error), o->error_exponent);
+    factor = fmin(factor, fmax(0.2, as_before));
+  }
+  if (rejected) o->pressed++;
+  else if (o->pressed < 2 || factor >= 1.0) o->pressed = 0;
+  o->after_reject = 0;
+  return factor;
+}
+
+/* After a step that failed: most of the time in which a margin is about to reach zero, if that is less than the step. Past
+ * zero the rate may be another one, as that of a slip is which turns round; 0: no margin says so, or that was tried. */
+static double short_of_zero(Ode *o, double h) {
+  integer m = o->m, count = o->points + 1;
+  double soon = h, part = o->h_last / (double)count;
+  if (o->approaches > 0 || count < 3 || !(part > 0.0)) return 0.0;
+  for (integer j = 0; j < m; j++) {
+    const double *last = o->g + (count - 1) * m + j, *first = last - m;
+    double g = o->g[j], slope = (3.0 * g - 4.0 * *last + *first) / (2.0 * part);
+    double bend = (g - 2.0 * *last + *first) / (part * part), square = slope * slope - 2.0 * bend * g;
+    if (o->armed[j] == ARMED && g > 0.0 && slope < 0.0 && square >= 0.0) soon = fmin(soon, 2.0 * g / (sqrt(square) - slope));
+  }
+  return soon < h ? soon * (1.0 - (o->near_zero ? CLOSEST : CLOSE)) : 0.0;
 }
 
 static void advance(Ode *o) {
@@ -78,15 +114,21 @@ static void advance(Ode *o) {
   if (good && error < 1.0) good = finish(o, t_new, have_rate);
   if (!good || error >= 1.0) {
     o->rejected++;
-    o->h_next = h * (good ? fmax(0.2, 0.9 * pow(error, -o->error_exponent)) : 0.1);
+    double shorter = fixed ? 0.0 : short_of_zero(o, h);
+    o->near_zero = o->near_zero || shorter > 0.0;
+    o->approaches = shorter > 0.0;
+    double least_part = o->after_reject && error > HOPELESS ? 0.04 : 0.2;
+    double by_error = h * (good ? fmax(least_part, 0.9 * pow(error, -o->error_exponent)) : 0.1);
+    o->h_next = shorter > 0.0 ? shorter : by_error;
     o->after_reject = 1;
     if (fixed || o->h_next < least) o->status = good ? STEP_TOO_SMALL : NOT_FINITE;
     return;
   }
   if (!fixed) {
-    double factor = error == 0.0 ? 10.0 : fmin(10.0, 0.9 * pow(error, -o->error_exponent));
-    if (o->after_reject) factor = fmin(factor, 1.0);
-    o->after_reject = 0;
+    double factor = growth(o, h, error);
+    o->near_zero = o->near_zero && o->approaches;
+    o->approaches = 0;
+    o->error_last = error;
     o->h_next = fmin(last ? fmax(o->h_next, h * factor) : h * factor, o->max_step);
   }
   accept(o, h, t_new);
@@ -117,6 +159,7 @@ void trundle_ode_start(Ode *o) {
   int dense = 1;
   o->t = o->t0, o->h_next = o->step, o->event = -1, o->status = NOT_FINITE;
   o->steps = o->rejected = o->evaluations = o->reached = o->after_reject = 0;
+  o->pressed = o->approaches = o->near_zero = 0, o->h_last = o->error_last = 0.0;
   memcpy(o->x_new, o->x, (size_t)o->n * sizeof(double));
   if (o->m > 0) {
     if (!margins(o, o->t, o->x, o->g)) return;

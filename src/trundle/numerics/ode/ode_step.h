@@ -33,10 +33,10 @@ typedef struct {
   const double *sample_times;
   double *samples;
   /* state of the run */
-  double t, h_next;
+  double t, h_next, h_last, error_last;
   double *x, *x_new, *x_dense, *K, *F, *trial, *g, *g_trial, *g_min;
   integer *armed;
-  integer steps, rejected, evaluations, reached, status, event, after_reject;
+  integer steps, rejected, evaluations, reached, status, event, after_reject, pressed, approaches, near_zero;
 } Ode;
 
 static int finite_all(const double *v, integer n) {

@@ -32,6 +32,11 @@ from trundle.numerics.ode.native import (
 from trundle.numerics.ode.system import OdeSystem
 from trundle.numerics.ode.tableaus import Tableau
 
+_HOPELESS = 1e6
+"""Error over the tolerance of a step over something that is not smooth."""
+_CLOSE, _CLOSEST = 1.0 / 32.0, 1.0 / 1024.0
+"""How far short of the zero of a margin a step ends, of the time to it: the second time it is known better."""
+
 
 class _NotFiniteError(Exception):
     """A value became infinite or not a number."""
@@ -62,7 +67,9 @@ class PythonRun:
         self._K = np.zeros((method.stages + 1 + method.extra, n))
         self._F = np.zeros((3 + len(method.D), n))
         self._g, self._g_trial = np.zeros((points + 2, m)), np.zeros(m)
-        self._after_reject = False
+        self._after_reject = self._approaches = self._near_zero = False
+        self._pressed = 0
+        self._h_last = self._error_last = 0.0
         self.arrays = {"samples": np.zeros((len(sample_times), n)), "x": self._x, "g_min": np.zeros(m)}
         self.state = SimpleNamespace(
             t=self._set.t0,
@@ -142,17 +149,52 @@ class PythonRun:
             good = False
         if not good or error >= 1.0:
             state.rejected += 1
-            state.h_next = h * (max(0.2, 0.9 * error**-exponent) if good else 0.1)
+            shorter = 0.0 if fixed else self._short_of_zero(h)
+            self._near_zero |= shorter > 0.0
+            self._approaches = shorter > 0.0
+            least_part = 0.04 if self._after_reject and error > _HOPELESS else 0.2
+            by_error = h * (max(least_part, 0.9 * error**-exponent) if good else 0.1)
+            state.h_next = shorter if shorter > 0.0 else by_error
             self._after_reject = True
             if fixed or state.h_next < max(settings.min_step, 1.8e-15 * abs(state.t)):
                 state.status = STEP_TOO_SMALL if good else NOT_FINITE
             return
         if not fixed:
-            factor = 10.0 if error == 0.0 else min(10.0, 0.9 * error**-exponent)
-            factor = min(factor, 1.0) if self._after_reject else factor
-            self._after_reject = False
+            factor = self._growth(h, error)
+            self._near_zero &= self._approaches
+            self._approaches = False
+            self._error_last = error
             state.h_next = min(max(state.h_next, h * factor) if last else h * factor, settings.max_step)
         self._accept(h, t_new)
+
+    def _growth(self, h: float, error: float) -> float:
+        """Return by what the step grows after one that is good: as ``growth`` in C."""
+        exponent, rejected = self._method.error_exponent, self._after_reject
+        factor = 10.0 if error == 0.0 else min(10.0, 0.9 * error**-exponent)
+        if rejected:
+            factor = min(factor, 1.0)
+        if self._pressed > 1 and error > 0.0 and self._error_last > 0.0:
+            as_before = 0.8 * h / self._h_last * (self._error_last / error**2) ** exponent
+            factor = min(factor, max(0.2, as_before))
+        if rejected:
+            self._pressed += 1
+        elif self._pressed < 2 or factor >= 1.0:
+            self._pressed = 0
+        self._after_reject = False
+        return factor
+
+    def _short_of_zero(self, h: float) -> float:
+        """Return most of the time in which a margin is about to reach zero, or 0: as ``short_of_zero`` in C."""
+        count = self._points + 1
+        part = self._h_last / count
+        if self._approaches or count < 3 or not part > 0.0:
+            return 0.0
+        g, last, first = self._g[0], self._g[count - 1], self._g[count - 2]
+        slope, bend = (3.0 * g - 4.0 * last + first) / (2.0 * part), (g - 2.0 * last + first) / part**2
+        square = slope**2 - 2.0 * bend * g
+        falls = (self._armed == ARMED) & (g > 0.0) & (slope < 0.0) & (square >= 0.0)
+        soon = float(np.min(2.0 * g[falls] / (np.sqrt(square[falls]) - slope[falls]), initial=h))
+        return soon * (1.0 - (_CLOSEST if self._near_zero else _CLOSE)) if soon < h else 0.0
 
     def _accept(self, h: float, t_new: float) -> None:
         state, dense, event, h_dense = self.state, False, -1, h
@@ -161,6 +203,7 @@ class PythonRun:
             t_new = state.t + h_event if h_event < h else t_new
         self._emit(t_new, h_dense, dense)
         state.steps += 1
+        self._h_last = h
         state.t = t_new
         self._x[:] = self._x_new
         self._K[0] = self._K[self._method.stages]

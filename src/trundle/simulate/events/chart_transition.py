@@ -13,7 +13,7 @@ from trundle.geometry.queries.locate import refine
 from trundle.geometry.queries.sampling import numeric_charts
 from trundle.geometry.shape import Shape
 from trundle.models.tree.conversion import pose_of, rolling_values, to_wxyz
-from trundle.models.tree.system import Atlas, ContactPair, ContactSystem
+from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.models.tree.touching import contact_points, feature_margin, gap_of
 
 Rate = Callable[[float, FloatArray, FloatArray], ArrayLike]
@@ -25,19 +25,10 @@ _SAME = 1e-6
 """How far (in sizes of the shape) a contact point may be from the one before the hand-over."""
 
 
-def has_neighbour(contact_pair: ContactPair, margin: str) -> bool:
-    """Return whether the chart that ends at the margin ``chart_A``, ``data_B0_low``, ... is not the only one."""
-    if contact_pair.form not in ("chart", "support-chart"):
-        return margin == "feature"
-    side = margin.split("_")[1][:1]
-    shape = contact_pair.shape_A if side == "A" else contact_pair.shape_B
-    return len(shape.representations.charts) > 1
-
-
 def is_seam(system: ContactSystem, name: str) -> bool:
     """Return whether a margin ``<contact>.<margin>`` ends a chart, data or a feature, beyond which another goes on."""
     contact_pair, margin = system.contact_pairs[system.number(name)], name.split(".", 1)[1]
-    return margin.startswith(("chart", "data", "feature")) and has_neighbour(contact_pair, margin)
+    return margin.startswith(("chart", "data", "feature")) and contact_pair.goes_on_beyond(margin)
 
 
 def neighbouring_chart(

@@ -39,17 +39,18 @@ def waiting_depths(system: ContactSystem, phase: Phase, t: float, x: FloatArray,
     """Return the values (m,) of margins at which they end the mode that begins at the state `x`, though they waited.
 
     Of a gap (m), that at which a contact that came apart closes again: one that begins a little below zero has come
-    apart there. Of a seam, that at which it is left. -inf for all other margins.
+    apart there. Of a seam, that at which it is left: a point is handed over to its other side but for round-off. -inf
+    for all other margins.
     """
-    gaps = phase.gap_values(t, x, p)
+    values = phase.margin_values(t, x, p)
     names = {f"{pair.contact}.gap": i for i, pair in enumerate(system.contact_pairs)}
     depths = np.full(len(phase.margins), -np.inf)
     for k, name in enumerate(phase.margins):
         if name in names:
             i = names[name]
-            depths[k] = min(gaps[i], 0.0) - DEPTH * system.contact_pairs[i].shape_A.reference_length
+            depths[k] = min(values[name], 0.0) - DEPTH * system.contact_pairs[i].shape_A.reference_length
         elif is_seam(system, name):
-            depths[k] = -ARMED
+            depths[k] = min(values[name], 0.0) - ARMED
     return depths
 
 

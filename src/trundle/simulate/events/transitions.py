@@ -20,7 +20,7 @@ from trundle.models.tree.touching import (
 )
 from trundle.numerics.space import angular_size
 from trundle.simulate.events.advancement import TOUCHED
-from trundle.simulate.events.chart_transition import has_neighbour, neighbouring_chart, neighbouring_feature
+from trundle.simulate.events.chart_transition import neighbouring_chart, neighbouring_feature
 from trundle.simulate.events.patches import approaches, lain_down, landing_feature, landing_with, points_above
 from trundle.simulate.events.rest import resting
 from trundle.simulate.events.separated import whole_gap
@@ -141,7 +141,7 @@ class EventHandler:
         """Return what follows `event`, and the reason for the record."""
         law = now.mode.laws[event.contact]
         ending = LAWS[law].ending(event.margin)
-        if ending is Ending.LEAVES_DATA and has_neighbour(self.system.contact_pairs[event.contact], event.margin):
+        if ending is Ending.LEAVES_DATA and self.system.contact_pairs[event.contact].goes_on_beyond(event.margin):
             ending = Ending.LEAVES_CHART
         if isinstance(ending, Status):
             return ending, f"the margin {event.margin!r} of the law {law!r} reached zero"

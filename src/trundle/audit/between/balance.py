@@ -49,7 +49,7 @@ _STEADY = 0.02
 _STILL = 1e-6
 """The same where the bodies swing on the contact by more than `_FOLLOWED` between two samples."""
 _FOLLOWED = 0.3
-"""Phase, rad, of a swing on a compliant contact that two samples in a row may be apart: of faster ones any two may agree."""
+"""Phase, rad, of a swing on a compliant contact between two samples that follow it: of faster ones two may agree."""
 
 
 def balance_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[Check]:

@@ -26,6 +26,7 @@ from bench.classics.blocks import (
 from bench.classics.scene import GRAVITY as DOWN
 from bench.contacts.balls import GRAVITY
 from bench.contacts.scene import Case, Drive, Replay
+from trundle.control.regulators.walk_gains import walk_gains
 from trundle.control.regulators.walk_replay import replay_walk
 from trundle.interop.forms import Form
 from trundle.interop.scene import PeerContact, PeerGeom, PeerScene, scene_of
@@ -90,9 +91,10 @@ def _replay(name: str, *feet: str) -> Replay:
     walk = _walk(name, feet)
     steps, plan = walk.steps, on_contacts(walk)
     robot = steps.robot.on_ground(steps.gravity, steps.gait.friction)
+    gains = walk_gains(robot, plan)
 
     def walked() -> str:
-        found = replay_walk(robot, plan, STEPS, period=PERIOD)
+        found = replay_walk(robot, plan, STEPS, gains=gains, period=PERIOD)
         return f"{found.steps} steps of {float(found.run.time[-1]):.2f} s"
 
     return Replay(walked)

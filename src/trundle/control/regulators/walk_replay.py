@@ -232,6 +232,7 @@ def replay_walk(
     steps: int = 12,
     *,
     weights: WalkWeights | None = None,
+    gains: WalkGains | None = None,
     period: float = PERIOD,
     around: Around = _bare,
 ) -> WalkReplay:
@@ -248,6 +249,8 @@ def replay_walk(
     steps : int
     weights, period
         Of `walk_gains` and `WalkTracking`.
+    gains : WalkGains, optional
+        Those of `walk_gains` for this robot and this walk, where they were designed before.
     around : callable
         (policy, number of inputs) -> the policy that is run, such as a `trundle.Watchdog` around it.
 
@@ -257,7 +260,7 @@ def replay_walk(
         If the walk does not fit the robot.
     """
     count = integer("steps", steps, minimum=1)
-    gains = walk_gains(robot, walk, weights)
+    gains = walk_gains(robot, walk, weights) if gains is None else gains
     k, duration = _span(walk, count)
     policy = WalkTracking(robot, walk, gains, float(walk.times[k]), period)
     model = robot.system.model()

@@ -8,6 +8,7 @@ typedef long long integer;
 #include "dense.h"
 #include "natural_map.h"
 #include "least_impulses.h"
+#include "resisted.h"
 
 static const double EXACT = 1e-10;    /* largest residual of an answer, of the largest speed there is */
 static const double CONTENT = 2e-11;  /* residual with which a search ends: a part of what is called exact */

@@ -19,13 +19,15 @@ static void multiply(const double *A, const double *x, integer rows, integer n, 
   for (integer i = 0; i < rows; i++) y[i] = dot(A + i * n, x, n);
 }
 
-/* b <- A^-1 b, A (n, n) is lost, by elimination with pivots of rows; 1 where a pivot is zero. */
-static int solve(double *A, double *b, integer n) {
+/* b <- A^-1 b, A (n, n) is lost, by elimination with pivots of rows; the least pivot over the largest, 0: there is no answer. */
+static double pivoted_solve(double *A, double *b, integer n) {
+  double most = 0.0, least = INFINITY;
   for (integer k = 0; k < n; k++) {
     integer row = k;
     for (integer i = k + 1; i < n; i++)
       if (fabs(A[i * n + k]) > fabs(A[row * n + k])) row = i;
-    if (!(fabs(A[row * n + k]) > 0.0)) return 1;
+    if (!(fabs(A[row * n + k]) > 0.0)) return 0.0;
+    most = fmax(most, fabs(A[row * n + k])), least = fmin(least, fabs(A[row * n + k]));
     if (row != k) {
       for (integer j = k; j < n; j++) {
         double other = A[k * n + j];
@@ -45,7 +47,7 @@ static int solve(double *A, double *b, integer n) {
     for (integer j = k + 1; j < n; j++) b[k] -= A[k * n + j] * b[j];
     b[k] /= A[k * n + k];
   }
-  return 0;
+  return least / most;
 }
 
 /* x <- the least x with the least |A x - b|, singular values under `rank` of the largest left out: by rotations of pairs of

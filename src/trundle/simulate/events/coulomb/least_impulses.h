@@ -95,7 +95,7 @@ static void least_in_cones(const Cones *c, const double *start, double *x, doubl
     double ridge = LEAST_RIDGE * length(slope, r);
     for (integer i = 0; i < r; i++)
       for (integer j = 0; j < r; j++) matrix[i * r + j] = dot(c->Q + i * n, rows + j * n, n) + (i == j ? ridge : 0.0);
-    if (solve(matrix, step, r)) return;
+    if (!(pivoted_solve(matrix, step, r) > 0.0)) return;
     fall = dot(slope, step, r);
     int halved = 0;
     for (; halved < LEAST_HALVINGS; halved++, part /= 2.0) {

@@ -127,7 +127,7 @@ static int map_step(Map *map) {
     map->step[j] = -map->now.F[j];
     if (!map->regular) map->factor[j * n + j] += MAP_RIDGE;
   }
-  if (!solve(map->factor, map->step, n) && goes_ahead(map)) return 1;
+  if (pivoted_solve(map->factor, map->step, n) > 0.0 && goes_ahead(map)) return 1;
   if (!map->regular && largest(map->now.F, n) > MAP_NEAR) return 0;
   least_squares(map->slope, map->now.F, n, MAP_RANK, map->factor, map->turns, map->step);
   for (integer j = 0; j < n; j++) map->step[j] = -map->step[j];

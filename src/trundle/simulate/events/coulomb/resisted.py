@@ -10,14 +10,13 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.simulate.events.coulomb.contacts import ContactImpulses, lengths
+from trundle.simulate.events.coulomb.native import needed_core
 
 _CONTENT = 2e-11
 """Residual with which the search ends."""
-_STEPS, _HALVINGS, _CONES = 40, 12, 30
-_ROUND_OFF, _DESCENT = 1e-14, 1e-4
+_CONES = 30
 _RANK = 1e-11
-"""Of the largest singular value of the slope: what redundant contacts leave open, and round-off."""
-_SMALLEST = 1e-300
+"""Of the largest singular value: what redundant contacts leave open, and round-off."""
 _UNLIMITED = 1e4
 """Bound that stands for none in a cone program."""
 _PATIENCE, _CLOSER = 8, 0.99
@@ -95,15 +94,14 @@ class ResistedContacts:
     def residual(self, L: FloatArray) -> float:
         """Return by how much pushes (m, K) and velocities of a scaled problem miss the law, of the largest speed."""
         v = self.velocities(L)
-        missing = L - self.inside(L - v)[0]
+        missing = L - self.inside(L - v)
         # A push that is not there has no direction: what is left is that v_n >= 0 and L_n = 0.
         return float(np.abs(missing).max(initial=0.0)) / max(1.0, float(np.abs(v).max(initial=0.0)))
 
-    def inside(self, trial: FloatArray) -> tuple[FloatArray, list[tuple[FloatArray, FloatArray, FloatArray]]]:
-        """Return P (m, K) of trial pushes, and of each group |trial_g|, the part of it that is P_g, and its bound."""
+    def inside(self, trial: FloatArray) -> FloatArray:
+        """Return P (m, K) of trial pushes."""
         pushes = np.zeros_like(trial)
         pushes[:, 0] = np.maximum(trial[:, 0], 0.0)
-        found = []
         for g, columns in enumerate(self.groups):
             bound, ray = self.bounds[:, g], self.rays[:, columns]
             size = lengths(trial[:, columns])
@@ -114,8 +112,7 @@ class ResistedContacts:
             along, finite = np.any(ray != 0.0, axis=1), np.where(np.isinf(bound), 0.0, bound)
             given = -(finite * pushes[:, 0])[:, None] * ray
             pushes[:, columns] = np.where(along[:, None], given, part[:, None] * trial[:, columns])
-            found.append((size, part, finite))
-        return pushes, found
+        return pushes
 
 
 def resisted_impulses(contacts: ResistedContacts, guess: FloatArray | None = None) -> ContactImpulses:
@@ -131,90 +128,37 @@ def resisted_impulses(contacts: ResistedContacts, guess: FloatArray | None = Non
         L = np.zeros_like(contacts.before)
         L[:, columns] = found.impulses
         return ContactImpulses(L, contacts.velocities(L), found.residual)
-    before = contacts.before
     scaled, unit = contacts.scaled()
-    starts = [np.linalg.lstsq(scaled.D, -scaled.before.ravel(), rcond=_RANK)[0], np.zeros(scaled.before.size)]
+    stuck = np.linalg.lstsq(scaled.D, -scaled.before.ravel(), rcond=_RANK)[0]
+    starts = [stuck, np.zeros(scaled.before.size)]
     if guess is not None:
         starts.insert(0, (guess / unit).ravel())
-    best, least = starts[-1].reshape(before.shape), np.inf
-    for L in _answers(scaled, starts):
-        residual = scaled.residual(L)
-        if residual < least:
-            best, least = L, residual
-        if residual <= _CONTENT:
-            break
+    best, least = _newton(scaled, np.stack(starts))
+    if least > _CONTENT:
+        best, least = _by_cones(scaled, best, least)
     return ContactImpulses(unit * best, contacts.velocities(unit * best), least)
 
 
-def _answers(scaled: ResistedContacts, starts: Sequence[FloatArray]) -> Iterator[FloatArray]:
-    """Yield pushes (m, K), what costs little first."""
-    for start in starts:
-        yield _newton(scaled, start)
-    best, waited = np.inf, 0
+def _newton(scaled: ResistedContacts, starts: FloatArray) -> tuple[FloatArray, float]:
+    """Return the best pushes (m, K) that Newton's method makes of starts (k, m K), and their residual."""
+    begin = np.array([*(columns.start for columns in scaled.groups), scaled.before.shape[1]])
+    return needed_core().resisted(scaled.D, scaled.before, begin, scaled.bounds, scaled.rays, starts, _CONTENT)
+
+
+def _by_cones(scaled: ResistedContacts, best: FloatArray, least: float) -> tuple[FloatArray, float]:
+    """Return the best pushes (m, K) that cone programs lead to, if any is better than `best`, and their residual."""
+    nearest, waited = np.inf, 0
     for L in _convex(scaled):
-        yield L
-        near = _newton(scaled, L.ravel())
-        yield near
-        residual = min(scaled.residual(L), scaled.residual(near))
-        waited = 0 if residual < _CLOSER * best else waited + 1
-        best = min(best, residual)
-        if waited >= _PATIENCE:
-            return
-
-
-def _newton(scaled: ResistedContacts, L: FloatArray) -> FloatArray:
-    """Return where Newton's method on the natural map ends from a guess (m K,), projected."""
-    shape, identity = scaled.before.shape, np.eye(L.size)
-
-    def values(L: FloatArray) -> tuple[FloatArray, FloatArray, list[tuple[FloatArray, FloatArray, FloatArray]]]:
-        trial = L.reshape(shape) - scaled.velocities(L)
-        pushes, at = scaled.inside(trial)
-        return L - pushes.ravel(), trial, at
-
-    F, trial, at = values(L)
-    merit = float(F @ F)
-    for _ in range(_STEPS):
-        if merit <= _ROUND_OFF**2 * (0.01 + float(L @ L)):
+        near, residual = _newton(scaled, L.reshape(1, -1))
+        if (own := scaled.residual(L)) < residual:
+            near, residual = L, own
+        if residual < least:
+            best, least = near, residual
+        waited = 0 if residual < _CLOSER * nearest else waited + 1
+        nearest = min(nearest, residual)
+        if least <= _CONTENT or waited >= _PATIENCE:
             break
-        slope = identity - _slope(scaled, identity - scaled.D, trial, at)
-        step = np.linalg.lstsq(slope, -F, rcond=_RANK)[0]
-        part = 1.0
-        for _ in range(_HALVINGS):
-            ahead = L + part * step
-            F_ahead, trial_ahead, at_ahead = values(ahead)
-            merit_ahead = float(F_ahead @ F_ahead)
-            if merit_ahead < (1.0 - _DESCENT * part) * merit:
-                break
-            part /= 2.0
-        else:
-            break
-        L, F, trial, at, merit = ahead, F_ahead, trial_ahead, at_ahead, merit_ahead
-    return (L - F).reshape(shape)
-
-
-def _slope(
-    scaled: ResistedContacts,
-    rest: FloatArray,
-    trial: FloatArray,
-    at: list[tuple[FloatArray, FloatArray, FloatArray]],
-) -> FloatArray:
-    """Return the generalised Jacobian (m K, m K) of P(L - v); `rest` is that of L - v."""
-    m, K = trial.shape
-    rest = rest.reshape(m, K, m * K)
-    dP = np.zeros_like(rest)
-    pushing = trial[:, 0] > 0.0
-    dP[pushing, 0] = rest[pushing, 0]
-    for columns, (size, part, bound) in zip(scaled.groups, at, strict=True):
-        ray, turned = scaled.rays[:, columns], rest[:, columns]
-        along = np.any(ray != 0.0, axis=1)
-        slips = (part < 1.0) & ~along
-        e = trial[:, columns] / np.maximum(size, _SMALLEST)[:, None]
-        e = np.where(along[:, None], -ray, np.where(slips[:, None], e, 0.0))
-        across = turned - e[:, :, None] * np.einsum("ia,iak->ik", e, turned)[:, None, :]
-        own = np.where(along[:, None, None], 0.0, part[:, None, None] * across)
-        dP[:, columns] = own + (bound[:, None] * e)[:, :, None] * dP[:, :1]
-    dP[~pushing] = 0.0
-    return dP.reshape(m * K, m * K)
+    return best, least
 
 
 def _convex(scaled: ResistedContacts) -> Iterator[FloatArray]:

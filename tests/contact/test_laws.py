@@ -317,12 +317,14 @@ def test_the_compliant_force_as_documented(depth):
     if depth <= 0:
         np.testing.assert_allclose([*applied, *stored], 0.0, atol=1e-12)
         return
-    slip = (v + np.cross(w, [0.0, 0.0, -0.2]))[:2]  # of the lowest point, and little less of that on the ground
+    slip = (v + np.cross(w, [0.0, 0.0, -0.2 + depth / 2]))[:2]  # half as high above the lowest point as it is deep
     f_n = 1e5 * depth**1.5 * (1 + 1.5 * 0.2 * 0.5)
     assert applied[5] == pytest.approx(f_n)
-    np.testing.assert_allclose(applied[3:5], -0.4 * f_n * slip / np.linalg.norm(slip), rtol=0.03)
+    along = -0.4 * f_n * slip / np.hypot(np.linalg.norm(slip), HUNT_CROSSLEY.slip_speed)
+    np.testing.assert_allclose(applied[3:5], along, rtol=1e-9)
     rolling = w[:2] / np.linalg.norm(w[:2])
     moment = np.append(-0.01 * f_n * rolling - 0.03 * w[:2], -0.02 * f_n - 0.05 * w[2])
+    moment += np.cross([0.0, 0.0, depth / 2], applied[3:])  # about the lowest point
     np.testing.assert_allclose(applied[:3], moment, rtol=1e-5)
     assert stored[0] == pytest.approx(0.4 * 1e5 * depth**2.5)
 

@@ -5,6 +5,7 @@ The rest: ``python -m bench.survey``.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import casadi as ca
@@ -23,6 +24,17 @@ from bench.survey.variants import WAYS, compare
 from bench.survey.work import Task, simulated, tried
 from tests.oracles.laws import judge
 from tests.oracles.laws.shapes import directions
+from trundle.contact.laws import LAWS
+
+
+@pytest.fixture(autouse=True)
+def _laws_as_they_are() -> Iterator[None]:
+    """Scenes of one's own law register it: not for the tests after these."""
+    known = dict(LAWS)
+    yield
+    for name in [name for name in LAWS if name not in known]:
+        del LAWS[name]
+
 
 SCENES = (
     ("drops", 1, 0, 3),

@@ -145,6 +145,26 @@ class Phase(ABC):
         """Which of the margins (m,) end the mode."""
         return np.array([self._watched(name) for name in self.margins], dtype=bool)
 
+    @cached_property
+    def seams(self) -> NDArray[np.bool_]:
+        """Which of the margins (m,) end a chart, data or a feature beyond which another one goes on."""
+        return np.array([self._is_seam(name) for name in self.margins], dtype=bool)
+
+    def _is_seam(self, name: str) -> bool:
+        pair, margin = self.system.contact_pairs[self.system.number(name)], name.split(".", 1)[1]
+        return margin.startswith(("chart", "data", "feature")) and pair.goes_on_beyond(margin)
+
+    @cached_property
+    def loads(self) -> NDArray[np.bool_]:
+        """Which of the margins (m,) are bounds of a contact's force."""
+        return np.array([name.endswith((".normal_force", ".friction")) for name in self.margins], dtype=bool)
+
+    @cached_property
+    def approaches(self) -> NDArray[np.bool_]:
+        """Which of the margins (m,) are gaps of the contacts `near`."""
+        gaps = {f"{self.system.contact_pairs[i].contact}.gap" for i in self.near}
+        return np.array([name in gaps for name in self.margins], dtype=bool)
+
     def free_features(self, contact: int) -> list[int]:
         """Return the contacts of the same shape that may close, watched as the first: on waves also across a hollow."""
         free = [i for i in self.system.pair_of(contact) if not LAWS[self.mode.laws[i]].touching]

@@ -22,7 +22,6 @@ from trundle.simulate.begin import begun_mode
 from trundle.simulate.divergence import DivergenceCheck
 from trundle.simulate.events import ContactDetector, Event, EventHandler, HybridState
 from trundle.simulate.events.advancement import TOUCHED
-from trundle.simulate.events.chart_transition import is_seam
 from trundle.simulate.events.jumps import with_impulses
 from trundle.simulate.events.recontact import recontact, waiting_depths
 from trundle.simulate.events.states import pace
@@ -50,7 +49,7 @@ _SHARP, _FEW, _PER_STEP, _INNER, _BRIEFEST, _BESIDE = 2.0, 4, 3, 300, 0.01, 0.25
 """Steps of the integrator to a sample, and at all, from which the audit gets more of these: so many a step and at most
 (also of steps), of motions that last so many output steps, and not nearer to a sample than a part of their spacing."""
 _NO_PULL = 1e-7  # of the weight: force that is none, at the end of a contact or of its rolling
-_LOADS, _BRIEF = (".normal_force", ".friction"), 1e-4
+_BRIEF = 1e-4
 """Longest time (s) for which a contact that begins without a load is not watched for coming apart."""
 
 
@@ -230,7 +229,7 @@ class Runner:
             inputs, until = self.inputs(now.t)
             p = phase.parameters(inputs, now.onsets, signs)
             since = since if np.array_equal(since[1], p) else (now, p)
-            light = any(not a and name.endswith(_LOADS) for a, name in zip(armed, phase.margins, strict=True))
+            light = bool(np.any(phase.loads & ~armed))
             waiting = ~armed
             longest = _BRIEF if light else watch.span
             if np.any(waiting & np.isfinite(depths)):
@@ -288,14 +287,11 @@ class Runner:
     def _armed(self, phase: Phase, now: HybridState) -> np.ndarray:
         """Return which margins may end a mode at once: not those born zero, nor seams and forces that leave zero."""
         armed = phase.armed(now.unarmed)
-        forces = np.array([name.endswith(_LOADS) for name in phase.margins], dtype=bool)
-        rising = forces | np.array([is_seam(self.system, name) for name in phase.margins], dtype=bool)
-        near = {f"{self.board.name(i)}.gap" for i in phase.near}
-        touching = np.array([name in near for name in phase.margins], dtype=bool)
         p = self.parameters(now)
         values = phase.margin_array(now.t, now.x, p)
-        rising &= np.abs(values) < np.where(forces, _NO_LOAD * self.board.weight, _AT_SEAM)
-        touching &= np.abs(values) < TOUCHED
+        small = np.abs(values) < np.where(phase.loads, _NO_LOAD * self.board.weight, _AT_SEAM)
+        rising = (phase.loads | phase.seams) & small
+        touching = phase.approaches & (np.abs(values) < TOUCHED)
         if np.any(rising | touching):
             rate = np.asarray(phase.integrator.system.rate(now.t, now.x, p)).ravel()
             soon = _SOON * self._pace
@@ -488,7 +484,7 @@ class Runner:
         One that passes zero through a pole (Painleve), or beside a slip that turns round in its last 1e-11 s, has no
         instant among the floating-point numbers at which it is zero.
         """
-        if done.event is None or not phase.margins[done.event].endswith(_LOADS):
+        if done.event is None or not phase.loads[done.event]:
             return True
         left = phase.margin_values(done.t_end, done.x_end, p)[phase.margins[done.event]]
         return left > -_NO_PULL * self.board.weight

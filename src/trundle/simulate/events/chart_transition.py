@@ -25,12 +25,6 @@ _SAME = 1e-6
 """How far (in sizes of the shape) a contact point may be from the one before the hand-over."""
 
 
-def is_seam(system: ContactSystem, name: str) -> bool:
-    """Return whether a margin ``<contact>.<margin>`` ends a chart, data or a feature, beyond which another goes on."""
-    contact_pair, margin = system.contact_pairs[system.number(name)], name.split(".", 1)[1]
-    return margin.startswith(("chart", "data", "feature")) and contact_pair.goes_on_beyond(margin)
-
-
 def neighbouring_chart(
     system: ContactSystem, rate: Rate, t: float, x: FloatArray, p: FloatArray, atlas: Atlas, contact: int
 ) -> tuple[FloatArray, Atlas] | None:

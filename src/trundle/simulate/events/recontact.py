@@ -15,7 +15,6 @@ from trundle.checks import FloatArray
 from trundle.contact.laws import ARMED
 from trundle.models.tree.system import ContactSystem
 from trundle.numerics.ode.ode import Integration
-from trundle.simulate.events.chart_transition import is_seam
 from trundle.simulate.events.transitions import Event
 from trundle.simulate.phase import Phase
 
@@ -49,7 +48,7 @@ def waiting_depths(system: ContactSystem, phase: Phase, t: float, x: FloatArray,
         if name in names:
             i = names[name]
             depths[k] = min(values[name], 0.0) - DEPTH * system.contact_pairs[i].shape_A.reference_length
-        elif is_seam(system, name):
+        elif phase.seams[k]:
             depths[k] = min(values[name], 0.0) - ARMED
     return depths
 

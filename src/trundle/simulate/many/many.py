@@ -25,7 +25,6 @@ from trundle.numerics.ode.batch import BatchIntegration, Pieces, integrate_batch
 from trundle.records.policy import TimedPolicy
 from trundle.simulate.divergence import diverged
 from trundle.simulate.events import ContactDetector, HybridState, no_onsets
-from trundle.simulate.events.chart_transition import is_seam
 from trundle.simulate.many.elsewhere import packed, unpacked
 from trundle.simulate.many.feedback import LinearFeedback
 from trundle.simulate.many.result import Outcome, Runs
@@ -39,8 +38,6 @@ from trundle.status import Status
 _SLIPS, _ROUND, _NO_LOAD, _AT_SEAM = 1e-9, 1e-9, 1e-9, 1e-7
 _SHARES = 8
 """Shares of the runs that each thread of a cluster gets: the last ones end at about the same time."""
-
-_FORCES = (".normal_force", ".friction")
 
 
 def simulate_many(
@@ -374,10 +371,8 @@ def _begun(runner: Runner, phase: Phase, x: FloatArray, p: FloatArray) -> _Begun
             free[:, len(free.T) - len(pairs) :] = 0.0
             x = np.stack([np.asarray(projection(0.0, *one)).ravel() for one in zip(x, free, strict=True)])
     now = phase.margin_rows(x, p).T
-    rising = np.array([name.endswith(_FORCES) for name in phase.margins], dtype=bool)
-    seams = np.array([is_seam(runner.system, name) for name in phase.margins], dtype=bool)
-    least = np.where(rising, _NO_LOAD * runner.board.weight, np.where(seams, _AT_SEAM, 0.0))
-    ready &= np.all((np.abs(now) >= least[:, None]) | ~(rising | seams)[:, None], axis=0)
+    least = np.where(phase.loads, _NO_LOAD * runner.board.weight, np.where(phase.seams, _AT_SEAM, 0.0))
+    ready &= np.all((np.abs(now) >= least[:, None]) | ~(phase.loads | phase.seams)[:, None], axis=0)
     return _Begun(x, p, ready & bool(phase.armed(frozenset()).all()))
 
 

@@ -58,11 +58,15 @@ def tree_scene(
     """
     model = system.model()
     coms = {name: np.array(com) for name, com in bodies.items()}
-    scene = []
+    scene, drawn = [], set[tuple[str, int, tuple[float, ...]]]()
     for numbers in system.pairs:
         contact_pair = system.contact_pairs[numbers[0]]
         name, R, p = model.carrier(contact_pair.body_A)
         center = np.array(contact_pair.center_A)
+        # A shape that may touch several others is drawn once.
+        if (one := (contact_pair.body_A, id(contact_pair.shape_A), contact_pair.center_A)) in drawn:
+            continue
+        drawn.add(one)
         scene.append(_turned(_body(system, contact_pair.shape_A, name, "body"), R, coms[name] - p - R @ center))
     pairs = list(system.shape_pairs.values())
     carriers = {model.carrier(contact_pair.body_A)[0] for contact_pair in pairs}

@@ -225,8 +225,9 @@ def mirror(spec: Spec, random: np.random.Generator) -> Change | None:
 
 
 def turn(spec: Spec, random: np.random.Generator) -> Change | None:
-    """Turned about the vertical of a ground that is round about it."""
-    if spec.d == 2 or spec.hand is not None or (spec.ground is not None and not spec.ground.round_about_z):
+    """Turned about the vertical of a ground that is round about it; what hangs on the world keeps the world's axes."""
+    hung = any(b.parent is None and b.joint != "free" for b in spec.bodies)
+    if hung or spec.d == 2 or spec.hand is not None or (spec.ground is not None and not spec.ground.round_about_z):
         return None
     angle = float(random.uniform(0.3, 6.0))
     c, s = np.cos(angle), np.sin(angle)
@@ -237,7 +238,7 @@ def turn(spec: Spec, random: np.random.Generator) -> Change | None:
 
     def body(b: BodySpec) -> BodySpec:
         if b.joint != "free":
-            return replace(b, at=by(b.at), axis=by(b.axis)) if b.parent is None else b
+            return b
         w, x, y, z = b.position[3:]
         h, g = float(np.cos(angle / 2)), float(np.sin(angle / 2))
         turned = (h * w - g * z, h * x - g * y, h * y + g * x, h * z + g * w)

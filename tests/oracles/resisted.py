@@ -114,14 +114,16 @@ def compliant(
 ) -> dict:
     """The same of a contact that gives way: f_n = stiffness p^1.5 (1 + 1.5 dissipation p'), p the depth; no rows.
 
-    The slip is that of the materials of both bodies at the object's point, over which the force acts.
+    The slip is that of the materials of both bodies in the middle of their two points, where the force acts.
     """
     J = state.R @ body.inertia @ state.R.T
     found = find_contact(body, state, hand_shape, hand, seed)
-    n, rho = found.normal, found.point_object - state.p
+    n = found.normal
+    middle = found.point_object - found.gap / 2 * n
+    rho = middle - state.p
     deeper = -float(n @ slip_velocity(state, hand, found))
     f_n = stiffness * max(-found.gap, 0.0) ** 1.5 * max(1.0 + 1.5 * dissipation * deeper, 0.0)
-    material = state.v + cross(state.w, rho) - hand.v - cross(hand.w, found.point_object - hand.r)
+    material = state.v + cross(state.w, rho) - hand.v - cross(hand.w, middle - hand.r)
     slide = material - n * (n @ material)
     force = f_n * (n - mu * slide / np.sqrt(slide @ slide + slip_speed**2))
     per_load, always = moments(state.w - hand.w, n, "sliding", c)
@@ -180,6 +182,7 @@ def compliant_in_plane(
     """The same of a contact that gives way, `depth` (m) inside the terrain below where the body just touches it."""
     T, rho = exact.terrain.tangent(p)[0], turn(exact.angle(phi, p)) @ (exact.body.at(phi)[0] - exact.com)
     N = S @ T
+    rho = rho + depth / 2 * N
     material = velocity + omega * S @ rho
     f_n = stiffness * depth**1.5 * max(1.0 - 1.5 * dissipation * float(N @ material), 0.0)
     force = f_n * (N - mu * T * float(T @ material) / np.hypot(float(T @ material), slip_speed))

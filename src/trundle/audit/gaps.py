@@ -20,6 +20,8 @@ from trundle.threads import cached_property
 
 _ROUND_OFF = 1e-9
 """Part of a gap that its search may miss."""
+_AT_ONCE = 4000
+"""Instants between samples that are looked at together."""
 _MOST = 200
 """Poses looked at between two samples."""
 _SETTLED = 0.01
@@ -246,20 +248,35 @@ def _look_between(pair: Pair, paths: Paths, found: FloatArray, told: tuple[Float
     first, last = _close(pair, paths, near, bend)
     steps = np.clip(np.ceil(4.0 * speed[near] * h[near] * (last - first) / pair.size), 1, _MOST)
     steps[last < first] = 0
-    for count in np.flatnonzero(np.bincount(steps.astype(np.intp))[1:]) + 1:
-        some = np.flatnonzero(steps == count)
-        rows, least_there = near[some], np.full(len(some), np.inf)
-        for k in range(count):
-            share = first[some] + (last[some] - first[some]) * (k + 0.5) / count
-            of_A, of_B = (paths.between(side, rows, share) for side in (A, B))
-            poses = poses_of(pair, paths, of_A, of_B, i[rows])
-            here = gaps(pair.A, pair.B, poses, tolerances.OPEN * pair.size).gap
-            least_there = np.minimum(least_there, here)
-        off[rows] = np.minimum(least_there, 0.0)
+    steps = steps.astype(np.intp)
+    off[near] = np.minimum(_least_between(pair, paths, (A, B), near, (first, last), steps), 0.0)
     allowed[near] = np.where(paths.together[near], _BENT, _JUMPED) * bend
     # What the samples around one miss of it is asked for only where it decides.
     if np.any(-off[near] > allowed[near] + tolerances.GAP * pair.size):
         allowed[near] += paths.missed((A, B))[near]
+
+
+def _least_between(
+    pair: Pair,
+    paths: Paths,
+    sides: tuple[Side, Side],
+    rows: Numbers,
+    when: tuple[FloatArray, FloatArray],
+    steps: Numbers,
+) -> FloatArray:
+    """Return the least gaps (k,), m, between samples at so many instants each, evenly spread; infinity at none."""
+    first, last = when
+    found = np.full(len(rows), np.inf)
+    which = np.repeat(np.arange(len(rows)), steps)
+    number = np.arange(len(which)) - np.repeat(np.cumsum(steps) - steps, steps)
+    shares = first[which] + (last - first)[which] * (number + 0.5) / steps[which]
+    for block in np.array_split(np.arange(len(which)), max(1, len(which) // _AT_ONCE)):
+        some, share = rows[which[block]], shares[block]
+        of_A, of_B = (paths.between(side, some, share) for side in sides)
+        poses = poses_of(pair, paths, of_A, of_B, paths.left[some])
+        here = gaps(pair.A, pair.B, poses, tolerances.OPEN * pair.size).gap
+        np.minimum.at(found, which[block], here)
+    return found
 
 
 def _look_over_flat(pair: Pair, paths: Paths, rows: Numbers, off: FloatArray) -> Numbers:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
+from trundle.contact.law import Ending
 from trundle.contact.laws import LAWS, SLIP_END, Law, Sliding, Sticking
 from trundle.geometry.queries.cloud import data_ranges
 from trundle.models.tree.model import TreeModel
@@ -20,6 +21,7 @@ from trundle.numerics.ode.ode import Integrator
 from trundle.simulate.instant import Instant
 from trundle.simulate.mode import Method, Mode
 from trundle.simulate.quantities import Quantities
+from trundle.status import Status
 from trundle.threads import cached_property
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 INSIDE = 1e-9
 """How far inside the ends of measured data (in the units of its coordinates) a run stops: outside, nothing is known."""
 
+_STOPS = (Ending.STICKS, Ending.STOPS_SPINNING, Ending.STOPS_ROLLING)
 POINT = 1e-9
 """Roundness at which a run stops: at zero, the contact point is one of many."""
 
@@ -158,6 +161,14 @@ class Phase(ABC):
     def loads(self) -> NDArray[np.bool_]:
         """Which of the margins (m,) are bounds of a contact's force."""
         return np.array([name.endswith((".normal_force", ".friction")) for name in self.margins], dtype=bool)
+
+    @cached_property
+    def stops(self) -> NDArray[np.bool_]:
+        """Which of the margins (m,) end a slip or a turning."""
+        return np.array([self._ending(name) in _STOPS for name in self.margins], dtype=bool)
+
+    def _ending(self, name: str) -> Ending | Status:
+        return LAWS[self.mode.laws[self.system.number(name)]].ending(name.split(".", 1)[1])
 
     @cached_property
     def approaches(self) -> NDArray[np.bool_]:

@@ -446,6 +446,8 @@ class Runner:
             return None
         if any(LAWS[law].distant for law in now.mode.laws):  # stiff, as are slips that take more steps than `_INNER`
             return None
+        if done.event is not None and phase.stops[done.event]:  # towards its end a slip turns faster and faster
+            return None
         if span < _BRIEFEST * every or done.steps * every < _SHARP * span:
             return None
         count = min(_PER_STEP * done.steps, _INNER)

@@ -372,7 +372,9 @@ def _restitution(pushes: Pushes, scales: Scales, part: float) -> Check:
     newton = np.array([law.hypothesis == "newton" for law in laws], dtype=bool)
     e = np.where(newton, [law.after(v) for law, v in zip(laws, approach, strict=True)], 0.0)
     pushed = pushes.normal > _allowed(pushes, scales)
-    wanted = np.where(approach > 10.0 * local.rest, e * approach, 0.0)
+    # Without gravity no hop is too low: there, too, what is left of a speed is round-off.
+    slow = 10.0 * local.rest + tolerances.NOTHING * local.speed
+    wanted = np.where(approach > slow, e * approach, 0.0)
     # The common factor by which an event made its coefficients smaller.
     kept = np.ones(len(jumps))
     bounces = pushed & (wanted > 0.0) & ~pushes.stop
@@ -384,14 +386,14 @@ def _restitution(pushes: Pushes, scales: Scales, part: float) -> Check:
     factor = np.where(lossless, kept, 1.0)[jumps.jump]
     passed_on = np.zeros(int(pushes.island.max(initial=-1)) + 1, dtype=bool)
     some = pushes.size > tolerances.CONE * pushes.largest(pushes.size)
-    passed_on[pushes.island[some & (approach <= 10.0 * local.rest)]] = True
+    passed_on[pushes.island[some & (approach <= slow)]] = True
     speed = pushes.largest(np.maximum(length(pushes.before), length(pushes.after)))
     # What hops too low to be followed is stopped, which moves what bounces beside it.
     most = e * approach + 10.0 * local.rest + _laid_flat(pushes.anatomy, jumps)[jumps.jump] * speed
 
     def missed(alone: Flags) -> FloatArray:
-        slow = np.maximum(factor * np.where(alone, wanted, 0.0) - after, 0.0)
-        return np.where(pushed, slow + np.where(alone & newton, np.maximum(after - most, 0.0), 0.0), 0.0)
+        short = np.maximum(factor * np.where(alone, wanted, 0.0) - after, 0.0)
+        return np.where(pushed, short + np.where(alone & newton, np.maximum(after - most, 0.0), 0.0), 0.0)
 
     alone = ~passed_on[pushes.island]
     off, allowed = missed(alone), tolerances.APPROACH * part * speed + tolerances.NOTHING * local.speed

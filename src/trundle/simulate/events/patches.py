@@ -10,6 +10,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, SEPARATED
+from trundle.models.tree.approach import Approach
 from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.models.tree.touching import (
     face_below,
@@ -21,7 +22,7 @@ from trundle.models.tree.touching import (
     touch_function,
 )
 from trundle.simulate.compiled_mode import projected
-from trundle.simulate.events.separated import SeparatedPairs, separated_pair
+from trundle.simulate.events.separated import SeparatedPairs, approach_of, separated_pair
 from trundle.simulate.events.turning import without
 from trundle.simulate.mode import Mode
 from trundle.simulate.phase import Phase
@@ -54,8 +55,10 @@ def landing_feature(system: ContactSystem, phase: Phase, x: FloatArray, contact:
 
 def landing_with(
     system: ContactSystem, phase: Phase, t: float, x: FloatArray, p: FloatArray, contact: int
-) -> list[int]:
+) -> dict[int, Approach | None]:
     """Return the other contacts in flight whose gap is zero as well at the very instant at which `contact` lands.
+
+    And where they touch, of those with coordinates.
 
     Corners of a patch, feet of a robot, bodies that have nothing to do with each other. One that does not approach
     touches all the same: what the landing does may drive it in (a link between its stop and the ground). Of a rim that
@@ -65,7 +68,8 @@ def landing_with(
     mode = phase.mode
     if contact in system.rims and lies_flat(system, x, contact):
         face = face_below(system, x, system.rims[contact])
-        return [i for i in face if i != contact and mode.laws[i] == SEPARATED.name]
+        down = dict.fromkeys(i for i in face if i != contact and mode.laws[i] == SEPARATED.name)
+        return down | _meeting(system, mode, t, x, contact)
     touching = [i for i, law in enumerate(mode.laws) if LAWS[law].touching]
     found = [contact]
     for i in _near(system, phase, t, x, p):
@@ -78,7 +82,25 @@ def landing_with(
             and gap_of(system, x, i) < _reach(system, i)
         ):
             found.append(i)
-    return found[1:]
+    return dict.fromkeys(found[1:]) | _meeting(system, mode, t, x, contact)
+
+
+def _meeting(system: ContactSystem, mode: Mode, t: float, x: FloatArray, contact: int) -> dict[int, Approach]:
+    """Return the contacts with coordinates whose shapes touched nowhere and meet now, without those of `contact`."""
+    flying, joined = [], system.model(mode.atlas).constraints
+    for numbers in system.pairs:
+        first = system.contact_pairs[numbers[0]]
+        apart = contact not in numbers and not any(LAWS[mode.laws[i]].touching for i in numbers)
+        if apart and joined[numbers[0]].contact.size and first.stop is None and first.ahead is None:
+            flying.append(separated_pair(system, numbers))
+    found: dict[int, Approach] = {}
+    if not flying:
+        return found
+    for look in SeparatedPairs(system, mode, flying).close(t, x, _TOUCH):
+        number, near = look.pair.number, approach_of(system, mode, look, x)
+        if near is not None and abs(near.gap) < _reach(system, number):
+            found[number] = near
+    return found
 
 
 def _near(system: ContactSystem, phase: Phase, t: float, x: FloatArray, p: FloatArray) -> list[int]:

@@ -11,11 +11,16 @@ from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
+from trundle.contact.proximity import Nearness
+from trundle.errors import InputError
+from trundle.models.tree.approach import Approach, approach_at
 from trundle.models.tree.system import ContactSystem
 from trundle.simulate.events.advancement import SUNK, TOUCHED, Look, Pair, StateAt, first_in
 from trundle.simulate.events.places import PairShapes, Places, doubtful
 from trundle.simulate.mode import Mode
 
+SAME = 1e-5
+"""Difference, in sizes, of the distance of whole shapes and the gap of the contact that is to be followed."""
 BETWEEN_STEPS = 2.001e-3
 """s, within which margins of the integrator see every touch themselves, but for that of bodies that pass each other."""
 _SOONEST = 2.0**-12
@@ -128,6 +133,15 @@ class SeparatedPairs:
         over = min((after.t for _, after in found), default=0.0)
         return [(before, after) for before, after in found if before.t <= over]
 
+    def close(self, t: float, x: FloatArray, part: float) -> list[Look]:
+        """Return the looks at those that are closer than a `part` of their sizes at the state `x` (n_x,)."""
+        at = self._shapes.at(x[None], self.mode.atlas)
+        A, B = self._shapes.sides
+        reach = part * np.array([pair.size for pair in self.pairs])
+        apart = np.linalg.norm(at.c[0, A] - at.c[0, B], axis=1) - self._shapes.radii[A] - self._shapes.radii[B]
+        looks = [self._look(j, t, at, 0) for j in np.flatnonzero(~self._balls | (apart < reach)).tolist()]
+        return [look for look in looks if max(look.apart_at_least, look.gap) < part * look.pair.size]
+
     @cached_property
     def _balls(self) -> NDArray[np.bool_]:
         """Which pairs are of two shapes that balls hold: those may pass through each other."""
@@ -195,3 +209,19 @@ def _opened(a: Look, b: Look, look: Callable[[float, Look], Look]) -> Look | Non
 def _stays(before: Look, after: Look) -> bool:
     """Return whether a pair touches from the start, without a force, and does not approach: it goes on as it is."""
     return before.gap <= TOUCHED and after.gap > -SUNK and min(before.speed, after.speed) > -_STILL
+
+
+def approach_of(system: ContactSystem, mode: Mode, look: Look, x: FloatArray) -> Approach | None:
+    """Return the contact that can be followed from where the shapes are nearest, or None."""
+    apart, pair = look.apart, look.pair
+    near = Nearness(apart.gap, apart.x_A, apart.x_B, apart.normal)
+    try:
+        found = approach_at(system, mode.atlas, x, pair.number, near)
+    except InputError:
+        return None
+    return found if found is not None and agrees(found, look) else None
+
+
+def agrees(found: Approach, look: Look) -> bool:
+    """Return whether a contact that is followed is where the whole shapes are nearest."""
+    return abs(found.gap - look.gap) < SAME * look.pair.size

@@ -8,20 +8,15 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
-from trundle.contact.proximity import Nearness
-from trundle.errors import InputError
 from trundle.geometry.queries.straight import straight_directions
-from trundle.models.tree.approach import Approach, approach_at
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import Strike, lowest, near_features, open_gap
 from trundle.simulate.events.advancement import TOUCHED, Look, Pair, StateAt
 from trundle.simulate.events.recontact import crossing
-from trundle.simulate.events.separated import SeparatedPairs
+from trundle.simulate.events.separated import SAME, SeparatedPairs, approach_of
 from trundle.simulate.events.transitions import Event
 from trundle.simulate.mode import Mode
 
-_SAME = 1e-5
-"""Difference, in sizes, of the distance of whole shapes and the gap of the contact that is to be followed."""
 _ACROSS = 1e-3
 """rad, about: edges that cross at a smaller angle have no one point in common."""
 _POLISHED, _POLISHES = 1e-15, 4
@@ -46,9 +41,9 @@ def touch_down(system: ContactSystem, mode: Mode, before: Look, after: Look, sta
         return instant, Event(lowest(system, x, numbers)[0], "gap")
     if form == "features":
         free = [i for i in numbers if not LAWS[mode.laws[i]].touching]
-        near = near_features(system, x, free, _SAME * pair.size + max(there.gap, 0.0))
+        near = near_features(system, x, free, SAME * pair.size + max(there.gap, 0.0))
         least = min((open_gap(system, x, i) for i in near), default=np.inf)
-        follows = abs(least - there.gap) < _SAME * pair.size
+        follows = abs(least - there.gap) < SAME * pair.size
         return instant, Event(pair.number, "gap") if follows else _blunt(there)
     found = approach_of(system, mode, there, x)
     if found is None:
@@ -85,7 +80,7 @@ def _blunt(there: Look) -> Event:
     x_A, x_B = apart.x_A + moves[: len(of_A)] @ of_A, apart.x_B - moves[len(of_A) :] @ of_B
     left = np.linalg.norm(R @ x_A + p - x_B - n * there.gap)
     off = max(abs(float(shape.distance(x[None])[0][0])) for shape, x in ((pair.A, x_A), (pair.B, x_B)))
-    opposite = max(float(left), off) < _SAME * pair.size
+    opposite = max(float(left), off) < SAME * pair.size
     # One point of space for both: what is left between them is the error of the search.
     return Event(pair.number, "blunt", strike=Strike(R.T @ (x_B - p), x_B, n) if opposite else None)
 
@@ -104,19 +99,3 @@ def _instant(system: ContactSystem, mode: Mode, before: Look, after: Look, state
 def _look(system: ContactSystem, mode: Mode, pair: Pair, t: float, x: FloatArray, normal: FloatArray) -> Look:
     pairs = SeparatedPairs(system, mode, [pair])
     return replace(pairs.look(0, t, x), guess=normal)
-
-
-def approach_of(system: ContactSystem, mode: Mode, look: Look, x: FloatArray) -> Approach | None:
-    """Return the contact that can be followed from where the shapes are nearest, or None."""
-    apart, pair = look.apart, look.pair
-    near = Nearness(apart.gap, apart.x_A, apart.x_B, apart.normal)
-    try:
-        found = approach_at(system, mode.atlas, x, pair.number, near)
-    except InputError:
-        return None
-    return found if found is not None and agrees(found, look) else None
-
-
-def agrees(found: Approach, look: Look) -> bool:
-    """Return whether a contact that is followed is where the whole shapes are nearest."""
-    return abs(found.gap - look.gap) < _SAME * look.pair.size

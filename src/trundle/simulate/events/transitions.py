@@ -10,6 +10,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.law import Ending
 from trundle.contact.laws import LAWS, ROLLING, SEPARATED, SLIDING, is_own, slides
+from trundle.models.tree.approach import placed, with_charts
 from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.models.tree.touching import (
     Strike,
@@ -363,7 +364,12 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
     closed = [i for i, law in enumerate(now.mode.laws) if LAWS[law].touching and not LAWS[law].distant]
     flight = board.phase_of(now.mode)
     p = flight.parameters(board.inputs(now.t), now.onsets)
-    with_it = landing_with(system, flight, now.t, now.x, p, contact)
+    landing = landing_with(system, flight, now.t, now.x, p, contact)
+    for i, place in landing.items():
+        if place is not None:
+            atlas = with_charts(atlas, i, place.charts)
+            x = placed(system, atlas, x, i, place)
+    with_it = list(landing)
     strikes = {} if event.strike is None else {contact: event.strike}
     if strikes:
         with_it = [i for i in with_it if i not in system.pair_of(contact)]

@@ -16,8 +16,7 @@ from trundle.records import SceneBody
 from trundle.simulate.compiled_mode import CompiledMode
 from trundle.simulate.events.advancement import TOUCHED, Look
 from trundle.simulate.events.contact_detection import PairDetector
-from trundle.simulate.events.separated import SeparatedPairs, separated_pair
-from trundle.simulate.events.touchdown import agrees, approach_of
+from trundle.simulate.events.separated import SeparatedPairs, agrees, approach_of, separated_pair
 from trundle.simulate.mode import Mode
 from trundle.simulate.phase import Phase
 

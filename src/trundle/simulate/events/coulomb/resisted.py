@@ -129,10 +129,10 @@ def resisted_impulses(contacts: ResistedContacts, guess: FloatArray | None = Non
         L[:, columns] = found.impulses
         return ContactImpulses(L, contacts.velocities(L), found.residual)
     scaled, unit = contacts.scaled()
-    stuck = np.linalg.lstsq(scaled.D, -scaled.before.ravel(), rcond=_RANK)[0]
+    stuck, _, rank, _ = np.linalg.lstsq(scaled.D, -scaled.before.ravel(), rcond=_RANK)
     starts = [stuck, np.zeros(scaled.before.size)]
-    if guess is not None:
-        starts.insert(0, (guess / unit).ravel())
+    if guess is not None:  # of redundant contacts what they held before would say how they go on sharing
+        starts.insert(0 if rank == len(scaled.D) else 1, (guess / unit).ravel())
     best, least = _newton(scaled, np.stack(starts))
     if least > _CONTENT:
         best, least = _by_cones(scaled, best, least)

@@ -36,6 +36,9 @@ ARMED = 1e-9
 
 _CLEARLY = 20.0
 
+_LEAST_SLIP = 1e-300
+"""m/s, in place of none."""
+
 _SHARE = 0.1
 """Of the geometric mean of a coefficient and the length of the body: lever of the multiplier of the moment that holds.
 
@@ -271,7 +274,8 @@ class Sliding(Law):
         if self.onset is not None:
             # The plane of contact turns while the contact slides: only what lies in it is a direction of slip.
             slip = slip + smallest * (self.onset - k.n * dot(k.n, self.onset))
-        return k.n - friction.mu * slip / ca.norm_2(slip)
+        # Where a slip ends at zero to the last bit it has no direction, and its friction none.
+        return k.n - friction.mu * slip / ca.fmax(ca.norm_2(slip), _LEAST_SLIP)
 
     def wrench(self, k: Kinematics, lam: ca.SX, friction: Friction) -> tuple[ca.SX, ca.SX]:
         """Return lam (n - mu e) and the moment about the normal: the last multiplier, or what resists a spin."""

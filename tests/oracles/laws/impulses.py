@@ -220,7 +220,9 @@ def _balance(state: State, k: int, members: list[int], touching: list[Meeting]) 
         mass = float(state.masses[scene.component == label].sum())
         changes += [p[1] - p[0] - mass * dt * scene.gravity, (L[1] - L[0]) / state.length]
     change = np.concatenate(changes)
-    allowed = float(state.masses.sum()) * (MOMENTUM * state.speed + state.hop(k)) + dt * _pulls(state, k, touching)
+    allowed = float(state.masses.sum()) * (MOMENTUM * state.speed + state.hop(k)) + dt * _pulls(
+        state, k, touching, centers
+    )
     if np.linalg.norm(change) <= allowed:
         return None
     none = np.zeros((len(change), 0))
@@ -243,13 +245,17 @@ def _balance(state: State, k: int, members: list[int], touching: list[Meeting]) 
     return Finding("impulse", float(mo.time[k]), left, allowed, who, text)
 
 
-def _pulls(state: State, k: int, touching: list[Meeting]) -> float:
-    """Return the force, N, with friction, that adhesion can give where shapes touch."""
+def _pulls(state: State, k: int, touching: list[Meeting], centers: dict[int, Array]) -> float:
+    """Return the force, N, with friction and its moment over the length, that adhesion can give where shapes touch."""
     found = 0.0
-    for meeting in touching:
-        if meeting.adhesion:
-            points = max(len(contact_points(state, meeting, row, between=True)) for row in (k, k + 1))
-            found += meeting.adhesion * (1.0 + meeting.mu) * points
+    for meeting in (one for one in touching if one.adhesion):
+        arms = []
+        for end, row in enumerate((k, k + 1)):
+            points = [point for point, _ in contact_points(state, meeting, row, between=True)]
+            own = [centers[label][end] for label in _sides(state, meeting) if label in centers]
+            arms.append([max(float(np.linalg.norm(point - one)) for one in own) for point in points if own])
+        most = max(sum(1.0 + arm / state.length for arm in end) for end in arms)
+        found += meeting.adhesion * (1.0 + meeting.mu) * most
     return found
 
 

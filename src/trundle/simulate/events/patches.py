@@ -86,7 +86,10 @@ def landing_with(
 
 
 def _meeting(system: ContactSystem, mode: Mode, t: float, x: FloatArray, contact: int) -> dict[int, Approach]:
-    """Return the contacts with coordinates whose shapes touched nowhere and meet now, without those of `contact`."""
+    """Return the contacts with coordinates whose shapes touched nowhere and meet now, without those of `contact`.
+
+    What touches and does not approach is met by a blow that runs along a row, next.
+    """
     flying, joined = [], system.model(mode.atlas).constraints
     for numbers in system.pairs:
         first = system.contact_pairs[numbers[0]]
@@ -97,7 +100,8 @@ def _meeting(system: ContactSystem, mode: Mode, t: float, x: FloatArray, contact
     if not flying:
         return found
     for look in SeparatedPairs(system, mode, flying).close(t, x, _TOUCH):
-        number, near = look.pair.number, approach_of(system, mode, look, x)
+        number = look.pair.number
+        near = approach_of(system, mode, look, x) if look.speed < -_APPROACHES else None
         if near is not None and abs(near.gap) < _reach(system, number):
             found[number] = near
     return found

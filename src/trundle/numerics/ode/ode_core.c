@@ -12,8 +12,8 @@
 
 #include "ode_events.h"
 
-/* How far short of the zero of a margin a step ends, of the time to it: as well as that is known, the second time better. */
 static const double HOPELESS = 1e6; /* error over the tolerance of a step over something that is not smooth */
+/* How far short of the zero of a margin a step ends, of the time to it: as well as that is known, the second time better. */
 static const double CLOSE = 1.0 / 32.0, CLOSEST = 1.0 / 1024.0;
 
 integer trundle_ode_size(void) { return (integer)sizeof(Ode); }

@@ -67,7 +67,7 @@ CUSP = 2.0
 """How many times more it may be off where a shape has curvatures without end (a superellipsoid with an exponent under
 two): there forces have cusps, of which the quadrature misses up to 26 times that difference (of |t|^(1/5))."""
 
-JUDGED = 1e-2
+JUDGED = 2e-3
 """Part of what changes between two samples up to which the error of its quadrature may be for it to count as judged."""
 
 UNIT = 1e-9

@@ -171,7 +171,8 @@ class State:
     def whirls(self) -> Array:
         """In which intervals (n - 1,) a rim may pass flat over what it touches, or in the two before and after it.
 
-        Its point of contact then runs around it, and forces rise and fall, in less time than samples tell of.
+        Its point of contact then runs around it, and forces rise and fall, in less time than samples tell of. So it
+        does where the turning of what stays on is another one at the next sample.
         """
         mo, dt = self.motion, np.diff(self.motion.time)
         found = np.zeros(len(dt), dtype=bool)
@@ -181,12 +182,13 @@ class State:
                     continue
                 along = np.abs(np.einsum("ni,ni->n", placed.R[:, :, -1], meeting.gaps.normal))
                 tilt = np.arccos(np.minimum(along, 1.0))
-                spin = np.linalg.norm(mo.omega[:, self.scene.number_of[shape.link]], axis=1)
+                omega = mo.omega[:, self.scene.number_of[shape.link]]
+                spin = np.linalg.norm(omega, axis=1)
+                fastest = np.maximum(spin[1:], spin[:-1])
+                turned = np.linalg.norm(np.diff(omega, axis=0), axis=1) > 0.5 * fastest
                 near = meeting.gaps.gap < TOUCH * meeting.size
-                flat = (near[1:] | near[:-1]) & (
-                    np.minimum(tilt[1:], tilt[:-1]) < 2 * np.maximum(spin[1:], spin[:-1]) * dt
-                )
-                found |= flat
+                flat = (near[1:] | near[:-1]) & (np.minimum(tilt[1:], tilt[:-1]) < 2 * fastest * dt)
+                found |= flat | (near[1:] & near[:-1] & turned)
         return np.convolve(found, np.ones(5), mode="same")[: len(dt)] > 0.5
 
     def around(self, points: Array, rows: Array) -> Array:

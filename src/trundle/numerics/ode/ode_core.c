@@ -87,9 +87,12 @@ static double short_of_zero(Ode *o, double h) {
   if (o->approaches > 0 || count < 3 || !(part > 0.0)) return 0.0;
   for (integer j = 0; j < m; j++) {
     const double *last = o->g + (count - 1) * m + j, *first = last - m;
-    double g = o->g[j], slope = (3.0 * g - 4.0 * *last + *first) / (2.0 * part);
-    double bend = (g - 2.0 * *last + *first) / (part * part), square = slope * slope - 2.0 * bend * g;
-    if (o->armed[j] == ARMED && g > 0.0 && slope < 0.0 && square >= 0.0) soon = fmin(soon, 2.0 * g / (sqrt(square) - slope));
+    double g = o->g[j];
+    double slope = (3.0 * g - 4.0 * *last + *first) / (2.0 * part);
+    double bend = (g - 2.0 * *last + *first) / (part * part);
+    double square = slope * slope - 2.0 * bend * g;
+    if (o->armed[j] != ARMED || !(g > 0.0 && slope < 0.0 && square >= 0.0)) continue;
+    soon = fmin(soon, 2.0 * g / (sqrt(square) - slope));
   }
   return soon < h ? soon * (1.0 - (o->near_zero ? CLOSEST : CLOSE)) : 0.0;
 }
@@ -159,7 +162,8 @@ void trundle_ode_start(Ode *o) {
   int dense = 1;
   o->t = o->t0, o->h_next = o->step, o->event = -1, o->status = NOT_FINITE;
   o->steps = o->rejected = o->evaluations = o->reached = o->after_reject = 0;
-  o->pressed = o->approaches = o->near_zero = 0, o->h_last = o->error_last = 0.0;
+  o->pressed = o->approaches = o->near_zero = 0;
+  o->h_last = o->error_last = 0.0;
   memcpy(o->x_new, o->x, (size_t)o->n * sizeof(double));
   if (o->m > 0) {
     if (!margins(o, o->t, o->x, o->g)) return;

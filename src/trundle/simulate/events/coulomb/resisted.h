@@ -23,7 +23,10 @@ typedef struct {
 } Group;
 
 static Group group_of(const Resisted *r, integer i, integer g) {
-  Group one = {.at = i * r->K + r->begin[g], .size = r->begin[g + 1] - r->begin[g], .bound = r->bounds[i * r->groups + g]};
+  Group one = {0};
+  one.at = i * r->K + r->begin[g];
+  one.size = r->begin[g + 1] - r->begin[g];
+  one.bound = r->bounds[i * r->groups + g];
   one.finite = isinf(one.bound) ? 0.0 : one.bound;
   one.ray = r->rays + one.at;
   for (integer k = 0; k < one.size; k++) one.along |= one.ray[k] != 0.0;
@@ -69,10 +72,17 @@ static void resisted_slope(const Resisted *r, const double *trial, double *slope
     for (integer j = 0; j < n; j++) normal[j] = of_normal[j]; /* 1 - (1 - D) */
     for (integer g = 0; g < r->groups; g++) {
       Group one = group_of(r, i, g);
-      double part = part_of(&one, trial, push), size = length(trial + one.at, one.size), e[3] = {0.0, 0.0, 0.0};
-      for (integer k = 0; k < one.size; k++) e[k] = one.along ? -one.ray[k] : part < 1.0 ? trial[one.at + k] / size : 0.0;
+      double part = part_of(&one, trial, push);
+      double size = length(trial + one.at, one.size);
+      double e[3] = {0.0, 0.0, 0.0};
+      for (integer k = 0; k < one.size; k++) {
+        if (one.along) e[k] = -one.ray[k];
+        else if (part < 1.0) e[k] = trial[one.at + k] / size;
+      }
       for (integer j = 0; j < n; j++) {
-        double rest[3], along = 0.0, pressed = (j == i * K ? 1.0 : 0.0) - of_normal[j];
+        double rest[3];
+        double along = 0.0;
+        double pressed = (j == i * K ? 1.0 : 0.0) - of_normal[j];
         for (integer k = 0; k < one.size; k++) {
           rest[k] = (j == one.at + k ? 1.0 : 0.0) - r->D[(one.at + k) * n + j];
           along += e[k] * rest[k];
@@ -99,13 +109,22 @@ static integer resisted_size(integer n) { return 6 * n + 3 * n * n; }
 /* Where Newton's method ends from L, projected, in L. Steps of redundant contacts are the least ones. */
 static void resisted_newton(const Resisted *r, double *L, double *work) {
   integer n = r->n;
-  double *F = work, *trial = F + n, *step = trial + n, *ahead = step + n, *F_ahead = ahead + n, *trial_ahead = F_ahead + n;
-  double *slope = trial_ahead + n, *factor = slope + n * n, *turns = factor + n * n;
+  double *F = work;
+  double *trial = F + n;
+  double *step = trial + n;
+  double *ahead = step + n;
+  double *F_ahead = ahead + n;
+  double *trial_ahead = F_ahead + n;
+  double *slope = trial_ahead + n;
+  double *factor = slope + n * n;
+  double *turns = factor + n * n;
   double merit = resisted_values(r, L, trial, F);
   for (int k = 0; k < RESISTED_STEPS && merit > MAP_ROUND_OFF * MAP_ROUND_OFF * (0.01 + dot(L, L, n)); k++) {
     resisted_slope(r, trial, slope);
-    memcpy(factor, slope, (size_t)(n * n) * sizeof(double)), memcpy(step, F, (size_t)n * sizeof(double));
-    if (!(pivoted_solve(factor, step, n) > RESISTED_REGULAR)) least_squares(slope, F, n, RESISTED_RANK, factor, turns, step);
+    memcpy(factor, slope, (size_t)(n * n) * sizeof(double));
+    memcpy(step, F, (size_t)n * sizeof(double));
+    int regular = pivoted_solve(factor, step, n) > RESISTED_REGULAR;
+    if (!regular) least_squares(slope, F, n, RESISTED_RANK, factor, turns, step);
     double part = 1.0, found = INFINITY;
     int halvings = merit > MAP_NEAR * MAP_NEAR ? RESISTED_HALVINGS : 2, better = 0;
     for (int h = 0; h < halvings && !better; h++) {
@@ -115,7 +134,8 @@ static void resisted_newton(const Resisted *r, double *L, double *work) {
       part /= 2.0;
     }
     if (!better) break;
-    memcpy(L, ahead, (size_t)n * sizeof(double)), memcpy(F, F_ahead, (size_t)n * sizeof(double));
+    memcpy(L, ahead, (size_t)n * sizeof(double));
+    memcpy(F, F_ahead, (size_t)n * sizeof(double));
     memcpy(trial, trial_ahead, (size_t)n * sizeof(double));
     merit = found;
   }
@@ -137,7 +157,9 @@ int resisted_impulses(integer m, integer K, integer groups, const integer *begin
     memcpy(work, starts + k * n, (size_t)n * sizeof(double));
     resisted_newton(&r, work, trial);
     double found = resisted_residual(&r, work, trial, trial + n);
-    if (found < *residual) *residual = found, memcpy(L, work, (size_t)n * sizeof(double));
+    if (!(found < *residual)) continue;
+    *residual = found;
+    memcpy(L, work, (size_t)n * sizeof(double));
   }
   free(work);
   return 0;

@@ -443,3 +443,19 @@ def test_a_slip_is_followed_to_its_end_without_stepping_over_it(rate, rejected, 
 def test_a_slip_with_drag_ends_when_its_closed_form_says():
     run = Integrator(stopping(-X / ca.norm_2(X) - 0.5 * X)).integrate(0.0, [1.0, 0.2], 3.0, relative_tolerance=1e-11)
     assert run.t_end == pytest.approx(2.0 * np.log(1.0 + 0.5 * np.hypot(1.0, 0.2)), abs=1e-11)
+
+
+def test_samples_within_a_step_are_as_good_as_its_tolerance(backend):
+    """Steps from slips that are about to turn: the step may be right to its tolerance and its dense output not."""
+    pull = ca.SX.sym("p", 2)
+    integrator = Integrator(system(pull - X / ca.norm_2(X), p=pull))
+    random, worst = np.random.default_rng(0), 0.0
+    for _ in range(200):
+        values, angle, speed = random.uniform(-0.9, 0.9, 2), random.uniform(0.0, 6.0), 10 ** random.uniform(-2.0, 0.0)
+        first, end = 3.0 * speed * 10 ** random.uniform(-3.0, -0.5), 0.5 * speed
+        given = 0.0, speed * np.array([np.cos(angle), np.sin(angle)]), end, values
+        how = {"sample_times": np.linspace(0.0, end, 41), "first_step": first}
+        run = integrator.integrate(*given, relative_tolerance=1e-9, absolute_tolerance=1e-11, **how)
+        true = integrator.integrate(*given, relative_tolerance=1e-13, absolute_tolerance=1e-15, **how).states
+        worst = max(worst, np.max(np.abs(run.states - true) / (1e-9 * np.abs(true) + 1e-11)))
+    assert worst < 20.0

@@ -12,14 +12,25 @@
 
 #include "ode_events.h"
 
+static const double ROUGH = 10.0; /* error over the tolerance up to which the dense output gives the samples */
 static const double HOPELESS = 1e6; /* error over the tolerance of a step over something that is not smooth */
 /* How far short of the zero of a margin a step ends, of the time to it: as well as that is known, the second time better. */
 static const double CLOSE = 1.0 / 32.0, CLOSEST = 1.0 / 1024.0;
 
 integer trundle_ode_size(void) { return (integer)sizeof(Ode); }
 
-/* Write the samples up to t_new, where the state is x_new. */
+/* The state at t by a step of its own from the last one, whose end stays in x_new with its rate. */
+static int step_to(Ode *o, double t, double *out) {
+  double *end = o->x_new;
+  o->x_new = out;
+  int good = attempt(o, t - o->t) && project(o, t, out);
+  o->x_new = end;
+  return good;
+}
+
+/* Write the samples up to t_new, where the state is x_new: by the dense output where that is good enough. */
 static int emit(Ode *o, double t_new, double h, int *dense, double h_dense) {
+  int judged = o->step > 0.0, rough = 0; /* a fixed step has no tolerance */
   while (o->reached < o->sample_count && o->sample_times[o->reached] <= t_new) {
     double ts = o->sample_times[o->reached], *out = o->samples + o->reached * o->n;
     if (ts >= t_new) {
@@ -27,7 +38,10 @@ static int emit(Ode *o, double t_new, double h, int *dense, double h_dense) {
     } else {
       if (!*dense && !densify(o, h)) return 0;
       *dense = 1;
-      if (!interpolate(o, (ts - o->t) / h_dense, ts, out)) return 0;
+      if (!judged) rough = !(dense_error(o, h_dense) < ROUGH);
+      judged = 1;
+      int stepped = rough && step_to(o, ts, out);
+      if (!stepped && !interpolate(o, (ts - o->t) / h_dense, ts, out)) return 0;
     }
     o->reached++;
   }

@@ -17,6 +17,9 @@ typedef struct {
 enum { RUNNING, DONE, EVENT, STEP_TOO_SMALL, TOO_MANY_STEPS, NOT_FINITE };
 enum { WAITING, ARMED, UNWATCHED };
 
+/* Where in a step the slope of its dense output is worst, and the error of a state over that slope's, of a step (DOP853). */
+static const double WORST_AT = 0.65, ERROR_OF_SLOPE = 1.0 / 7.0;
+
 typedef struct {
   /* tableau: `stages` stages, then the rate at the step's end, then `extra` stages for dense output */
   integer stages, extra, dense_rows, error_rows;
@@ -155,4 +158,25 @@ static int interpolate(Ode *o, double theta, double t, double *out) {
     out[k] = o->x[k] + value;
   }
   return project(o, t, out);
+}
+
+/* The error of the dense output between the ends of a step of size h, over the tolerance (root mean square): its slope
+ * against the rate, where that differs most. Not finite where there is no rate. */
+static double dense_error(Ode *o, double h) {
+  integer n = o->n, rows = 3 + o->dense_rows;
+  double sum = 0.0, t = o->t + WORST_AT * h;
+  if (!interpolate(o, WORST_AT, t, o->x_dense) || !rate(o, t, o->x_dense, o->trial)) return NAN;
+  for (integer k = 0; k < n; k++) {
+    double value = 0.0, slope = 0.0;
+    for (integer r = rows - 1; r >= 0; r--) {
+      double factor = r % 2 == 0 ? WORST_AT : 1.0 - WORST_AT;
+      value += o->F[r * n + k];
+      slope = r % 2 == 0 ? slope * factor + value : slope * factor - value;
+      value *= factor;
+    }
+    double scale = o->absolute_tolerance[k] + o->relative_tolerance * fmax(fabs(o->x[k]), fabs(o->x_new[k]));
+    double error = ERROR_OF_SLOPE * (slope - h * o->trial[k]) / scale;
+    sum += error * error;
+  }
+  return sqrt(sum / (double)n);
 }

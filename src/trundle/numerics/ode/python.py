@@ -34,6 +34,10 @@ from trundle.numerics.ode.tableaus import Tableau
 
 _HOPELESS = 1e6
 """Error over the tolerance of a step over something that is not smooth."""
+_ROUGH = 10.0
+"""Error over the tolerance up to which the dense output gives the samples."""
+_WORST_AT, _ERROR_OF_SLOPE = 0.65, 1.0 / 7.0
+"""Where in a step the slope of its dense output is worst, and the error of a state over that slope's, of a step."""
 _CLOSE, _CLOSEST = 1.0 / 32.0, 1.0 / 1024.0
 """How far short of the zero of a margin a step ends, of the time to it: the second time it is known better."""
 
@@ -238,7 +242,7 @@ class PythonRun:
         method, s = self._method, self._method.stages
         if method.E[0, s] != 0.0:
             self._K[s] = self._slope(t_new, self._x_new)
-        scale = self._tolerance + self._set.relative_tolerance * np.maximum(np.abs(self._x), np.abs(self._x_new))
+        scale = self._scale()
         sums = np.sum(((method.E @ self._K[: s + 1]) / scale) ** 2, axis=1)
         if len(sums) == 1:
             error = abs(h) * math.sqrt(sums[0] / len(scale))
@@ -249,6 +253,9 @@ class PythonRun:
         if not math.isfinite(error):
             raise _NotFiniteError
         return float(error)
+
+    def _scale(self) -> FloatArray:
+        return self._tolerance + self._set.relative_tolerance * np.maximum(np.abs(self._x), np.abs(self._x_new))
 
     def _finish(self, t_new: float, have_rate: bool) -> None:
         self._x_new = self._project(t_new, self._x_new)
@@ -273,8 +280,34 @@ class PythonRun:
             value = (value + self._F[r]) * (theta if r % 2 == 0 else 1.0 - theta)
         return self._project(t, self._x + value)
 
+    def _dense_error(self, h: float) -> float:
+        """Return the error of the dense output over the tolerance, between the ends of a step: as in C."""
+        t, slope, value = self.state.t + _WORST_AT * h, np.zeros_like(self._x), np.zeros_like(self._x)
+        try:
+            rate = self._slope(t, self._interpolate(_WORST_AT, t))
+        except _NotFiniteError:
+            return math.inf
+        for r in range(len(self._F) - 1, -1, -1):
+            factor, sign = (_WORST_AT, 1.0) if r % 2 == 0 else (1.0 - _WORST_AT, -1.0)
+            value += self._F[r]
+            slope = slope * factor + sign * value
+            value *= factor
+        return _rms(_ERROR_OF_SLOPE * (slope - h * rate) / self._scale())
+
+    def _step_to(self, t: float) -> FloatArray | None:
+        """Return the state at t by a step of its own from the last one, or None; its end stays in x_new."""
+        end = self._x_new
+        try:
+            self._attempt(t - self.state.t)
+            return self._project(t, self._x_new)
+        except _NotFiniteError:
+            return None
+        finally:
+            self._x_new = end
+
     def _emit(self, t_new: float, h_dense: float, dense: bool) -> None:
         state, samples = self.state, self.arrays["samples"]
+        judged, rough = self._set.step > 0.0, False
         while state.reached < len(self._times) and self._times[state.reached] <= t_new:
             t = float(self._times[state.reached])
             if t >= t_new:
@@ -283,7 +316,12 @@ class PythonRun:
                 if not dense:
                     self._densify(h_dense)
                     dense = True
-                samples[state.reached] = self._interpolate((t - state.t) / h_dense, t)
+                if not judged:
+                    rough = not self._dense_error(h_dense) < _ROUGH
+                    judged = True
+                stepped = self._step_to(t) if rough else None
+                theta = (t - state.t) / h_dense
+                samples[state.reached] = self._interpolate(theta, t) if stepped is None else stepped
             state.reached += 1
 
     def _starting_step(self) -> float:

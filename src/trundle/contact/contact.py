@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import casadi as ca
 
 from trundle.contact.motion import Motion
-from trundle.contact.touch import Contact, Touch, given, side
+from trundle.contact.touch import Contact, OfKind, Touch, given, side
 from trundle.numerics.space import cross, dot, inverse, lever, smallest_eigenvalue
 
-__all__ = ["Contact", "Kinematics", "Touch", "given", "kinematics", "side"]
+__all__ = ["Contact", "Kinematics", "OfKind", "Touch", "given", "kinematics", "side"]
 
 
 @dataclass(frozen=True)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import casadi as ca
 import numpy as np
 
-from trundle.contact.contact import Contact, Touch, given, side
+from trundle.contact.contact import Contact, OfKind, Touch, given, side
 from trundle.contact.motion import Motion
 from trundle.geometry.features import Feature
 from trundle.geometry.level import Level
 from trundle.geometry.patch import Patch
 from trundle.numerics.space import cross, dot, inverse, smallest_eigenvalue, tangents
+from trundle.numerics.symbol import Symbol, value_of
 from trundle.threads import cached_property
 
 _BENT = 1e-6
@@ -81,8 +84,8 @@ class FeatureContact(Contact):
     def touch(self, A: Motion, B: Motion, s: ca.SX) -> tuple[Touch, Touch]:
         """Return the feature's point where f is least, and its foot on B."""
         y, foot, n, T, K, _ = self._at(A, B)
-        E, feature = ca.SX(self._axes.T), self.feature
-        x, r = ca.SX(ca.vertcat(*feature.at)) + y, feature.rounding
+        E, feature = self._axes.T, self.feature
+        x, r = _vector(feature.at) + y, feature.rounding
         turned = A.R.T @ B.R
         n_A, T_A = -(turned @ n), turned @ T
         patch = Patch(x=x, n=n_A, T=T_A, radii=ca.SX(self.d, self.d))
@@ -95,7 +98,7 @@ class FeatureContact(Contact):
             patch = Patch(x=x, n=n_A, T=T_A, K=F @ F.T * (dot(n_A, outward) / feature.radius))
         tA = side(A, patch, self.center, _nothing, follows=True)
         if E.shape[1] and not r:
-            tA = replace(tA, straight=A.R @ E * np.sqrt(feature.size))
+            tA = replace(tA, straight=A.R @ E * ca.sqrt(feature.size))
         return tA, side(B, Patch(x=foot, n=n, T=T, K=K), (), _nothing)
 
     def restore(self, s: ca.SX) -> ca.SX:
@@ -107,11 +110,36 @@ class FeatureContact(Contact):
         return {"feature": self._at(A, B)[-1]}
 
     @property
-    def _axes(self) -> ca.DM:
-        return ca.DM(np.reshape(self.feature.axes, (-1, self.d)))
+    def of_kind(self) -> OfKind:
+        """The contact with the feature's numbers and its place on the body as symbols."""
+        feature, numbers = self.feature, list[Symbol]()
+
+        def symbol(value: float) -> Symbol:
+            numbers.append(Symbol(f"number_{len(numbers)}", value_of(value)))
+            return numbers[-1]
+
+        def symbols(vector: Sequence[float]) -> tuple[float, ...]:
+            return tuple(symbol(value) for value in vector)  # pyright: ignore[reportReturnType]
+
+        same = replace(
+            feature,
+            at=symbols(feature.at),
+            axes=tuple(symbols(axis) for axis in feature.axes),
+            inside=tuple((symbols(g), *symbols([h])) for g, h in feature.inside),
+            cone=tuple(symbols(g) for g in feature.cone),
+            **{name: symbol(value) for name in ("size", "rounding", "radius") if (value := getattr(feature, name))},
+        )
+        contact = replace(self, feature=same, center=symbols(self.center))
+        counts = (len(feature.axes), len(feature.inside), len(feature.cone), len(self.center))
+        key = (*counts, bool(feature.rounding), bool(feature.radius), feature.rim)
+        return OfKind(contact, ca.vertcat(*numbers), np.array([one.value for one in numbers]), key)
+
+    @property
+    def _axes(self) -> ca.SX:
+        return ca.vertcat(*(_vector(axis).T for axis in self.feature.axes)) if self.feature.axes else ca.SX(0, self.d)
 
     def _at(self, A: Motion, B: Motion) -> tuple[ca.SX, ...]:
-        at = ca.SX(ca.vertcat(*self.feature.at)) + ca.SX(ca.vertcat(*self.center) if self.center else 0.0)
+        at = _vector(self.feature.at) + (_vector(self.center) if self.center else 0.0)
         x = B.R.T @ (A.p + A.R @ at - B.p)
         return tuple(self._nearest.call([B.R.T @ A.R, x]))
 
@@ -122,7 +150,7 @@ class FeatureContact(Contact):
             return self._nearest_by_foot
         d, feature, E = self.d, self.feature, self._axes
         R, c, x = ca.SX.sym("R", d, d), ca.SX.sym("c", d), ca.SX.sym("x", d)
-        level, along = self.level.level(x), R @ ca.SX(E.T)
+        level, along = self.level.level(x), R @ E.T
         hessian, gradient = ca.hessian(level, x)
         bends = [along.T @ gradient, along.T @ hessian @ along]
         slope = ca.Function("slope", [x, R], bends, _FREE)
@@ -149,9 +177,9 @@ class FeatureContact(Contact):
         if feature.rounding and self.distance is not None:
             foot = at - fx * (self.distance(at) / norm)
         patch = self.level.patch(foot if feature.rounding else at)
-        y = ca.SX(E.T) @ q
-        margins = [(dot(ca.SX(ca.DM(g)), y) + h) / feature.size for g, h in feature.inside]
-        margins += [dot(fx, R @ ca.SX(ca.DM(g))) / norm for g in feature.cone]
+        y = E.T @ q
+        margins = [(dot(_vector(g), y) + h) / feature.size for g, h in feature.inside]
+        margins += [dot(fx, R @ _vector(g)) / norm for g in feature.cone]
         if feature.radius and not feature.rim:
             margins.append((feature.radius - ca.sqrt(dot(q, q) + _TINY)) / feature.size)
         if E.shape[0]:
@@ -169,7 +197,7 @@ class FeatureContact(Contact):
         """The same of a rounded corner, edge or face whose distance to B has no closed form: see the class."""
         d, feature, E = self.d, self.feature, self._axes
         R, c, x = ca.SX.sym("R", d, d), ca.SX.sym("c", d), ca.SX.sym("x", d)
-        level, along = self.level.level(x), R @ ca.SX(E.T)
+        level, along = self.level.level(x), R @ E.T
         hessian, gradient = ca.hessian(level, x)
         values = ca.Function("values", [x], [level, gradient, hessian], _FREE)
         across = ca.SX.eye(d) - along @ along.T
@@ -189,9 +217,9 @@ class FeatureContact(Contact):
             foot = foot + step
         patch = self.level.patch(foot)
         K, F = given(patch.K, "K"), patch.T.T @ along
-        y = ca.SX(E.T) @ (along.T @ (foot - c))
-        margins = [(dot(ca.SX(ca.DM(g)), y) + h) / feature.size for g, h in feature.inside]
-        margins += [dot(patch.n, R @ ca.SX(ca.DM(g))) for g in feature.cone]
+        y = E.T @ (along.T @ (foot - c))
+        margins = [(dot(_vector(g), y) + h) / feature.size for g, h in feature.inside]
+        margins += [dot(patch.n, R @ _vector(g)) for g in feature.cone]
         margins.append(_LOST - ca.norm_2(step) / feature.size)
         if E.shape[0]:
             margins.append(smallest_eigenvalue(F.T @ K @ F * feature.size) - _BENT)
@@ -259,20 +287,21 @@ class FeatureContact(Contact):
         return foot
 
     @property
-    def _reach(self) -> float:
+    def _reach(self) -> ca.SX:
         """How far, m, a step of Newton's may go: not past the next of the points that are tried first."""
-        return max((2.0 * h for _, h in self.feature.inside), default=0.0) / _PARTS or self.feature.size
+        widest = reduce(ca.fmax, (2.0 * h / _PARTS for _, h in self.feature.inside), ca.SX(0.0))
+        return widest if self.feature.inside else ca.SX(self.feature.size)
 
     def _best(self, level: ca.SX, x: ca.SX, c: ca.SX, along: ca.SX) -> ca.SX:
         """Return the y (m,), in the axes, of about the least distance on the feature."""
         if along.shape[1] == 1:
             return self._lowest_between(level, x, c, along)
-        height, E = ca.Function("height", [x], [level], _FREE), np.array(self._axes)
+        height, E = ca.Function("height", [x], [level], _FREE), self._axes
         best = ca.SX(E.shape[0], 1)
         lowest = height(c)
         for g, h in self.feature.inside:
             for part in _SEEDS:
-                q = -part * h * ca.SX(ca.DM(E @ np.array(g)))
+                q = -part * h * (E @ _vector(g))
                 f = height(c + along @ q)
                 best, lowest = ca.if_else(f < lowest, q, best), ca.fmin(f, lowest)
         return best
@@ -283,13 +312,15 @@ class FeatureContact(Contact):
         The end of an edge, which a corner touches with, may be lower than what the edge itself touches with. Between
         two points the distance is a cubic, which may fall and rise again where it rises at both.
         """
-        E, feature = np.array(self._axes), self.feature
-        ends = sorted(float(-h * (E[0] @ np.array(g))) for g, h in feature.inside)
-        points = np.linspace(ends[0], ends[1], _PARTS + 1)
+        E, feature = self._axes, self.feature
+        ends = [-h * (E @ _vector(g)) for g, h in feature.inside]
+        ends = [ca.fmin(*ends), ca.fmax(*ends)]
+        part = (ends[1] - ends[0]) / _PARTS
+        points = [ends[0] + k * part for k in range(_PARTS)] + [ends[1]]
         values = ca.Function("values", [x], [level, ca.gradient(level, x)], _FREE)
         heights, slopes = [], []
         for q in points:
-            at = c + along * float(q)
+            at = c + along * q
             foot = self._foot(level, x, at) if feature.rounding else at
             f, fx = values.call([foot])
             norm = ca.sqrt(dot(fx, fx) + _TINY)
@@ -297,11 +328,10 @@ class FeatureContact(Contact):
             slopes.append(dot(along, fx) / norm)
         first_lower = heights[0] < heights[-1]
         best, lowest = ca.if_else(first_lower, ends[0], ends[1]), ca.SX(np.inf)
-        part = float(points[1] - points[0])
         for q, h0, h1, g0, g1 in zip(points[:-1], heights[:-1], heights[1:], slopes[:-1], slopes[1:], strict=True):
             s, h = _hollow(h0, h1, g0 * part, g1 * part)
             lower = h < lowest
-            best, lowest = ca.if_else(lower, float(q) + part * s, best), ca.if_else(lower, h, lowest)
+            best, lowest = ca.if_else(lower, q + part * s, best), ca.if_else(lower, h, lowest)
         return best
 
 
@@ -316,12 +346,16 @@ def _hollow(h0: ca.SX, h1: ca.SX, g0: ca.SX, g1: ca.SX) -> tuple[ca.SX, ca.SX]:
     return s, ca.if_else(there, h0 + s * (g0 + s * (squared + s * cubed)), np.inf)
 
 
+def _vector(numbers: Sequence[float]) -> ca.SX:
+    return ca.SX(ca.vertcat(*numbers))
+
+
 def _nothing(S: ca.SX) -> ca.SX:
     """Rates of a side that has no coordinates of its own."""
     return ca.SX(0, 1)
 
 
-def _shortened(step: ca.SX, longest: float) -> ca.SX:
+def _shortened(step: ca.SX, longest: ca.SX) -> ca.SX:
     """Return a step, no longer than `longest` in the sum of its parts, which has derivatives of zero, too."""
     return step * (longest / ca.fmax(ca.norm_1(step), longest))
 

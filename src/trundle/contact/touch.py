@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 import casadi as ca
+import numpy as np
 
+from trundle.checks import FloatArray
 from trundle.contact.motion import Motion
 from trundle.errors import InputError
 from trundle.geometry.patch import Patch
@@ -54,6 +56,27 @@ class Touch:
     straight: ca.SX | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class OfKind:
+    """A contact whose numbers are symbols, so that all of its kind on one side B are one expression.
+
+    Attributes
+    ----------
+    contact : Contact
+    symbols : (n,)
+    numbers : (n,)
+        With which it is the contact that it was made of.
+    key : Hashable, or None
+        The same for all contacts of its class, on the same side B, that differ in these numbers alone; None: its
+        numbers are constants.
+    """
+
+    contact: Contact
+    symbols: ca.SX
+    numbers: FloatArray
+    key: Hashable
+
+
 class Contact(ABC):
     """Where body A touches body B.
 
@@ -67,6 +90,11 @@ class Contact(ABC):
        surface); the identity where s is free.
     4. ``limits(s)`` returns named expressions that are positive while the coordinates are usable.
     """
+
+    @property
+    def of_kind(self) -> OfKind:
+        """The contact with its numbers as symbols, where its class tells which; here they stay constants."""
+        return OfKind(self, ca.SX(0, 1), np.zeros(0), None)
 
     @property
     @abstractmethod

@@ -26,19 +26,24 @@ from trundle.numerics.ode.system import NativeSystem
 from trundle.simulate.compiled_mode import BAUMGARTE, CompiledMode
 from trundle.simulate.engine.bodies import integers
 from trundle.simulate.engine.kernels import (
+    BRIEF,
     DISTANT,
+    MARGINS,
     PLAIN,
     SLIPPING,
+    WHOLE,
     LawKernels,
     NoKernelError,
     TouchKernels,
+    TouchKind,
     law_kernels,
     on_B_symbol,
     packing,
 )
 from trundle.simulate.engine.margins import NEAREST, named_margins
 from trundle.simulate.engine.tables import Core, Engine, TermStruct, core
-from trundle.simulate.instant import ROWS, WHOLE, Instant
+from trundle.simulate.instant import ROWS, Instant
+from trundle.simulate.instant import WHOLE as ALL_ROWS
 from trundle.simulate.mode import Method, Mode
 from trundle.simulate.outputs import body_expressions
 from trundle.simulate.phase import Phase, input_expressions, touch_margins
@@ -88,14 +93,17 @@ def engine_of(system: ContactSystem, atlas: Atlas, held: bool, core: Core) -> En
         """Gather kernels of contacts, those of equal shapes once."""
         model, t = system.model(atlas), ca.SX.sym("t")
         inputs, u = input_expressions(system, model, held, t)
+        kinds: dict[Hashable, TouchKind] = {}
         made: dict[Hashable, TouchKernels] = {}
         touches = []
         for joined, pair, charts in zip(model.constraints, system.contact_pairs, atlas, strict=True):
-            shapes = (pair.shape_A, pair.shape_B, pair.center_A, pair.extent, pair.stop)
-            key = (pair.form, pair.piece, charts, identity(shapes))
-            if key not in made:
-                made[key] = TouchKernels(joined.contact, touch_margins(pair, on_B_symbol(model.d)))
-            touches.append(made[key])
+            kind = joined.contact.of_kind
+            place = identity((pair.shape_B, pair.extent))
+            shapes = (pair.form, pair.piece, charts, identity((pair.shape_A, pair.center_A, pair.stop)), place)
+            key = shapes if kind.key is None else (pair.form, kind.key, place)
+            if key not in kinds:
+                kinds[key] = TouchKind(kind, touch_margins(pair, on_B_symbol(model.d)))
+            touches.append(made_once(made, shapes, lambda key=key, kind=kind: TouchKernels(kinds[key], kind.numbers)))
         found = ((i, _two_balls(pair)) for i, pair in enumerate(system.contact_pairs))
         balls = {i: ball for i, ball in found if ball is not None}
         try:
@@ -117,9 +125,9 @@ class DataMode(Phase):
             self._kernels += [self._kernels_of_loop(loop.law) for loop in self.model.loops]
         for contact, law in enumerate(mode.laws):
             if LAWS[law] is not SEPARATED:
-                engine.prepare(contact, _variant(LAWS[law]))
+                engine.prepare(contact, _variant(LAWS[law]), BRIEF, WHOLE)
         for contact in range(len(mode.laws), len(engine.joined)):
-            engine.prepare(contact, PLAIN)  # pins and couplings
+            engine.prepare(contact, PLAIN, BRIEF, WHOLE)  # pins and couplings
         separated = [LAWS[law] is SEPARATED for law in mode.laws]
         known = [one is not None for one in self._kernels[: len(separated)]]
         self.complete = all(apart or told for apart, told in zip(separated, known, strict=True))
@@ -128,8 +136,11 @@ class DataMode(Phase):
         self._names = tuple(self._named)
         terms = [term for groups in self._named.values() for group in groups for term in group]
         shown = {i for i in range(len(mode.laws)) if i not in self.unseen}
-        for contact in shown.union(term.contact for term in terms):
-            engine.prepare(contact, PLAIN, brief=False)
+        for contact in shown:
+            engine.prepare(contact, PLAIN, WHOLE)
+        for contact in {term.contact for term in terms if term.source != NEAREST}:
+            if LAWS[mode.laws[contact]] is SEPARATED:
+                engine.prepare(contact, PLAIN, MARGINS)
         self.near = frozenset(term.contact for term in terms if term.source == NEAREST)
         self._idle: list[int] = []
         self._whole: dict[int, int] = {}
@@ -328,13 +339,15 @@ class DataMode(Phase):
         friction = self.model.constraints[contact].friction
 
         def made() -> tuple[LawKernels, int, int, int]:
-            found = law_kernels(d, WHOLE, friction, ca.SX.sym("onset", d + self.model.k))
+            found = law_kernels(d, ALL_ROWS, friction, ca.SX.sym("onset", d + self.model.k))
             if found is None:
                 raise CompileError("all rows of a contact ask for kinematics that kernels are not told")
             return self._added(found)
 
-        engine.prepare(contact, SLIPPING, whole=False)
-        _, rows, _, _ = cast("tuple[LawKernels, int, int, int]", made_once(engine.laws, (WHOLE.name, friction), made))
+        engine.prepare(contact, SLIPPING, BRIEF)
+        _, rows, _, _ = cast(
+            "tuple[LawKernels, int, int, int]", made_once(engine.laws, (ALL_ROWS.name, friction), made)
+        )
         engine.loaded()
         return rows
 

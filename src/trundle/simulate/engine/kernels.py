@@ -4,8 +4,9 @@ A touch kernel maps the packed frames of both bodies (`packed`) and the contact'
 
     kinematics | rates of the coordinates | coordinates restored | point in A's frame | in B's frame | margins,
 
-of which the brief one gives the first two parts. A law's kernels map kinematics, onset (d + k,) and multipliers to its
-rows and to force, moment and margins. All are made of the expressions that planners and linearisation use.
+of which the brief one gives the first two parts, and another one margins alone. A law's kernels map kinematics, onset
+(d + k,) and multipliers to its rows and to force, moment and margins. All are made of the expressions that planners and
+linearisation use.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.contact.contact import Contact, Kinematics, kinematics
+from trundle.contact.contact import Contact, Kinematics, OfKind, kinematics
 from trundle.contact.law import Friction, Law
 from trundle.contact.motion import Motion
 from trundle.errors import CompileError
@@ -37,6 +38,10 @@ from trundle.threads import made_once
 
 PLAIN, SLIPPING, DISTANT = range(3)
 """Variants of a contact's kinematics: what a law asks for."""
+BRIEF, WHOLE, MARGINS = range(3)
+"""What a touch kernel gives: see the module; as in mode_core.c."""
+KINDS = 3
+"""How many of them there are."""
 _UNKNOWN = ("misalignment", "curvature", "sA", "sB", "rates", "shift")
 """What kernels of laws are not told."""
 
@@ -47,6 +52,9 @@ class Kernel:
 
     native: NativeFunction | InterpretedFunction
     numbers: FloatArray
+
+
+NOTHING = np.zeros(0)
 
 
 class NoKernelError(CompileError):
@@ -70,19 +78,37 @@ def struct_of(kernel: Kernel) -> KernelStruct:
 
 
 def compiled(function: ca.Function) -> Kernel:
-    """Return the kernel of a function of one dense result; functions of one kind are compiled once a machine.
+    """Return the kernel of a function of one dense result, see `KernelKind`."""
+    return KernelKind(function).kernel()
+
+
+class KernelKind:
+    """A function of one dense result as kernels; functions of one kind are compiled once a machine (final).
 
     Without a compiler it is interpreted; `NoKernelError` is raised where it calls others, as measured surfaces do.
+
+    Parameters
+    ----------
+    function : casadi.Function
+    given : int
+        How many numbers each kernel is given: its last input, if there are any.
     """
-    if find_compiler() is not None:
-        found = lifted(function)
-        native = _native(function.name(), found.kind, _Made(found))
-        if native is not None:
-            return Kernel(native, found.numbers)
-    data = interpreted(function)
-    if data is None:
-        raise NoKernelError(f"{function.name()} needs a C compiler")
-    return Kernel(data, np.zeros(1))
+
+    def __init__(self, function: ca.Function, given: int = 0) -> None:
+        if find_compiler() is not None:
+            found = lifted(function, given)
+            native = _native(function.name(), found.kind, _Made(found))
+            if native is not None:
+                self._native, self._constants = native, found.numbers
+                return
+        data = interpreted(function)
+        if data is None:
+            raise NoKernelError(f"{function.name()} needs a C compiler")
+        self._native, self._constants = data, np.zeros(1)
+
+    def kernel(self, given: FloatArray = NOTHING) -> Kernel:
+        """Return the kernel with the numbers that it is given."""
+        return Kernel(self._native, np.concatenate([given, self._constants]))
 
 
 class _Made:
@@ -175,8 +201,8 @@ def _unpacked(d: int) -> tuple[ca.SX, Kinematics, ca.SX]:
 OPTIONS = {PLAIN: {}, SLIPPING: {"slipping": True}, DISTANT: {"slipping": True, "distant": True}}
 
 
-class TouchKernels:
-    """Kernels of a contact, each made when it is asked for (final).
+class TouchKind:
+    """Kernels of all contacts of one kind, each made when it is asked for (final).
 
     Attributes
     ----------
@@ -187,18 +213,18 @@ class TouchKernels:
 
     Parameters
     ----------
-    contact : Contact
+    kind : OfKind
     more : mapping of str -> scalar
         Further margins, functions of the point on B, `on_B_symbol`.
     """
 
-    def __init__(self, contact: Contact, more: Mapping[str, ca.SX]) -> None:
-        d = contact.d
-        self._contact, self._more = contact, more
+    def __init__(self, kind: OfKind, more: Mapping[str, ca.SX]) -> None:
+        d = kind.contact.d
+        self._kind, self._contact, self._more = kind, kind.contact, more
         self._frame_A, self._A = _frame(d, "A")
         self._frame_B, self._B = _frame(d, "B")
-        self._s = ca.SX.sym("s", contact.size)
-        self._made: dict[tuple[int, bool], Kernel] = {}
+        self._s = ca.SX.sym("s", self._contact.size)
+        self._made: dict[tuple[int, int], KernelKind] = {}
         self.margins = (*self._named(self._kinematics(PLAIN)), *more)
         self.beyond = frozenset(more)
 
@@ -209,19 +235,46 @@ class TouchKernels:
         limits = self._contact.limits(self._A, self._B, self._s)
         return {"gap": k.distance, **limits} | ({} if k.curvature is None else {"curvature": k.curvature})
 
-    def kernel(self, variant: int, whole: bool) -> Kernel:
-        """Return the kernel of a variant, brief or whole."""
-        return made_once(self._made, (variant, whole), lambda: self._compiled(variant, whole))
+    def kernel(self, variant: int, what: int, numbers: FloatArray) -> Kernel:
+        """Return the kernel of a variant that gives `BRIEF`, `WHOLE` or `MARGINS`."""
+        return made_once(self._made, (variant, what), lambda: self._compiled(variant, what)).kernel(numbers)
 
-    def _compiled(self, variant: int, whole: bool) -> Kernel:
+    def _compiled(self, variant: int, what: int) -> KernelKind:
         tA, tB = self._contact.touch(self._A, self._B, self._s)
         k = self._kinematics(variant)
-        told = [_pack(k, tA.r, tB.r), k.rates]
-        if whole:
-            on_A, on_B = self._A.R.T @ tA.r, self._B.R.T @ tB.r
+        told = [] if what == MARGINS else [_pack(k, tA.r, tB.r), k.rates]
+        on_A, on_B = self._A.R.T @ tA.r, self._B.R.T @ tB.r
+        if what == WHOLE:
+            told += [self._contact.restore(self._s + k.shift), on_A, on_B]
+        if what != BRIEF:
             beyond = [ca.substitute([value], [on_B_symbol(k.n.shape[0])], [on_B])[0] for value in self._more.values()]
-            told += [self._contact.restore(self._s + k.shift), on_A, on_B, *self._named(k).values(), *beyond]
-        return compiled(_function("touch", [self._frame_A, self._frame_B, self._s], told))
+            told += [*self._named(k).values(), *beyond]
+        numbers = self._kind.symbols
+        given = [numbers] if numbers.shape[0] else []
+        return KernelKind(_function("touch", [self._frame_A, self._frame_B, self._s, *given], told), numbers.shape[0])
+
+
+@dataclass(frozen=True, eq=False)
+class TouchKernels:
+    """Kernels of a contact: those of its kind with its numbers."""
+
+    kind: TouchKind
+    numbers: FloatArray
+
+    @classmethod
+    def of(cls, contact: Contact) -> TouchKernels:
+        """Return the kernels of a contact that is a kind of its own."""
+        kind = OfKind(contact, ca.SX(0, 1), NOTHING, None)
+        return cls(TouchKind(kind, {}), kind.numbers)
+
+    @property
+    def margins(self) -> tuple[str, ...]:
+        """Names of the margins that the touch alone has."""
+        return self.kind.margins
+
+    def kernel(self, variant: int, what: int) -> Kernel:
+        """Return the kernel of a variant that gives `BRIEF`, `WHOLE` or `MARGINS`."""
+        return self.kind.kernel(variant, what, self.numbers)
 
 
 @lru_cache(maxsize=2)

@@ -24,7 +24,7 @@ class Lifted:
     function : casadi.Function
         (arguments..., numbers (n,)) -> one dense result.
     numbers : (n,)
-        With which it is the function it was made of.
+        Its constants, with which it is the function it was made of.
     kind : str
         Digest of its instructions: the same for all functions that differ in their numbers alone.
     """
@@ -34,7 +34,7 @@ class Lifted:
     kind: str
 
 
-def lifted(function: ca.Function) -> Lifted:
+def lifted(function: ca.Function, given: int = 0) -> Lifted:
     """Return a function of SX with its constants as a last argument, read from its list of instructions.
 
     One that calls others, as measured surfaces do, keeps its constants.
@@ -43,20 +43,25 @@ def lifted(function: ca.Function) -> Lifted:
     ----------
     function : casadi.Function
         Dense columns as inputs and one dense result.
+    given : int
+        Of numbers that are the last input already, if there are any: the constants come after them.
     """
     operations = [function.instruction_id(i) for i in range(function.n_instructions())]
     sizes = [function.size1_in(k) for k in range(function.n_in())]
     inputs = [ca.SX.sym(f"a{k}", size) for k, size in enumerate(sizes)]
+    own = inputs[:-1] if given else inputs
     if ca.OP_CALL in operations:
         digest = hashlib.sha256(str(function.serialize()).encode()).hexdigest()
-        return Lifted(_made(function, inputs, ca.SX.sym("numbers", 0), function.call(inputs)), np.zeros(0), digest[:16])
-    numbers: list[float] = []
+        numbers = inputs[-1] if given else ca.SX.sym("numbers", 0)
+        return Lifted(_made(function, own, numbers, function.call(inputs)), np.zeros(0), digest[:16])
+    constants: list[float] = []
     place: dict[int, int] = {}
     for i, operation in enumerate(operations):
         if operation == ca.OP_CONST and function.instruction_constant(i) not in _STRUCTURAL:
-            place[i] = len(numbers)
-            numbers.append(function.instruction_constant(i))
-    symbol = ca.SX.sym("numbers", len(numbers))
+            place[i] = given + len(constants)
+            constants.append(function.instruction_constant(i))
+    symbol = ca.SX.sym("numbers", given + len(constants))
+    inputs = [*own, symbol[:given]] if given else inputs
     work, result = [ca.SX(0)] * function.sz_w(), [ca.SX(0)] * function.nnz_out(0)
     digest = hashlib.sha256(repr(sizes).encode())
     for i, operation in enumerate(operations):
@@ -74,8 +79,8 @@ def lifted(function: ca.Function) -> Lifted:
         else:
             work[out[0]] = ca.SX.unary(operation, work[of[0]])
         digest.update(repr(told).encode())
-    made = _made(function, inputs, symbol, [ca.vertcat(*result)] if result else [ca.SX(0, 1)])
-    return Lifted(made, np.array(numbers, dtype=np.float64), digest.hexdigest()[:16])
+    made = _made(function, own, symbol, [ca.vertcat(*result)] if result else [ca.SX(0, 1)])
+    return Lifted(made, np.array(constants, dtype=np.float64), digest.hexdigest()[:16])
 
 
 def _made(function: ca.Function, inputs: Sequence[ca.SX], numbers: ca.SX, results: Sequence[ca.SX]) -> ca.Function:

@@ -46,7 +46,7 @@ def named_margins(phase: Phase, engine: Engine, kernels: Sequence[LawKernels | N
                 found[f"{name}.{margin}"] = ((Term(i, OF_LAW, index, offset=-phase.least(name, margin)),),)
         for index, margin in enumerate(touch.margins if LAWS[law].touching else ()):
             if margin != "gap":
-                least = 0.0 if margin in touch.beyond else phase.least(name, margin)
+                least = 0.0 if margin in touch.kind.beyond else phase.least(name, margin)
                 source = SIGNED if margin == "roundness" else OF_TOUCH
                 found[f"{name}.{margin}"] = ((Term(i, source, index, offset=-least),),)
     return found

@@ -16,7 +16,8 @@ typedef int (*function)(const double **, double **, integer *, double *, int);
 #include "cone_program.h"
 
 enum { REFINEMENTS = 3, MODES = 65536 };
-enum { PLAIN, SLIPPING, DISTANT }; /* variants of kinematics */
+enum { PLAIN, SLIPPING, DISTANT, VARIANTS }; /* of kinematics */
+enum { BRIEF, WHOLE, MARGINS, KINDS };        /* what a touch gives */
 
 /* A compiled expression, and the constants that tell contacts and models of one kind apart: its last argument. */
 typedef struct {
@@ -38,7 +39,7 @@ typedef struct {
   const integer *parent;         /* of each column in its tree, -1: none */
   const integer *path_at, *path; /* columns that move side s of contact c: path[path_at[2 c + s] : path_at[2 c + s + 1]] */
   const integer *A, *B, *s_at, *s_size, *rate_at, *margins;
-  const integer *touch;          /* of each contact and variant (plain, slipping, distant): its kernel, brief and whole */
+  const integer *touch;          /* of each contact and variant (plain, slipping, distant): its kernels, brief, whole and of margins */
   const integer *near;           /* of each contact: whether it is that of two balls, whose nearest points are known */
   const integer *stop;           /* whether a contact is a joint's stop */
   double proximal;               /* size of the term that makes multipliers unique, in parts of 1/mass */
@@ -293,9 +294,9 @@ void mode_free(integer handle) {
 
 static const double *frame_of(const Mode *m, integer frame) { return m->bodies + m->e->frame_at[frame]; }
 
-static int touch(Mode *m, integer c, integer variant, int whole, const double *s, double *out) {
+static int touch(Mode *m, integer c, integer variant, int what, const double *s, double *out) {
   const Engine *e = m->e;
-  integer number = e->touch[2 * (3 * c + variant) + whole];
+  integer number = e->touch[KINDS * (VARIANTS * c + variant) + what];
   static const double none = 0.0;
   if (number < 0) return 1;
   return call(m, e->kernel + number, frame_of(m, e->A[c]), frame_of(m, e->B[c]), e->s_size[c] ? s : &none, 0, out);
@@ -692,7 +693,7 @@ static int after(Mode *m, const double *p, int what) {
 static int see(Mode *m, integer c, const double *x) {
   if (m->slot[c] >= 0 || m->seen[c]) return 0;
   m->seen[c] = 1;
-  return touch(m, c, 0, 1, x + m->e->s_at[c], m->touch + c * m->touch_width);
+  return touch(m, c, PLAIN, MARGINS, x + m->e->s_at[c], m->touch + c * m->touch_width + m->at[c].margins);
 }
 
 static int term_value(Mode *m, const Term *of, const double *x, const double *p, double *value) {
@@ -795,7 +796,7 @@ int mode_outputs(integer handle, integer count, integer width_p, const double *t
       int near = m->slot[c] < 0 && e->near[c];
       if (m->hidden[c]) continue;
       if (near) nearest(m, c);
-      if (m->slot[c] < 0 && touch(m, c, 0, 1, near ? m->near_s + 8 * c : x + e->s_at[c], K)) return 1;
+      if (m->slot[c] < 0 && touch(m, c, PLAIN, WHOLE, near ? m->near_s + 8 * c : x + e->s_at[c], K)) return 1;
       for (integer j = 0; j < d; j++) {
         out[j] = B[d * d + j] + K[e->at_rB + j], out[d + j] = K[m->at[c].on_A + j], out[2 * d + j] = K[m->at[c].on_B + j];
         out[3 * d + j] = n[j], out[4 * d + j] = 0.0, out[5 * d + 2 + j] = K[e->at_vrel + j];

@@ -21,6 +21,7 @@ from trundle.numerics.symbol import value_of
 from trundle.simulate.engine.bodies import Bodies, Integers, integers
 from trundle.simulate.engine.generated import body_functions
 from trundle.simulate.engine.kernels import (
+    KINDS,
     OPTIONS,
     Kernel,
     KernelStruct,
@@ -138,7 +139,7 @@ class Engine:
             for i, loop in enumerate(model.loops)
         ]
         self.joined = (*model.constraints, *pins)
-        self.touches = (*touches, *[TouchKernels(Pin(d), {})] * len(pins))
+        self.touches = (*touches, *[TouchKernels.of(Pin(d))] * len(pins))
         self.d, self.parameter_count = d, inputs.shape[0] + n * (d + k) + n
         self.laws: dict[Hashable, tuple[LawKernels, int, int, int] | None] = {}
         self._kernels: list[Kernel] = []
@@ -182,21 +183,20 @@ class Engine:
         self.carriers = integers(carriers.index(name) for name in carriers)
         self.loaded()
 
-    def prepare(self, contact: int, variant: int, *, brief: bool = True, whole: bool = True) -> None:
-        """Let the core know the kernels of a contact in a variant of its kinematics, brief or whole."""
+    def prepare(self, contact: int, variant: int, *wanted: int) -> None:
+        """Let the core know kernels of a contact in a variant of its kinematics: `BRIEF`, `WHOLE` or `MARGINS`."""
         with self.lock:
-            for told, wanted in ((False, brief), (True, whole)):
-                if wanted:
-                    self._prepare(contact, variant, told)
+            for what in wanted:
+                self._prepare(contact, variant, what)
 
-    def _prepare(self, contact: int, variant: int, whole: bool) -> None:
-        table, touch = self._tables["touch"].reshape(-1, len(OPTIONS), 2), self.touches[contact]
-        if table[contact, variant, int(whole)] >= 0:
+    def _prepare(self, contact: int, variant: int, what: int) -> None:
+        table, touch = self._tables["touch"].reshape(-1, len(OPTIONS), KINDS), self.touches[contact]
+        if table[contact, variant, what] >= 0:
             return
-        number = self.add(touch.kernel(variant, whole))
+        number = self.add(touch.kernel(variant, what))
         self.loaded()
         for i in (i for i, one in enumerate(self.touches) if one is touch):
-            table[i, variant, int(whole)] = number
+            table[i, variant, what] = number
 
     def _of_contacts(self, bodies: Bodies, balls: Mapping[int, FloatArray]) -> dict[str, Integers]:
         """Return the tables of the contacts: sides, coordinates, paths and kernels."""
@@ -213,7 +213,7 @@ class Engine:
             "s_size": integers(sizes),
             "rate_at": integers(np.cumsum([0, *sizes])[:-1]),
             "margins": integers(len(one.margins) for one in self.touches),
-            "touch": integers([-1] * 2 * len(OPTIONS) * len(contacts)),
+            "touch": integers([-1] * KINDS * len(OPTIONS) * len(contacts)),
             "near": integers(int(i in balls) for i in range(len(contacts))),
             "stop": integers(int(isinstance(joined.contact, JointStop)) for joined in contacts),
         }

@@ -7,6 +7,7 @@ from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 import trundle as tr
+from trundle.geometry.queries.cloud import bounding_ball
 from trundle.geometry.queries.separation import separation
 
 _HEIGHT, _WAVELENGTH, _RADIUS, _ROUNDING = 0.0733, 1.81, 0.0654, 0.016
@@ -76,3 +77,22 @@ def test_corners_that_hardly_overlap_do_so_in_the_least_direction() -> None:
         found = measure.apart(R, p)
         assert abs(found.gap - least) < 2e-9
         assert np.all(np.isfinite([found.x_A, found.x_B]))
+
+
+def test_a_level_set_that_leaves_its_box_has_no_end() -> None:
+    bowl = tr.ExpressionLevelSurface(lambda x, y, z: z - 0.3 * x**2 - 0.1 * y**2, 0.3)
+    ring = tr.ExpressionLevelSurface(lambda x, y, z: ((x**2 + y**2) ** 0.5 - 0.3) ** 2 + z**2 - 0.01, 0.5)
+    assert bounding_ball(bowl) is None
+    assert bounding_ball(ring) is not None
+
+
+def test_a_ball_lands_on_a_level_set_far_from_its_middle() -> None:
+    bowl = tr.ExpressionLevelSurface(lambda x, y, z: z - 0.1 * x**2 - 0.1 * y**2, 0.3)
+    robot = tr.Robot(gravity=[0.0, 0.0, -9.81], on_separation="fly", on_slip="slide")
+    robot.free(1.0, [0.004] * 3, shape=tr.Sphere(0.1), name="ball")
+    robot.terrain(bowl, friction=0.5)
+    tree = robot.finish()
+    run = tr.simulate(tree, tree.place(ball=[3.0, 0.0, 1.3, 1.0, 0.0, 0.0, 0.0], contacts=[]), 1.0)
+    assert run.status is tr.Status.SUCCESS
+    assert len(run.transitions) == 1
+    assert np.min(run.dataset["gap"]) > -1e-8

@@ -139,3 +139,25 @@ def test_no_wave_is_nearer_than_the_closest_point_far_above() -> None:
     x = np.linspace(-3.0, 3.0, 20_001)
     others = np.hypot(points[:, :1] - x, points[:, 1:] - 0.1 * np.sin(2 * np.pi * x / 0.3))
     assert np.all(tg.Sinusoid(amplitude=0.1, wavelength=0.3).distance(points)[0] <= np.min(others, axis=1) + 1e-12)
+
+
+@pytest.mark.parametrize(
+    "bends", [(0.3, 0.09, 0.0), (0.5, -0.4, 0.0), (0.5, 0.5, 0.0), (1.0, 0.5, -0.7), (0.4, 0.0, 0.0)]
+)
+def test_no_point_of_a_quadric_is_closer_than_the_nearest_one(bends: tuple[float, float, float]) -> None:
+    """Far from the middle, too, and above the axis, where two sides are equally far."""
+
+    def level(x: ca.SX, y: ca.SX, z: ca.SX) -> ca.SX:
+        a, b, c = bends
+        return a * x**2 + b * y**2 + c * z**2 - (z if not c else 1.0)
+
+    surface = tg.ExpressionLevelSurface(level, 0.8)
+    random = np.random.default_rng(0)
+    points = np.concatenate([random.normal(size=(40, 3)) * 2.0, np.array([[0.0, 0.0, 3.0], [0.0, 0.4, 2.5]])])
+    s, gradient = surface.distance(points)
+    for point, far, along in zip(points, s, gradient, strict=True):
+        foot = point - far * along
+        others, _ = surface.sample(2000, around=point, radius=1.2 * abs(far) + 0.3)
+        assert abs(float(level(*foot))) < 1e-9
+        assert np.all(np.linalg.norm(others - point, axis=1) >= abs(far) - 1e-9)
+        assert np.sign(far) == np.sign(float(level(*point)))

@@ -61,8 +61,17 @@ def _ball(shape: Shape) -> tuple[FloatArray, float] | None:
         points = _points(shape)
     except InputError:
         return None
+    if not shape.representations.charts and _ends_at_a_box(shape):
+        return None
     center = (points.min(axis=0) + points.max(axis=0)) / 2
     return center, float(np.linalg.norm(points - center, axis=1).max()) * (1 + 2e-2)
+
+
+def _ends_at_a_box(shape: Shape) -> bool:
+    """Return whether the mesh of a level set, which is made in a box, has an edge with a face on one side alone."""
+    faces = shape.mesh(_RESOLUTION[shape.d])[1]
+    edges = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
+    return bool(np.any(np.unique(edges, axis=0, return_counts=True)[1] == 1))
 
 
 def _points(shape: Shape) -> FloatArray:

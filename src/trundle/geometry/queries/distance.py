@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
+from operator import mul
 
 import casadi as ca
 import numpy as np
+from numpy.polynomial import Polynomial
 from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
@@ -25,6 +28,9 @@ from trundle.geometry.queries.sampling import (
 Values = Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArray]]
 
 _NEWTON = 30
+_STRAIGHT, _DIGITS, _BESIDE, _REAL = 1e-12, 12, 1e-6, 1e-6
+"""Bend of a quadric, in parts of its largest one, that is none, and digits of others that are one; how far, in sizes, a
+point is taken beside axes; and the imaginary part of a root that may be a real one."""
 _STILL = 1e-16
 """Newton step, in parts of the coordinates' size, that is round-off."""
 
@@ -145,7 +151,9 @@ def _from_level(shape: Boundary, x: FloatArray) -> tuple[FloatArray, FloatArray]
     level = numeric_level(shape)
     pool = shape.numeric(_level_seeds)
     starts = [level.onto(x)]
-    if len(pool):
+    if shape.representations.level is not None and shape.representations.level.bends is not None:
+        starts += _feet_on_quadric(level.at, x, shape.reference_length)
+    elif len(pool):
         nearest = np.argsort(np.linalg.norm(x[:, None] - pool[None], axis=2), axis=1)[:, :2]
         starts += [pool[nearest[:, j]] for j in range(nearest.shape[1])]
     best, point = np.full(len(x), np.inf), np.zeros_like(x)
@@ -162,6 +170,38 @@ def _from_level(shape: Boundary, x: FloatArray) -> tuple[FloatArray, FloatArray]
         raise InputError("points", lost.tolist(), "near the boundary: no closest point was found from here")
     gradient = level.at(point)[1]
     return _signed(shape, x, point, gradient / np.linalg.norm(gradient, axis=1)[:, None])
+
+
+def _feet_on_quadric(at: Values, x: FloatArray, size: float) -> list[FloatArray]:
+    """Return points (m, d) near the two feet of `x` (m, d) that are nearest, on f(y) = y'H y/2 + g'y + c = 0.
+
+    A foot is y(lam) = (I + lam H)^-1 (x - lam g), in the axes of H, with f(y(lam)) = 0: times the squares of its
+    denominators a polynomial of lam. On an axis of the quadric feet have no such lam: x is taken a little beside.
+    """
+    m, d = x.shape
+    c, g, H = (values[0] for values in at(np.zeros((1, d))))
+    h, axes = np.linalg.eigh(H)
+    steepest = np.abs(h).max()
+    h, g, c = h / steepest, axes.T @ g / (steepest * size), c / (steepest * size**2)
+    h = np.where(np.abs(h) < _STRAIGHT, 0.0, np.round(h, _DIGITS))
+    z = (x / size + _BESIDE * np.cos(np.arange(d))) @ axes
+    one = Polynomial([1.0])
+    denominators = {bend: Polynomial([1.0, bend]) for bend in h.tolist()}
+    feet = np.full((2, m, d), np.nan)
+    for k in range(m):
+        total = float(c) * reduce(mul, denominators.values()) ** 2
+        for i, bend in enumerate(h.tolist()):
+            others = reduce(mul, (one, *(other for key, other in denominators.items() if key != bend))) ** 2
+            way = Polynomial([z[k, i], -g[i]])
+            total = total + way * (bend / 2 * way + g[i] * denominators[bend]) * others
+        roots = total.trim(_STRAIGHT * np.abs(total.coef).max()).roots()
+        lam = roots.real[np.abs(roots.imag) <= _REAL * (1.0 + np.abs(roots))]
+        with np.errstate(all="ignore"):
+            y = (z[k] - lam[:, None] * g) / (1.0 + lam[:, None] * h)
+        y = y[np.isfinite(y).all(axis=1)]
+        nearest = y[np.argsort(np.linalg.norm(y - z[k], axis=1))[:2]]
+        feet[: len(nearest), k] = size * (nearest @ axes.T)
+    return [np.where(np.isfinite(y), y, x) for y in feet]
 
 
 def _level_seeds(shape: Boundary) -> FloatArray:

@@ -141,9 +141,10 @@ def test_no_wave_is_nearer_than_the_closest_point_far_above() -> None:
     assert np.all(tg.Sinusoid(amplitude=0.1, wavelength=0.3).distance(points)[0] <= np.min(others, axis=1) + 1e-12)
 
 
-@pytest.mark.parametrize(
-    "bends", [(0.3, 0.09, 0.0), (0.5, -0.4, 0.0), (0.5, 0.5, 0.0), (1.0, 0.5, -0.7), (0.4, 0.0, 0.0)]
-)
+QUADRICS = [(0.3, 0.09, 0.0), (0.5, -0.4, 0.0), (0.5, 0.5, 0.0), (1.0, 0.5, -0.7), (0.4, 0.0, 0.0)]
+
+
+@pytest.mark.parametrize("bends", QUADRICS)
 def test_no_point_of_a_quadric_is_closer_than_the_nearest_one(bends: tuple[float, float, float]) -> None:
     """Far from the middle, too, and above the axis, where two sides are equally far."""
 

@@ -115,13 +115,18 @@ def jumps(state: State) -> Iterator[Finding]:
         half = np.clip(np.linalg.norm(relative - np.eye(scene.d), axis=(1, 2)) / np.sqrt(8.0), 0.0, 1.0)
         turned = 2 * np.arcsin(half)
         w0, w1 = (np.linalg.norm(w, axis=1) for w in (mo.omega[:-1, i], mo.omega[1:, i]))
-        change = np.linalg.norm(mo.omega[1:, i] - mo.omega[:-1, i], axis=1)
+        change = _around(np.linalg.norm(mo.omega[1:, i] - mo.omega[:-1, i], axis=1))
         room = (np.maximum(w0, w1) + change) * dt * 1.01 + (allowed / state.length)
         room += _hidden(mo.omega[1:, i] - mo.omega[:-1, i], dt, struck) + _risen(state, i, dt)
         k = int(np.argmax(np.minimum(turned, np.pi) - room))
         if turned[k] > room[k]:
             text = f"{link.name} turns by {turned[k]:.3g} rad beside its angular velocity"
             yield Finding("jump", float(mo.time[k]), float(turned[k]), float(room[k]), link.name, text)
+
+
+def _around(change: Array) -> Array:
+    """Return the largest of a change (n,) and those beside it: a linkage passes where it is stretched out in no time."""
+    return np.max([change, np.append(change[1:], 0.0), np.append(0.0, change[:-1])], axis=0)
 
 
 def _risen(state: State, link: int, dt: Array) -> Array:

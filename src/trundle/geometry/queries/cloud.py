@@ -10,7 +10,7 @@ from scipy.spatial import cKDTree
 from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.geometry.chart import Range
-from trundle.geometry.queries.sampling import call, numeric_level, numeric_support
+from trundle.geometry.queries.sampling import RowFunction, numeric_level, numeric_support
 from trundle.geometry.shape import Shape
 from trundle.numerics.compiled.buffered import BufferedFunction
 from trundle.threads import cached_property
@@ -351,7 +351,7 @@ class Cover:
         if known.distance is not None:
             return shape.distance(points)[0]
         if known.height is not None:
-            height = call(known.height, points[:, :-1])[:, 0]
+            height = shape.numeric(_heights)(points[:, :-1])[:, 0]
             up = points[:, -1] - np.where(np.isfinite(height), height, -np.inf)
             return np.where(self._beyond(points), np.abs(up), up)
         if known.level is not None:
@@ -362,6 +362,13 @@ class Cover:
         tree, samples, normals = shape.numeric(_tree)
         nearest = tree.query(points)[1]
         return np.einsum("ij,ij->i", normals[nearest], points - samples[nearest])
+
+
+def _heights(shape: Shape) -> RowFunction:
+    height = shape.representations.height
+    if height is None:
+        raise TypeError(f"{type(shape).__name__} is no graph")
+    return RowFunction(height)
 
 
 def _tree(shape: Shape) -> tuple[cKDTree, FloatArray, FloatArray]:

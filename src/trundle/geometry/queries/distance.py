@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from operator import mul
 
 import casadi as ca
 import numpy as np
-from numpy.polynomial import Polynomial
 from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
@@ -28,9 +26,10 @@ from trundle.geometry.queries.sampling import (
 Values = Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArray]]
 
 _NEWTON = 30
-_STRAIGHT, _DIGITS, _BESIDE, _REAL = 1e-12, 12, 1e-6, 1e-6
+_STRAIGHT, _DIGITS, _BESIDE, _REAL, _NEARLY_ON = 1e-12, 12, 1e-4, 1e-6, 1e-3
 """Bend of a quadric, in parts of its largest one, that is none, and digits of others that are one; how far, in sizes, a
-point is taken beside axes; and the imaginary part of a root that may be a real one."""
+point is taken beside axes; the imaginary part of a root that may be a real one; and how far off a foot may be that is
+refined."""
 _STILL = 1e-16
 """Newton step, in parts of the coordinates' size, that is round-off."""
 
@@ -42,6 +41,8 @@ def distance(shape: Boundary, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         return np.zeros(0), np.zeros((0, shape.d))
     if bundle.distance is not None:
         return _closed_form(shape, x)
+    if shape.d == 3 and bundle.level is not None and bundle.level.bends is not None and not bundle.hull:
+        return _from_level(shape, x)
     if bundle.support is not None and not bundle.hull:
         return _from_support(shape, x)
     if bundle.charts:
@@ -148,12 +149,11 @@ def _signed(shape: Boundary, x: FloatArray, point: FloatArray, normal: FloatArra
 
 def _from_level(shape: Boundary, x: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Newton on the conditions of the closest point, y - x + lam grad f(y) = 0 and f(y) = 0, from several seeds."""
-    level = numeric_level(shape)
-    pool = shape.numeric(_level_seeds)
+    level, known = numeric_level(shape), shape.representations.level
     starts = [level.onto(x)]
-    if shape.representations.level is not None and shape.representations.level.bends is not None:
+    if known is not None and known.bends is not None:
         starts += _feet_on_quadric(level.at, x, shape.reference_length)
-    elif len(pool):
+    elif len(pool := shape.numeric(_level_seeds)):
         nearest = np.argsort(np.linalg.norm(x[:, None] - pool[None], axis=2), axis=1)[:, :2]
         starts += [pool[nearest[:, j]] for j in range(nearest.shape[1])]
     best, point = np.full(len(x), np.inf), np.zeros_like(x)
@@ -185,23 +185,41 @@ def _feet_on_quadric(at: Values, x: FloatArray, size: float) -> list[FloatArray]
     h, g, c = h / steepest, axes.T @ g / (steepest * size), c / (steepest * size**2)
     h = np.where(np.abs(h) < _STRAIGHT, 0.0, np.round(h, _DIGITS))
     z = (x / size + _BESIDE * np.cos(np.arange(d))) @ axes
-    one = Polynomial([1.0])
-    denominators = {bend: Polynomial([1.0, bend]) for bend in h.tolist()}
-    feet = np.full((2, m, d), np.nan)
-    for k in range(m):
-        total = float(c) * reduce(mul, denominators.values()) ** 2
-        for i, bend in enumerate(h.tolist()):
-            others = reduce(mul, (one, *(other for key, other in denominators.items() if key != bend))) ** 2
-            way = Polynomial([z[k, i], -g[i]])
-            total = total + way * (bend / 2 * way + g[i] * denominators[bend]) * others
-        roots = total.trim(_STRAIGHT * np.abs(total.coef).max()).roots()
-        lam = roots.real[np.abs(roots.imag) <= _REAL * (1.0 + np.abs(roots))]
-        with np.errstate(all="ignore"):
-            y = (z[k] - lam[:, None] * g) / (1.0 + lam[:, None] * h)
-        y = y[np.isfinite(y).all(axis=1)]
-        nearest = y[np.argsort(np.linalg.norm(y - z[k], axis=1))[:2]]
-        feet[: len(nearest), k] = size * (nearest @ axes.T)
-    return [np.where(np.isfinite(y), y, x) for y in feet]
+    squares = {bend: np.array([1.0, 2.0 * bend, bend**2]) for bend in h.tolist()}
+    whole = reduce(np.convolve, squares.values(), np.ones(1))
+    total = np.zeros((m, len(whole) + 2))
+    total[:, : len(whole)] = c * whole
+    for i, bend in enumerate(h.tolist()):
+        others = reduce(np.convolve, (other for key, other in squares.items() if key != bend), np.ones(1))
+        # way (bend way/2 + g (1 + bend lam)) with way = z - g lam
+        way, inner = (z[:, i], -g[i]), (bend / 2 * z[:, i] + g[i], bend / 2 * g[i])
+        for power, value in enumerate((way[0] * inner[0], way[0] * inner[1] + way[1] * inner[0], way[1] * inner[1])):
+            total[:, power : power + len(others)] += (
+                np.multiply.outer(value, others) if np.ndim(value) else value * others
+            )
+    lam = _roots(total)
+    with np.errstate(all="ignore"):
+        y = (z[:, None] - lam[..., None] * g) / (1.0 + lam[..., None] * h)
+        off = np.abs(0.5 * np.sum(h * y * y, axis=2) + y @ g + c)
+        far = np.linalg.norm(y - z[:, None], axis=2)
+        far = np.where(off <= _NEARLY_ON * (1.0 + np.sum(y * y, axis=2)), far, np.inf)
+    nearest = np.argsort(far, axis=1)[:, :2]
+    feet = size * (np.take_along_axis(y, nearest[..., None], axis=1) @ axes.T)
+    return [np.where(np.isfinite(foot), foot, x) for foot in np.moveaxis(feet, 1, 0)]
+
+
+def _roots(coefficients: FloatArray) -> FloatArray:
+    """Return the real roots of polynomials (m, n), the constants first, NaN in place of others: (m, k)."""
+    size = np.abs(coefficients).max(axis=1, keepdims=True)
+    degree = int(np.flatnonzero(np.any(np.abs(coefficients) > _STRAIGHT * size, axis=0))[-1])
+    leading = coefficients[:, degree : degree + 1]
+    # A leading one that is nothing has a root far away.
+    leading = np.where(np.abs(leading) > _STRAIGHT * size, leading, _STRAIGHT * size)
+    companion = np.zeros((len(coefficients), degree, degree))
+    companion[:, 1:, :-1] = np.eye(degree - 1)
+    companion[:, :, -1] = -coefficients[:, :degree] / leading
+    roots = np.linalg.eigvals(companion)
+    return np.where(np.abs(roots.imag) <= _REAL * (1.0 + np.abs(roots)), roots.real, np.nan)
 
 
 def _level_seeds(shape: Boundary) -> FloatArray:

@@ -12,6 +12,7 @@ from trundle.errors import InputError
 from trundle.geometry.boundary import Boundary
 from trundle.geometry.chart import Chart, Range
 from trundle.numerics.compiled.buffered import BufferedFunction
+from trundle.numerics.compiled.interpreter import interpreted
 from trundle.threads import cached_property, made_once
 
 GOLDEN = np.pi * (3.0 - np.sqrt(5.0))
@@ -25,7 +26,7 @@ def call(function: ca.Function, arguments: FloatArray) -> FloatArray:
 
 
 class RowFunction:
-    """Calls a column-valued CasADi function at the rows of an array, unless they are very many through buffers (final).
+    """Calls a column-valued CasADi function at the rows of an array, in C where it calls no others (final).
 
     Parameters
     ----------
@@ -35,6 +36,7 @@ class RowFunction:
 
     def __init__(self, function: ca.Function) -> None:
         self.function = function
+        self._in_c = interpreted(function)
         self._mapped: dict[int, BufferedFunction] = {}
 
     def __reduce__(self) -> tuple[type[RowFunction], tuple[ca.Function]]:
@@ -42,6 +44,8 @@ class RowFunction:
 
     def __call__(self, arguments: FloatArray) -> FloatArray:
         """Return the values (m, k) at the rows of `arguments` (m, size)."""
+        if self._in_c is not None:
+            return self._in_c.rows(arguments)
         count = len(arguments)
         if count > _MANY or not count:
             return call(self.function, arguments)

@@ -57,6 +57,12 @@ class InterpretedFunction:
         sizes = [np.array(counts, dtype=np.int64) for counts in (inputs, outputs)]
         self._kept = *sizes, program.constants, program.code, program.out
         counts = len(program.constants), len(inputs), len(outputs), program.results
+        self._rows, self._width, self._one = (
+            core["interpreter_rows"],
+            sum(outputs),
+            (len(inputs), len(outputs)) == (1, 1),
+        )
+        self._rows.argtypes = [ctypes.c_longlong] * 2 + [ctypes.c_void_p] * 3
         self._struct = ProgramStruct(*counts, *(array.ctypes.data for array in self._kept))
         values = len(program.constants) + sum(inputs) + program.results
         self.work_sizes = (max(len(inputs), 3), max(len(outputs), 1), 1, values + 1)
@@ -66,6 +72,15 @@ class InterpretedFunction:
         if not self.memory:
             raise CompileError("the interpreter has no room for further functions")
         weakref.finalize(self, alone["interpreter_remove"], ctypes.c_longlong(self.memory)).atexit = False
+
+    def rows(self, arguments: FloatArray) -> FloatArray:
+        """Return the values (m, k) of a function of one input and one output at the rows of `arguments` (m, n)."""
+        if not self._one:
+            raise TypeError("a function of one input and one output has values at rows")
+        given = np.ascontiguousarray(arguments, dtype=np.float64)
+        found, work = np.empty((len(given), self._width)), np.empty(self.work_sizes[3])
+        self._rows(self.memory, len(given), *(values.ctypes.data for values in (given, found, work)))
+        return found
 
 
 @lru_cache(maxsize=4)

@@ -59,6 +59,19 @@ static void run(const int *code, const double *values, double *result, const dou
   }
 }
 
+/* A function of one input and one output at `count` rows of inputs, one after the other. */
+void interpreter_rows(integer number, integer count, const double *in, double *out, double *w) {
+  const Program *f = programs[number];
+  integer size = f->in_size[0], width = f->out_size[0];
+  double *input = w + f->constants, *result = input + size;
+  memcpy(w, f->constant, (size_t)f->constants * sizeof(double));
+  for (integer row = 0; row < count; row++, in += size, out += width) {
+    memcpy(input, in, (size_t)size * sizeof(double));
+    run(f->code, w, result, result + f->results);
+    for (integer j = 0; j < width; j++) out[j] = w[f->out[j]];
+  }
+}
+
 int interpreter_run(const double **arg, double **res, integer *iw, double *w, int mem) {
   const Program *f = programs[mem];
   double *at = w;

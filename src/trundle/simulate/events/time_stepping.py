@@ -53,6 +53,8 @@ _LARGEST = 1e50
 """Of the numbers of a state (SI): products of larger ones overflow, they count as not finite."""
 _UNSOLVED = 1e-6
 """Residual of Coulomb's law with which no step is taken."""
+_RANK, _OFF = 1e-10, 1e-6
+"""Of the largest singular value: what no motion has; of the largest speed: how much of it is of second order."""
 
 
 class _Touching(Sticking):
@@ -326,7 +328,7 @@ class TimeStepping:
             return h * nudot, h * nudot, ContactImpulses(impulses, velocities, 0.0), velocities[:, 0]
         rows = np.repeat(near, d)
         J = terms.J[rows]
-        free = terms.velocity[rows] + J @ (h * nudot - change) + ahead * terms.b[rows]
+        free = _with_bias(terms.velocity[rows] + J @ (h * nudot - change), J, ahead * terms.b[rows])
         free[::d] += np.maximum(gap[near], 0.0) / h
         if self.resistances.any:
             turning = self._turning(terms, near, h * nudot - change, ahead)
@@ -455,6 +457,19 @@ class TimeStepping:
         atlas, held = self.now.mode.atlas, self.phase.held
         key = ("time stepping", atlas, self.contacts, held)
         return self.system.kept(key, lambda: _functions(self.phase.fused, self.contacts))[name]
+
+
+def _with_bias(free: FloatArray, J: FloatArray, bias: FloatArray) -> FloatArray:
+    """Return velocities (n,), m/s, of contacts plus a change that is theirs to first order of a step.
+
+    What of it no motion of the bodies has is left out where it is little: the points of a rigid body do not part along
+    the line between them. Contacts that stick would push against it without end.
+    """
+    U, sizes, _ = np.linalg.svd(J)
+    none = U[:, int(np.count_nonzero(sizes > _RANK * sizes.max(initial=0.0))) :]
+    off = none @ (none.T @ bias)
+    little = np.abs(off).max(initial=0.0) <= _OFF * np.abs(free).max(initial=0.0)
+    return free + bias - off if little else free + bias
 
 
 def _functions(phase: CompiledMode, contacts: Sequence[int]) -> dict[str, MatrixFunction]:

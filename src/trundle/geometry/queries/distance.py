@@ -150,10 +150,10 @@ def _signed(shape: Boundary, x: FloatArray, point: FloatArray, normal: FloatArra
 def _from_level(shape: Boundary, x: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Newton on the conditions of the closest point, y - x + lam grad f(y) = 0 and f(y) = 0, from several seeds."""
     level, known = numeric_level(shape), shape.representations.level
-    starts = [level.onto(x)]
     if known is not None and known.bends is not None:
-        starts += _feet_on_quadric(level.at, x, shape.reference_length)
-    elif len(pool := shape.numeric(_level_seeds)):
+        starts = _feet_on_quadric(level.at, x, shape.reference_length)
+    else:
+        pool, starts = shape.numeric(_level_seeds), [level.onto(x)]
         nearest = np.argsort(np.linalg.norm(x[:, None] - pool[None], axis=2), axis=1)[:, :2]
         starts += [pool[nearest[:, j]] for j in range(nearest.shape[1])]
     best, point = np.full(len(x), np.inf), np.zeros_like(x)

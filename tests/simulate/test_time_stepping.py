@@ -11,6 +11,7 @@ import trundle as tr
 from tests.simulate.independent_stepping import TimeStepping, Touch, wheel
 from tests.slowly import slow_but
 from trundle.simulate.events import HybridState, no_onsets
+from trundle.simulate.events.coulomb import impulses
 from trundle.simulate.mode import Method, Mode
 from trundle.simulate.runner import Runner
 
@@ -179,3 +180,48 @@ def test_between_calls_of_a_policy_few_steps_show_that_a_slip_is_stiff() -> None
     most = runner.stepping.most(touches, 1_000_000)
     np.testing.assert_array_equal(most([1e-4, 2e-3, 0.25]), [300, 300, 25_000])
     np.testing.assert_array_equal(runner.stepping.most(flies, 1_000_000)([1e-4, 2.0]), [1_000_000, 2_000_000])
+
+
+def dumbbell(mass, inertia, balls, friction, gravity):
+    robot = tr.Robot(gravity=gravity, on_slip="slide", on_separation="fly")
+    (first, at), (second, opposite) = balls
+    body = robot.free(mass, inertia, shape=tr.Sphere(first), shape_at=[at, 0.0, 0.0], name="body")
+    robot.attach(body, tr.Sphere(second), at=[opposite, 0.0, 0.0], name="other end")
+    robot.terrain(tr.Plane(), friction=friction)
+    return robot.finish()
+
+
+def test_a_body_that_adheres_in_two_points_jams_and_goes_on():
+    friction = tr.Friction(0.522, adhesion=381e3)
+    balls = (1.02, 1.82), (1.08, -1.82)
+    tree = dumbbell(44400.0, [22143.9, 121858.0, 121858.0], balls, friction, [0.181475, 0.0, -9.80832])
+    orientation = np.array([-0.16556747, -0.52035491, 0.79235861, -0.272003702])
+    start = tree.place(
+        body=[0.0, 0.216, 3.44, *orientation / np.linalg.norm(orientation)],
+        rates={"body": [0.0, 0.0, 0.0, 0.654, -3.27, -2.03]},
+        contacts=[],
+    )
+    run = tr.simulate(tree, start, 4.1)
+    assert run.status is tr.Status.SUCCESS
+    assert "time stepping" in {one["to"] for one in run.transitions}
+    E = np.ravel(run["energy"])
+    assert np.max(E - np.minimum.accumulate(E)) < 1e-9 * np.ptp(E)
+
+
+def test_the_points_of_a_body_that_stick_need_no_search(monkeypatch):
+    """A step's velocities of second order would part them along the line between them, by round-off of the slip."""
+    searches = []
+    searched = impulses._searched
+    monkeypatch.setattr(impulses, "_searched", lambda *given: (searches.append(given), searched(*given))[1])
+    balls = (0.000766, 0.00175), (0.000972, -0.00175)
+    tree = dumbbell(8.91e-6, [3.22046e-12, 2.25396e-11, 2.25396e-11], balls, 0.718, [3.90136, 0.0, -9.00086])
+    orientation = np.array([0.142762344, 0.867844774, 0.349392052, -0.323093725])
+    start = tree.place(
+        body=[0.0, 0.000693, 0.00858, *orientation / np.linalg.norm(orientation)],
+        rates={"body": [-34.8, -3.87, -28.6, -0.172, -0.0604, 0.0244]},
+        contacts=[],
+    )
+    run = tr.simulate(tree, start, 0.16)
+    assert run.status is tr.Status.SUCCESS
+    assert "time stepping" in {one["to"] for one in run.transitions}
+    assert len(searches) < 20

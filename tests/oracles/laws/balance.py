@@ -204,7 +204,7 @@ def _of_event(state: State, event: Event, contact: Contact, meeting: Meeting, sc
     row = int(np.argmin(np.abs(state.motion.time - event.time)))
     places = [contact.normal[row], *_between(state, event, contact)]
     places += [n for _, n in contact_points(state, meeting, row)]
-    found = [list(_with_normal(state, event, n, meeting.mu, scale)) for n in places]
+    found = [list(_with_normal(state, event, n, meeting, scale)) for n in places]
     yield from min(found, key=len)
 
 
@@ -222,17 +222,28 @@ def _between(state: State, event: Event, contact: Contact) -> list[Array]:
     return [n / np.linalg.norm(n) for n in mixed]
 
 
-def _with_normal(state: State, event: Event, n: Array, mu: float, scale: float) -> Iterator[Finding]:
-    normal = float(event.impulse @ n)
+def _held(state: State, event: Event, meeting: Meeting) -> float:
+    """Return what adhesion can have held, N s, where the impulse is that of time steps since the last sample."""
+    time = state.motion.time
+    for begin, end in state.motion.steps:
+        if begin < event.time <= end + 1e-12:
+            last = float(time[max(int(np.searchsorted(time, event.time)) - 1, 0)])
+            return meeting.adhesion * (event.time - max(begin, last))
+    return 0.0
+
+
+def _with_normal(state: State, event: Event, n: Array, meeting: Meeting, scale: float) -> Iterator[Finding]:
+    mu, normal = meeting.mu, float(event.impulse @ n)
+    load = normal + _held(state, event, meeting)
     across = float(np.linalg.norm(event.impulse - normal * n))
     hop = float(state.masses.sum()) * state.unseen
     allowed = MOMENTUM * scale + 1e-4 * abs(normal) * state.curved + hop
-    if -normal > allowed:
-        yield Finding("event pull", event.time, -normal, allowed, event.contact, f"{event.contact}'s impulse pulls")
+    if -load > allowed:
+        yield Finding("event pull", event.time, -load, allowed, event.contact, f"{event.contact}'s impulse pulls")
     allowed = allowed - hop + mu * hop
-    if across - mu * max(normal, 0.0) > allowed:
+    if across - mu * max(load, 0.0) > allowed:
         text = f"{event.contact}'s impulse {across:.3g} across, {normal:.3g} along the normal, mu {mu:.3g}"
-        yield Finding("event cone", event.time, across - mu * max(normal, 0.0), allowed, event.contact, text)
+        yield Finding("event cone", event.time, across - mu * max(load, 0.0), allowed, event.contact, text)
     closing = -float(event.after @ n)
     within_step = any(begin < event.time <= end + 1e-12 for begin, end in state.motion.steps)
     if within_step:  # the point that pushed in its middle has turned away: what counts is that nothing overlaps

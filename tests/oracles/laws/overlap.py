@@ -125,7 +125,7 @@ def jumps(state: State) -> Iterator[Finding]:
 
 
 def _around(change: Array) -> Array:
-    """Return the largest of a change (n,) and those beside it: a linkage passes where it is stretched out in no time."""
+    """Return the largest of a change (n,) and those beside it: a linkage is stretched out for an instant."""
     return np.max([change, np.append(change[1:], 0.0), np.append(0.0, change[:-1])], axis=0)
 
 

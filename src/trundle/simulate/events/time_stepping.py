@@ -94,7 +94,8 @@ class TimeStepping:
         M (nu' - nu) = h f + J'L,   v = J nu' + (h/2) b + n gap / h,   (L, v) obey Coulomb's law,
 
     with M, f, J in the middle of the step, positions with the mean velocity. Without a stiff direction of slips that
-    begin or end; of second order between such instants.
+    begin or end; of second order between such instants. L_n is the load: the push and, of contacts that touch as the
+    step begins, h times their adhesion, which pulls back.
 
     Parameters
     ----------
@@ -119,6 +120,8 @@ class TimeStepping:
         sticky = self.system.rules.on_slip == "ignore"
         frictions = [joined.friction for joined in self.phase.model.constraints]
         self.friction = np.array([np.inf if sticky else frictions[i].mu for i in self.contacts])
+        self.adhesion = np.array([frictions[i].adhesion for i in self.contacts])
+        self._pull = np.zeros(len(self.contacts))
         self.resistances = Resistances(self.system, [frictions[i] for i in self.contacts])
         pure = [spins_not(self.system, i) and frictions[i].spin_bound == 0.0 for i in self.contacts]
         self.pure = np.array(pure, dtype=bool)
@@ -204,6 +207,7 @@ class TimeStepping:
         p, drift = self.phase.parameters(u), self._function("drift")
         begin = self._terms(now.t, now.x, p)
         self.active = self._taking_part(begin, h)
+        self._pull = np.array([0.0 if self._flies(i) else a for i, a in zip(self.contacts, self.adhesion, strict=True)])
         jump, freely, found, opens = self._impulses(begin, h, begin.gap)
         # Once more with what is in the middle of the step, at the mean velocities; and again where these were others.
         again, corrections = jump, 0
@@ -260,7 +264,9 @@ class TimeStepping:
         pushes = self._forces
         if pushes is None or not self.contacts or pushes.shape[1] < first + size:
             return found
-        pushes = pushes[:, first : first + size]
+        pushes = np.array(pushes[:, first : first + size])
+        if not first:
+            pushes[:, 0] -= self._pull
         if size == 1:
             found[list(self.contacts)] = pushes
             return found
@@ -330,14 +336,16 @@ class TimeStepping:
         J = terms.J[rows]
         free = _with_bias(terms.velocity[rows] + J @ (h * nudot - change), J, ahead * terms.b[rows])
         free[::d] += np.maximum(gap[near], 0.0) / h
+        pulled = -inverse @ J[::d].T @ (h * self._pull[near])
+        free += J @ pulled
         if self.resistances.any:
-            turning = self._turning(terms, near, h * nudot - change, ahead)
+            turning = self._turning(terms, near, h * nudot + pulled - change, ahead)
             found, jump = self._resisted(near, (J, free.reshape(-1, d)), turning, inverse, h, guess)
-            jump = h * nudot + jump
+            jump = h * nudot + pulled + jump
         else:
             push = inverse @ J.T
             found = contact_impulses(J @ push, free.reshape(-1, d), self.friction[near], guess=guess)
-            jump = h * nudot + push @ found.impulses.ravel()
+            jump = h * nudot + pulled + push @ found.impulses.ravel()
         self._forces[near] = found.impulses / h
         impulses[there], velocities[there] = found.impulses, found.velocities
         made = ContactImpulses(impulses, velocities, found.residual)

@@ -256,13 +256,12 @@ class EventHandler:
         return replace(now, mode=replace(now.mode, laws=held_laws(self.system, now.mode, now.x, now.onsets)))
 
     def steps(self, now: HybridState) -> bool:
-        """Return whether time steps can go on: contacts may slip and come apart, and none pulls."""
+        """Return whether time steps can go on: contacts may slip and come apart."""
         rules, model = self.system.rules, self.system.model(now.mode.atlas)
         minimal = any(name.endswith(".relative_velocity") for name in model.layout)
         strict = rules.on_slip == "stop" or rules.on_separation == "ignore"
-        more = any(joined.friction.adhesion for joined in model.constraints)
         return not (
-            minimal or strict or more or now.mode.rest or any(is_own(law) or LAWS[law].distant for law in now.mode.laws)
+            minimal or strict or now.mode.rest or any(is_own(law) or LAWS[law].distant for law in now.mode.laws)
         )
 
     def indeterminate(self, now: HybridState) -> bool:

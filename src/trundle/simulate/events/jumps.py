@@ -12,6 +12,8 @@ from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import free_directions, inertia_at, touch_function
 from trundle.simulate.events.transitions import HybridState
 
+_RANK = 1e-6
+"""Of the largest singular value: what pushes hardly turn or move, as those at points in line, explains nothing."""
 _NOTHING = 1e-15
 
 
@@ -38,5 +40,5 @@ def with_impulses(system: ContactSystem, before: HybridState, after: HybridState
     if Z is not None:  # pins push as well: only what they leave free is known
         push, J = Z.T @ push, J @ Z
     size = len(closed) * system.d
-    found = np.linalg.lstsq(J.T, push, rcond=1e-10)[0][:size].reshape(len(closed), -1)
+    found = np.linalg.lstsq(J.T, push, rcond=_RANK)[0][:size].reshape(len(closed), -1)
     return replace(after, impulses=dict(zip(closed, found, strict=True)))

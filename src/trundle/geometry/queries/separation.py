@@ -57,9 +57,9 @@ class Separation(ABC):
 def separation(A: Shape, B: Shape) -> Separation:
     """Return what measures the distance of the shapes A and B."""
     a, b = is_convex(A), is_convex(B)
-    if a and B.representations.flat:
+    if A.representations.support is not None and B.representations.flat:
         return _OverFlat(A)
-    if b and A.representations.flat:
+    if B.representations.support is not None and A.representations.flat:
         return _Swapped(_OverFlat(B))
     if ball_radius(A) is not None:
         return _Ball(A, B)
@@ -96,7 +96,7 @@ class _Swapped(Separation):
 
 
 class _OverFlat(Separation):
-    """A convex body over a flat: its lowest point (final)."""
+    """A body over a flat: the lowest point of its hull (final)."""
 
     convex = True
 

@@ -11,8 +11,10 @@ from scipy.linalg import null_space
 
 from trundle.checks import FloatArray
 from trundle.contact.choice import features_on
-from trundle.contact.laws import PURE_ROLLING, ROLLING, SEPARATED
+from trundle.contact.touch import OfKind
 from trundle.geometry.features import balls_around
+from trundle.models.tree.model import TreeModel
+from trundle.models.tree.multibody import ContactConstraint
 from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.numerics.compiled.buffered import BufferedFunction, MatrixFunction
 from trundle.numerics.space import dot, lever
@@ -28,38 +30,50 @@ _RANK = 1e-10
 
 def touch_function(system: ContactSystem, atlas: Atlas, contact: int) -> Callable[[FloatArray], list[FloatArray]]:
     """X -> (J, vrel, n, spin row, spin rate, M, x_A, x_B, n in B) of one contact, world axes; M at one state only."""
-    free = system.free
+    free, kind = system.free, _kind(system, atlas, contact)
 
     def build() -> MatrixFunction:
-        """Build the function of one atlas."""
+        """Build the function of one atlas and one kind of contact."""
         model = system.expressions(atlas)
         joined = model.constraints[contact]
-        W = model.to_world
-        law = PURE_ROLLING if model.d == 3 else ROLLING
-        laws = [law if i == contact else SEPARATED for i in range(len(model.constraints))]
-        terms = model.terms(laws)
-        k = terms.kin[contact]
-        d = model.d
-        tA, tB = joined.contact.touch(joined.A, joined.B, joined.s)
-        J = terms.J[terms.split[contact], :]
-        spin_row = J[d:, :] if d == 3 else ca.SX(1, model.nv)
-        spin_rate = ca.dot(k.n, k.wrel) if d == 3 else ca.SX(1, 1)
-        outputs = [
-            W @ J[:d, :], W @ k.vrel, W @ k.n, spin_row, spin_rate,
-            joined.A.R.T @ tA.r, joined.B.R.T @ tB.r, joined.B.R.T @ tB.n,
-        ]  # fmt: skip
-        return MatrixFunction(ca.Function("touch", [model.x, *([] if free is None else [free.symbols])], outputs))
+        tA, tB = kind.contact.touch(joined.A, joined.B, joined.s)
+        on_both = joined.A.R.T @ tA.r, joined.B.R.T @ tB.r, joined.B.R.T @ tB.n
+        outputs = [*_motion_between(model, joined, tA.r, tB.r, tB.n), *on_both]
+        numbers = [] if free is None else [free.symbols]
+        return MatrixFunction(ca.Function("touch", [model.x, kind.symbols, *numbers], outputs))
 
-    key, center = ("touch", atlas, contact), np.array(system.contact_pairs[contact].center_A)[:, None]
+    place = contact if kind.key is None else (system.pair_of(contact)[0], kind.key)
+    key, center = ("touch", atlas, place), np.array(system.contact_pairs[contact].center_A)[:, None]
     function = system.shared(key, build)
 
     def touch(x: FloatArray) -> list[FloatArray]:
-        found = function(x) if free is None else function(x, free.values)
+        numbers = kind.numbers if np.ndim(x) == 1 else np.repeat(kind.numbers[:, None], np.shape(x)[1], axis=1)
+        found = function(x, numbers) if free is None else function(x, numbers, free.values)
         found.insert(5, _inertia(system, atlas, x) if np.ndim(x) == 1 else np.zeros((0, 0)))
         found[6] = found[6] - center
         return found
 
     return touch
+
+
+def _kind(system: ContactSystem, atlas: Atlas, contact: int) -> OfKind:
+    """Return a contact with its numbers as symbols, unless numbers are symbols already."""
+    joined = system.expressions(atlas).constraints[contact].contact
+    if system.free is None:
+        return system.kept(("kind", atlas, contact), lambda: joined.of_kind)
+    return OfKind(joined, ca.SX(0, 1), np.zeros(0), None)
+
+
+def _motion_between(
+    model: TreeModel, joined: ContactConstraint, r_A: ca.SX, r_B: ca.SX, n: ca.SX
+) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX, ca.SX]:
+    """Return J, vrel and n, world axes, the spin row and the spin rate of points r_A, r_B of two bodies."""
+    A, B, W = joined.A, joined.B, model.to_world
+    J = A.Jv + lever(r_A) @ A.Jw - B.Jv - lever(r_B) @ B.Jw
+    velocity = A.v + lever(r_A) @ A.w - B.v - lever(r_B) @ B.w
+    spin_row = n.T @ (A.Jw - B.Jw) if model.d == 3 else ca.SX(1, model.nv)
+    spin_rate = dot(n, A.w - B.w) if model.d == 3 else ca.SX(1, 1)
+    return W @ J, W @ velocity, W @ n, spin_row, spin_rate
 
 
 def _inertia(system: ContactSystem, atlas: Atlas, x: FloatArray) -> FloatArray:
@@ -101,14 +115,10 @@ def strike_function(
     def build() -> MatrixFunction:
         """Build the function of one atlas."""
         model = system.expressions(atlas)
-        A, B = model.constraints[contact].A, model.constraints[contact].B
+        joined = model.constraints[contact]
         x_A, x_B, n_B = (ca.SX.sym(name, model.d) for name in ("x_A", "x_B", "n_B"))
-        r_A, r_B, n, W = A.R @ x_A, B.R @ x_B, B.R @ n_B, model.to_world
-        J = A.Jv + lever(r_A) @ A.Jw - B.Jv - lever(r_B) @ B.Jw
-        velocity = A.v + lever(r_A) @ A.w - B.v - lever(r_B) @ B.w
-        spin_row = n.T @ (A.Jw - B.Jw) if model.d == 3 else ca.SX(1, model.nv)
-        spin_rate = dot(n, A.w - B.w) if model.d == 3 else ca.SX(1, 1)
-        outputs = [W @ J, W @ velocity, W @ n, spin_row, spin_rate, model.inertia_terms()[0]]
+        points = joined.A.R @ x_A, joined.B.R @ x_B, joined.B.R @ n_B
+        outputs = [*_motion_between(model, joined, *points), model.inertia_terms()[0]]
         symbols = [model.x, x_A, x_B, n_B, *([] if free is None else [free.symbols])]
         return MatrixFunction(ca.Function("strike", symbols, outputs))
 
@@ -165,14 +175,19 @@ def may_touch(system: ContactSystem, x: FloatArray, contact: int, soon: bool = F
 
 def feature_margin(system: ContactSystem, x: FloatArray, contact: int) -> float:
     """Return how far inside its feature (sizes), and the normal inside its cone, the point of a contact is."""
+    kind = _kind(system, system.first_atlas, contact)
 
-    def build() -> ca.Function:
-        model = system.model()
+    def build() -> MatrixFunction:
+        model = system.expressions(system.first_atlas)
         constraint = model.constraints[contact]
-        limits = constraint.contact.limits(constraint.A, constraint.B, constraint.s)
-        return ca.Function("margin", [model.x], [limits["feature"]])
+        limits = kind.contact.limits(constraint.A, constraint.B, constraint.s)
+        numbers = [] if system.free is None else [system.free.symbols]
+        return MatrixFunction(ca.Function("margin", [model.x, kind.symbols, *numbers], [limits["feature"]]))
 
-    return float(system.kept(("feature", contact), build)(x))
+    place = contact if kind.key is None else (system.pair_of(contact)[0], kind.key)
+    function = system.shared(("feature", place), build)
+    free = [] if system.free is None else [system.free.values]
+    return float(function(x, kind.numbers, *free)[0].item())
 
 
 def near_features(system: ContactSystem, x: FloatArray, numbers: Sequence[int], reach: float) -> list[int]:

@@ -24,6 +24,7 @@ from trundle.simulate.events import ContactDetector, Event, EventHandler, Hybrid
 from trundle.simulate.events.advancement import TOUCHED
 from trundle.simulate.events.jumps import with_impulses
 from trundle.simulate.events.recontact import recontact, waiting_depths
+from trundle.simulate.events.separated import Gaps
 from trundle.simulate.events.states import pace
 from trundle.simulate.events.transitions import INDETERMINATE, Following, Undecided
 from trundle.simulate.mode import Method, Mode
@@ -77,6 +78,7 @@ class Runner:
         self.log = Log(policy=None if policy is None else TimedPolicy(policy), accurate=accurate)
         self.board = EventHandler(system, self.phase, lambda t: self.inputs(t)[0], self.log.lower)
         self.stepping = Stepping(self)
+        self.gaps: Gaps = {}
         self._most: Callable[[float], FloatArray] = lambda span: np.maximum(MAX_STEPS, MAX_STEPS * span)
         self._divergence = DivergenceCheck(system.physics["gravity"])
         self.until: Callable[[Mode, Mode], bool] | None = None
@@ -103,6 +105,7 @@ class Runner:
     @interrupts.held()
     def run(self, now: HybridState, duration: float) -> Status:
         """Integrate from `now` to `duration`; return how it ended."""
+        self.gaps.clear()
         try:
             if self.policy is not None:
                 interrupts.opened()(self.policy.reset)()
@@ -216,7 +219,7 @@ class Runner:
         phase = self.phase(now.mode)
         with interrupts.opened():
             _ = phase.integrator  # takes a while to make
-        watch = ContactDetector(self.system, now.mode, now.unarmed, phase.near)
+        watch = ContactDetector(self.system, now.mode, now.unarmed, phase.near, self.gaps)
         needed, signs = watch.needed, self._signs(phase, now)
         armed = self._armed(phase, now)
         self._most = self.stepping.most(now, MAX_STEPS)

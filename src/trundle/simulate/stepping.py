@@ -125,7 +125,7 @@ class Stepping:
         landing = steps.first_landing(before)
         if landing is not None:
             return landing[0], Event(landing[1], "gap")
-        watch = ContactDetector(self.runner.system, steps.now.mode)
+        watch = ContactDetector(self.runner.system, steps.now.mode, sure=self.runner.gaps)
 
         def state_at(t: float) -> FloatArray:
             return steps.state_at(before, t)

@@ -150,16 +150,26 @@ def turn(w: FloatArray, r: FloatArray) -> FloatArray:
     return np.array([b * z - c * y, c * x - a * z, a * y - b * x])
 
 
-def surely_apart(a: Look, b: Look) -> bool:
-    """Return whether the shapes cannot have touched between two looks at which they did not."""
-    h = b.t - a.t
-    change = CHANGES * length((b.A.v - b.B.v) - (a.A.v - a.B.v))
-    change += CHANGES * sum(
+def _change(a: Look, b: Look) -> float:
+    """Return a bound (m/s) on how much the velocity of two points of the shapes changes between two looks."""
+    changes = [length((b.A.v - b.B.v) - (a.A.v - a.B.v))]
+    changes += [
         r * length(end.w - begin.w)
         for r, begin, end in zip(a.pair.arms, (a.A, a.B), (b.A, b.B), strict=True)
         if r < np.inf
-    )
-    way = (max(a.speeds, b.speeds) + change) * h
+    ]
+    return CHANGES * sum(changes)
+
+
+def way_between(a: Look, b: Look) -> float:
+    """Return how far, m, a point of one shape can have gone beside the other one between two looks."""
+    return (max(a.speeds, b.speeds) + _change(a, b)) * (b.t - a.t)
+
+
+def surely_apart(a: Look, b: Look) -> bool:
+    """Return whether the shapes cannot have touched between two looks at which they did not."""
+    h, change = b.t - a.t, _change(a, b)
+    way = way_between(a, b)
     if a.apart_at_least + b.apart_at_least > way:
         return True
     if min(a.gap, b.gap) > 0 and a.gap + b.gap > way:

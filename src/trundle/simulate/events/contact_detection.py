@@ -17,7 +17,7 @@ from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import contact_points, points_on_both
 from trundle.simulate.events.exclusion import Exclusion, exclusion
 from trundle.simulate.events.recontact import crossing
-from trundle.simulate.events.separated import SeparatedPairs
+from trundle.simulate.events.separated import Gaps, SeparatedPairs
 from trundle.simulate.events.states import pace
 from trundle.simulate.events.touchdown import touch_down
 from trundle.simulate.events.transitions import Event
@@ -59,6 +59,8 @@ class ContactDetector:
         Margins that start at zero: ``<contact>.gap`` of one that came apart at this instant.
     margined : set of int
         Contacts with coordinates of their own whose gap is a margin in flight.
+    sure : Gaps, optional
+        See `SeparatedPairs`.
     """
 
     def __init__(
@@ -67,10 +69,11 @@ class ContactDetector:
         mode: Mode,
         unarmed: frozenset[str] = frozenset(),
         margined: frozenset[int] = frozenset(),
+        sure: Gaps | None = None,
     ) -> None:
         self.system, self.mode = system, mode
         # Those that touch nowhere are looked at as whole shapes.
-        self.separated = SeparatedPairs.in_flight(system, mode, unarmed, margined)
+        self.separated = SeparatedPairs.in_flight(system, mode, unarmed, margined, sure)
         on = [any(LAWS[mode.laws[i]].touching for i in numbers) for numbers in system.pairs]
         touching = [numbers for numbers, one in zip(system.pairs, on, strict=True) if one]
         pairs = [PairDetector(system, mode, numbers, unarmed) for numbers in touching]

@@ -15,7 +15,7 @@ from trundle.contact.proximity import Nearness
 from trundle.errors import InputError
 from trundle.models.tree.approach import Approach, approach_at
 from trundle.models.tree.system import ContactSystem
-from trundle.simulate.events.advancement import SUNK, TOUCHED, Look, Pair, StateAt, first_in
+from trundle.simulate.events.advancement import SUNK, TOUCHED, Look, Pair, StateAt, first_in, way_between
 from trundle.simulate.events.places import PairShapes, Places, doubtful
 from trundle.simulate.mode import Mode
 
@@ -27,6 +27,8 @@ _SOONEST = 2.0**-12
 """Part of the time between two looks after which a pair that comes apart is looked at first, if not sooner."""
 _STILL = 1e-9
 """m/s. A pair that approaches more slowly stays as it is."""
+
+Gaps = dict[int, tuple[float, float]]
 
 
 def separated_pair(system: ContactSystem, numbers: Sequence[int]) -> Pair:
@@ -52,6 +54,8 @@ class SeparatedPairs:
         Pairs, by their numbers, that come apart at this instant, and are not open yet.
     margined : set of int
         Contacts with coordinates of their own whose gap is a margin, too.
+    sure : Gaps, optional
+        What is known of pairs, and is kept there: the time (s) of the last look, and a lower bound of the gap (m) then.
     """
 
     def __init__(
@@ -61,22 +65,29 @@ class SeparatedPairs:
         pairs: Sequence[Pair],
         closed: frozenset[int] = frozenset(),
         margined: frozenset[int] = frozenset(),
+        sure: Gaps | None = None,
     ) -> None:
         self.system, self.mode, self.pairs, self._margined = system, mode, pairs, margined
+        self._sure: Gaps = {} if sure is None else sure
         numbers = tuple(pair.number for pair in pairs)
         self._shapes = system.kept(("shapes of pairs", numbers), lambda: PairShapes(system, pairs))
         self._open = np.array([number not in closed for number in numbers], dtype=bool)
 
     @classmethod
     def in_flight(
-        cls, system: ContactSystem, mode: Mode, unarmed: frozenset[str], margined: frozenset[int]
+        cls,
+        system: ContactSystem,
+        mode: Mode,
+        unarmed: frozenset[str],
+        margined: frozenset[int],
+        sure: Gaps | None = None,
     ) -> SeparatedPairs:
         """Return all pairs that touch nowhere; ``unarmed``: margins that start at zero, ``<contact>.gap`` of those."""
         touching = {i for i, law in enumerate(mode.laws) if LAWS[law].touching}
         touching.update(i for i, pair in enumerate(system.contact_pairs) if pair.ahead is not None)
         flying = [] if mode.rest else [numbers for numbers in system.pairs if touching.isdisjoint(numbers)]
         closed = frozenset(system.pair_of(system.number(name))[0] for name in unarmed if name.endswith(".gap"))
-        return cls(system, mode, [separated_pair(system, numbers) for numbers in flying], closed, margined)
+        return cls(system, mode, [separated_pair(system, numbers) for numbers in flying], closed, margined, sure)
 
     @cached_property
     def margined(self) -> bool:
@@ -161,6 +172,7 @@ class SeparatedPairs:
     ) -> tuple[Look, Look] | None:
         """Return looks just before and at, or after, the first touch of a pair in one of the intervals in `doubt`."""
         number, last = self.pairs[j].number, len(times) - 1
+        sure = self._sure.get(number)
 
         def look(t: float, near: Look) -> Look:
             return replace(self.look(j, t, state_at(t)), guess=near.normal)
@@ -170,6 +182,9 @@ class SeparatedPairs:
             a = before if before is not None and before.t == times[k] else self._look(j, float(times[k]), at, k)
             before = b = self._look(j, float(times[k + 1]), at, k + 1)
             known = ended and k + 1 == last
+            if self._open[j] and sure is not None and sure[0] == a.t and sure[1] > (way := way_between(a, b)):
+                self._sure[number] = sure = (b.t, sure[1] - way)
+                continue
             if not self._open[j]:
                 # Of two balls the margin itself waits until it is open, and is looked after (`recontact`).
                 known_apart = b if b.gap > TOUCHED else None
@@ -184,6 +199,8 @@ class SeparatedPairs:
             found = first_in(a, b, look, known)
             if found is not None and not _stays(*found):
                 return found
+            if "apart" in vars(b):
+                self._sure[number] = sure = (b.t, b.gap)
         return None
 
     def _sunk(self, a: Look, b: Look, look: Callable[[float, Look], Look]) -> tuple[Look, Look]:

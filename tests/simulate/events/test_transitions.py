@@ -376,7 +376,7 @@ def test_a_disc_thrown_at_a_slant_lands_sliding_or_is_told_by_how_much_friction_
         ({"on_slip": "stop", "on_separation": "fly"}, False),
         ({"on_slip": "slide", "on_separation": "ignore"}, False),
         ({"on_slip": "slide", "rolling_friction": 0.01}, True),
-        ({"on_slip": "slide", "adhesion": 0.01}, False),
+        ({"on_slip": "slide", "adhesion": 0.01}, True),
         ({"on_slip": "ignore", "coordinates": "rolling"}, False),
     ],
     ids=str,

@@ -171,3 +171,13 @@ def test_couplings_that_mean_nothing_are_refused(change: dict[str, Any], key: st
     given |= {name: links[given[name]] for name in ("link", "leader")}
     with pytest.raises(InputError, match=key):
         robot.couple(**given)
+
+
+def test_couplings_that_contradict_each_other_are_named() -> None:
+    robot = tr.Robot()
+    leader = robot.revolute(None, (0, 0), 1.0, 0.1, name="leader")
+    follower = robot.revolute(None, (0, 0), 1.0, 0.1, name="follower")
+    robot.couple(follower, leader, ratio=2.0)
+    robot.couple(follower, leader, ratio=2.0, offset=0.5)
+    with pytest.raises(InputError, match=r"coupling [12] is off by 0\.\d+, rad or m"):
+        robot.finish().place(leader=0.0, follower=0.0)

@@ -144,7 +144,7 @@ def test_loops_that_cannot_close_say_so() -> None:
     one = robot.revolute(None, (0, 0), 1.0, 0.1, center_of_mass=(0.1, 0), name="one")
     other = robot.revolute(None, (2, 0), 1.0, 0.1, center_of_mass=(0.1, 0), name="other")
     robot.close(one, (0.5, 0), other, (0.5, 0))
-    with pytest.raises(InputError, match="a pin"):
+    with pytest.raises(InputError, match="pin 1 keeps a gap of"):
         robot.finish().place(one=0.2, other=3.0)
     with pytest.raises(InputError, match="at_other"):
         robot.close(one, (0.5, 0), None, (0.5, 0, 0))

@@ -13,6 +13,7 @@ from trundle.contact.proximity import Nearness
 from trundle.errors import InputError
 from trundle.models.curvature_check import too_large
 from trundle.models.tree.approach import Approach, approach_at, placed, refined, with_charts
+from trundle.models.tree.loops import Pinned
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem
 from trundle.models.tree.touching import inertia_at, loop_speeds, loops_at, touch_function, velocities_changed
 
@@ -152,16 +153,32 @@ def _refuse_open(closure: Closure, near: Mapping[int, Approach], names: Sequence
     smallest = min((system.contact_pairs[i].shape_A.reference_length for i in contacts), default=extent)
     sizes = {i: extent + _reach(system, i, near[i]) for i in contacts}
     gaps = {name: (near[i].gap, sizes[i]) for name, i in zip(names, contacts, strict=True)}
-    C, apart = loops_at(system, closure.atlas, closure.x)
-    gaps |= {"a pin": (float(np.max(np.abs(apart))), extent)} if len(C) else {}
+    _refuse_open_loops(closure, _CLOSED * smallest + _ROUND * extent + _NOTHING)
     beyond = {name: abs(gap) / (_CLOSED * smallest + _ROUND * size + _NOTHING) for name, (gap, size) in gaps.items()}
-    worst = max(beyond, key=lambda name: beyond[name])
-    if not beyond[worst] <= 1.0:
+    worst = max(beyond, key=lambda name: beyond[name], default="")
+    if beyond and not beyond[worst] <= 1.0:
         raise InputError(
             "contacts",
             names,
             f"ones that can all be closed near the given pose ({worst} keeps a gap of {gaps[worst][0]:.3g} m)",
         )
+
+
+def _refuse_open_loops(closure: Closure, allowed: float) -> None:
+    """Raise `InputError` where a pin or a coupling is off by more than `allowed`."""
+    loops = closure.system.model(closure.atlas).loops
+    _, apart = loops_at(closure.system, closure.atlas, closure.x)
+    sizes = [loop.rows[3].shape[0] for loop in loops]
+    parts = np.split(apart, np.cumsum(sizes)[:-1]) if loops else []
+    for number, (loop, part) in enumerate(zip(loops, parts, strict=True), 1):
+        off = float(np.max(np.abs(part), initial=0.0))
+        if off <= allowed:
+            continue
+        if isinstance(loop.law, Pinned):
+            told = f"whose pins can be closed near it (pin {number} keeps a gap of {off:.3g} m)"
+        else:
+            told = f"that joints can be coupled near (coupling {number} is off by {off:.3g}, rad or m)"
+        raise InputError("positions", "the given pose", f"one {told}")
 
 
 def _refuse_far(name: str, contact_pair: ContactPair, gap: float, allowed: float) -> None:

@@ -118,7 +118,10 @@ class ConvexPair:
     """Two convex bodies, whose distance is searched at any pose of A's in the frame of B's (final)."""
 
     def __init__(self, A: Shape, B: Shape) -> None:
-        self._core, self._A, self._B, self._d = _core(), A.numeric(ConvexBody), B.numeric(ConvexBody), A.d
+        self._core = _core()
+        self._A = A.numeric(ConvexBody)
+        self._B = B.numeric(ConvexBody)
+        self._d = A.d
         self._size = A.reference_length + B.reference_length
         self._bodies = ctypes.byref(self._A.struct), ctypes.byref(self._B.struct)
 

@@ -192,11 +192,13 @@ def _feet_on_quadric(at: Values, x: FloatArray, size: float) -> list[FloatArray]
     for i, bend in enumerate(h.tolist()):
         others = reduce(np.convolve, (other for key, other in squares.items() if key != bend), np.ones(1))
         # way (bend way/2 + g (1 + bend lam)) with way = z - g lam
-        way, inner = (z[:, i], -g[i]), (bend / 2 * z[:, i] + g[i], bend / 2 * g[i])
-        for power, value in enumerate((way[0] * inner[0], way[0] * inner[1] + way[1] * inner[0], way[1] * inner[1])):
-            total[:, power : power + len(others)] += (
-                np.multiply.outer(value, others) if np.ndim(value) else value * others
-            )
+        at_zero = bend / 2 * z[:, i] + g[i]
+        slope = np.full(m, bend / 2 * g[i])
+        constant = z[:, i] * at_zero
+        linear = z[:, i] * slope - g[i] * at_zero
+        square = -g[i] * slope
+        for power, value in enumerate((constant, linear, square)):
+            total[:, power : power + len(others)] += np.multiply.outer(value, others)
     lam = _roots(total)
     with np.errstate(all="ignore"):
         y = (z[:, None] - lam[..., None] * g) / (1.0 + lam[..., None] * h)

@@ -16,7 +16,7 @@ from trundle.checks import FloatArray
 from trundle.contact.law import Friction, Law
 from trundle.contact.laws import LAWS, SEPARATED
 from trundle.errors import CompileError, SimulationError
-from trundle.geometry.queries.separation import ball_radius
+from trundle.geometry.queries.convex import ball_radius
 from trundle.models.tree.multibody import INDEPENDENT, PROXIMAL
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem
 from trundle.numerics.compiled.buffered import BufferedFunction

@@ -14,7 +14,8 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.geometry.queries.cloud import bounding_ball
-from trundle.geometry.queries.separation import Apart, ball_radius
+from trundle.geometry.queries.convex import ball_radius
+from trundle.geometry.queries.separation import Apart
 from trundle.models.tree.system import ContactSystem
 
 TOUCHED = 1e-10

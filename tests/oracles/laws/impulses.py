@@ -279,14 +279,40 @@ def _bend(state: State, k: int, touching: list[Meeting], centers: dict[int, Arra
     most = float(np.linalg.norm(mo.omega[k : k + 2], axis=2).max()) * dt
     for meeting in touching:
         most = max(most, float(np.linalg.norm(np.diff(meeting.gaps.normal[k : k + 2], axis=0))))
-        points = [contact_points(state, meeting, row, between=True) for row in (k, k + 1)]
-        if all(points):
-            moved = points[1][0][0] - points[0][0][0]
+        for moved in _moves_of_points(state, meeting, k):
             for label in _sides(state, meeting):
                 if label >= 0:
                     center = centers[label]
                     most = max(most, float(np.linalg.norm(moved - (center[1] - center[0]))) / state.length)
     return most
+
+
+def _moves_of_points(state: State, meeting: Meeting, k: int) -> list[Array]:
+    """Return by how much each point where two shapes touch runs in an interval, to the nearest one at its other end.
+
+    A point that has none at the other end, a corner that lands or leaves, does not run.
+    """
+    before, after = (_places(state, meeting, row) for row in (k, k + 1))
+    if len(before) <= len(after):
+        return [min((there - x for there in after), key=np.linalg.norm) for x in before]
+    return [min((x - there for there in before), key=np.linalg.norm) for x in after]
+
+
+def _places(state: State, meeting: Meeting, row: int) -> list[Array]:
+    """Return where two shapes touch at a sample, by the one with fewer points as far: of a face on a ball, the ball's.
+
+    On curved ground where the other is as low as at its lowest point.
+    """
+    if meeting.placed_B is not None:
+        n = meeting.gaps.normal[row]
+        sides = ((meeting.placed_A, n), (meeting.placed_B, -n))
+        return min((list(_near_plane(placed, outward, row, meeting.size)) for placed, outward in sides), key=len)
+    ground = state.scene.ground
+    if ground is not None and ground.level is not None:
+        found = list(_points_on_ground(state, meeting, ground, row))
+        lowest = min((height for _, _, height in found), default=0.0)
+        return [x for x, _, height in found if height < lowest + TOUCH * meeting.size]
+    return [x for x, _ in contact_points(state, meeting, row, between=True)]
 
 
 def _sway(state: State, k: int, touching: list[Meeting]) -> float:
@@ -396,8 +422,14 @@ def _furthest_of_rims(body: Body, along: Array) -> Array:
 
 def _on_ground(state: State, meeting: Meeting, ground: Ground, row: int) -> list[tuple[Array, Array]]:
     """Return the points of a body that touch curved ground, each with its own normal."""
+    most = max(0.0, float(meeting.gaps.gap[row])) + 2 * TOUCH * meeting.size
+    return [(x, n) for x, n, height in _points_on_ground(state, meeting, ground, row) if height < most]
+
+
+def _points_on_ground(state: State, meeting: Meeting, ground: Ground, row: int) -> Iterator[tuple[Array, Array, float]]:
+    """Yield the low points of a body over curved ground, with the normals there and the heights, m."""
     R, p = state.motion.ground_frame(state.scene.d)
     one = meeting.placed_A.some(np.array([row]))
     points, heights = low_points(one.body, R[row].T @ one.R[0], R[row].T @ (one.p[0] - p[row]), ground)
-    near = points[heights < max(0.0, float(meeting.gaps.gap[row])) + 2 * TOUCH * meeting.size]
-    return [(p[row] + R[row] @ x, R[row] @ n) for x, n in zip(near, ground.normal(near), strict=True)]
+    for x, n, height in zip(points, ground.normal(points), heights, strict=True):
+        yield p[row] + R[row] @ x, R[row] @ n, float(height)

@@ -26,7 +26,10 @@ MOMENTUM = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Meeting:
-    """Two shapes that may touch, or a shape and the ground (B None), at all instants."""
+    """Two shapes that may touch, or a shape and the ground (B None), at all instants.
+
+    ``placed_B``: None of ground that is no solid.
+    """
 
     name: str
     A: Shape
@@ -59,12 +62,13 @@ class State:
         placed = {shape.name: motion.placed(scene, shape) for shape in scene.shapes}
         if scene.ground is not None:
             R, p = motion.ground_frame(scene.d)
+            B = None if scene.ground.solid is None else Placed(scene.ground.solid, R, p)
             for shape in scene.shapes:
                 A = placed[shape.name]
                 gaps = over(A, scene.ground, R, p, self.reach)
                 name = f"{shape.name} on the ground"
                 numbers = shape.mu, shape.lever, shape.drilling, shape.adhesion
-                found.append(Meeting(name, shape, None, *numbers, A, None, gaps))
+                found.append(Meeting(name, shape, None, *numbers, A, B, gaps))
         for pair in scene.pairs:
             found.append(self._met(pair, placed))
         return found

@@ -1,8 +1,8 @@
 """A body on two contacts at once in maximal coordinates: one dense system with the rows of both.
 
 Two contacts that roll determine the motion, but not the force along the line e between them: of all pairs f_1 + c e,
-f_2 - c e the one with the least tangential parts is taken. In the plane, where two such contacts lock the body, they
-hold it at rest if some c keeps both inside their cones; then the nearest such c is taken.
+f_2 - c e the one with the least sum of squares is given. In the plane, where two such contacts lock the body, they hold
+it at rest if some c keeps both inside their cones.
 """
 
 from __future__ import annotations
@@ -32,8 +32,6 @@ def accelerations(
     for push in pushes:
         forces.append(push @ z[at : at + push.shape[1]])
         at += push.shape[1]
-    if list(laws) == ["rolling", "rolling"]:
-        forces = least_tangential(touches, forces)
     return z[3:6], z[:3], forces
 
 
@@ -70,31 +68,17 @@ def line(touches: Sequence[Touch]) -> Array:
     return unit(touches[1].rho - touches[0].rho)
 
 
-def least_tangential(touches: Sequence[Touch], forces: Sequence[Array]) -> list[Array]:
-    """The forces with the same resultant whose tangential parts are smallest."""
+def determined(touches: Sequence[Touch], forces: Sequence[Array]) -> list[Array]:
+    """The forces without the part along e that both have against each other, which no motion tells."""
     e = line(touches)
-    flat = [np.eye(3) - np.outer(t.normal, t.normal) for t in touches]
-    along = np.concatenate([flat[0] @ e, -flat[1] @ e])
-    c = -(along @ np.concatenate([P @ f for P, f in zip(flat, forces, strict=True)])) / (along @ along)
-    return [forces[0] + c * e, forces[1] - c * e]
+    inner = 0.5 * float(e @ (forces[0] - forces[1]))
+    return [forces[0] - inner * e, forces[1] + inner * e]
 
 
 def holds(touches: Sequence[Touch], forces: Sequence[Array], mu: float, tangents: Sequence[Array]) -> float:
     """Length of the interval of c, N, in which both forces of a planar body lie in their cones; negative if empty."""
     low, high = interval(touches, forces, mu, tangents)
     return high - low
-
-
-def inside(
-    touches: Sequence[Touch], forces: Sequence[Array], mu: float, tangents: Sequence[Array], margin: float
-) -> list[Array]:
-    """The forces of least change along e that lie `margin` (of their size) or halfway inside the interval of c."""
-    low, high = interval(touches, forces, mu, tangents)
-    size = sum(float(np.linalg.norm(f)) for f in forces)
-    room = margin * size if high - low > 2 * margin * size else 0.5 * (high - low)
-    c = sorted((low + room, 0.0, high - room))[1] if high > low else 0.5 * (low + high)
-    e = line(touches)
-    return [forces[0] + c * e, forces[1] - c * e]
 
 
 def interval(

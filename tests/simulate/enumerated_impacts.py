@@ -8,9 +8,9 @@ from itertools import product
 
 import numpy as np
 
+from tests.simulate.internal_forces import cone_sides, internal_forces, largest_margin
 from trundle.checks import FloatArray
 from trundle.simulate.events.impact import Candidate, Impact
-from trundle.simulate.force_distribution import cone_sides, internal_forces, largest_margin
 
 _MOST = 800
 """Sets of laws beyond which there are too many to try."""

@@ -11,11 +11,11 @@ import casadi as ca
 import numpy as np
 
 from tests.simulate.enumerated_impacts import closed_sets, grouped
+from tests.simulate.internal_forces import cone_sides, internal_forces, largest_margin
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.simulate.events.states import slip_and_spin
-from trundle.simulate.force_distribution import cone_sides, internal_forces, largest_margin
 
 _MOST = 6
 """Contacts, or patches, beyond which the combinations are too many."""

@@ -9,13 +9,12 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.contact.laws import LAWS, Law, normal_and_tangential
+from trundle.contact.laws import LAWS, Law
 from trundle.models.tree.multibody import Dynamics
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.tree import TreeModel
 from trundle.numerics.compiled.compile import compile_function
 from trundle.numerics.ode.ode import AT_ONCE, Integrator, OdeSystem
-from trundle.simulate.force_distribution import distributed_forces
 from trundle.simulate.instant import ROWS, WHOLE, Instant
 from trundle.simulate.mode import Method, Mode
 from trundle.simulate.outputs import output_expressions
@@ -23,15 +22,14 @@ from trundle.simulate.phase import POINT, Phase, input_expressions, touch_margin
 from trundle.simulate.quantities import Quantities
 from trundle.threads import cached_property
 
-BAUMGARTE = 10.0
-"""Feedback (1/s) of ``stabilization="baumgarte"`` (theory, "Drift")."""
-
 _MANY, _VERY_MANY = 200, 20_000
 """Samples from which the quantities of a record are worth compiling, where that is quick, and where it is not."""
 
 
 class CompiledMode(Phase):
     """One mode as one expression, compiled."""
+
+    takes_numbers = True
 
     def __init__(self, system: ContactSystem, mode: Mode, held: bool, method: Method) -> None:
         self.system, self.mode, self.held, self.method = system, mode, held, method
@@ -59,15 +57,8 @@ class CompiledMode(Phase):
     @cached_property
     def dynamics(self) -> Dynamics:
         """The equations of motion of the mode."""
-        gain = BAUMGARTE if self.method.stabilization == "baumgarte" else 0.0
+        gain = self.method.feedback
         return self.model.dynamics(self._laws, align=gain, baumgarte=gain, far=self.far)
-
-    @cached_property
-    def forces(self) -> tuple[ca.SX, ...]:
-        """The forces (d,), N, on A of all contacts, resolved."""
-        system = self.system
-        flat = tuple(p for p in system.patches if system.contact_pairs[p[0]].form == "support")
-        return distributed_forces(self.model, self.dynamics, self.mode.laws, system.pairs, flat)
 
     @cached_property
     def _margin_values(self) -> dict[str, ca.SX]:
@@ -152,7 +143,7 @@ class CompiledMode(Phase):
     def _instant_function(self, contacts: Sequence[int]) -> ca.Function:
         """(t, x, p) -> M, S u - h, J, b, velocity, axes of the contacts, and J, G, b of what holds both ways."""
         model = self.model
-        terms = model.terms([WHOLE if i in contacts else law for i, law in enumerate(self._laws)])
+        terms = model.terms([WHOLE if i in contacts else law for i, law in enumerate(self._laws)], self.method.feedback)
         at = [row for i in contacts for row in range(terms.split[i].start, terms.split[i].stop)]
         others = [row for row in range(terms.J.shape[0]) if row not in set(at)]
         G = terms.J if terms.G is None else terms.G
@@ -174,7 +165,7 @@ class CompiledMode(Phase):
         margins: dict[str, ca.SX] = {}
         sign_of = {constraint.name: signs[i] for i, constraint in enumerate(self.model.constraints)}
         sizes = {constraint.name: constraint.contact.size for constraint in self.model.constraints}
-        named = dynamics.margins | self._shared_margins()
+        named = dynamics.margins
         for name, value in named.items():
             contact, margin = name.split(".", 1)
             if margin == "gap" and sizes[contact] > 0:
@@ -244,18 +235,6 @@ class CompiledMode(Phase):
             gap = ca.fmax(gap, ahead - (here - there))
         return gap
 
-    def _shared_margins(self) -> dict[str, ca.SX]:
-        """Normal forces and cone margins of two contacts that share their force."""
-        shared: dict[str, ca.SX] = {}
-        for i, (constraint, before, force) in enumerate(
-            zip(self.model.constraints, self.dynamics.forces, self.forces, strict=True)
-        ):
-            if force is not before:
-                f_n, f_t = normal_and_tangential(self.dynamics.kin[i], force)
-                shared[f"{constraint.name}.normal_force"] = f_n
-                shared[f"{constraint.name}.friction"] = constraint.friction.mu * f_n - f_t
-        return shared
-
     def function(self, name: str, *expressions: ca.SX) -> ca.Function:
         """Return (t, x, p) -> expressions of the model's x and u."""
         if not self.held:
@@ -284,15 +263,26 @@ class CompiledMode(Phase):
 
     def _output_expressions(self, forces: bool) -> dict[str, ca.SX]:
         if forces:
-            return output_expressions(self.model, self.dynamics, self.forces, self.dynamics.moments, self.unseen)
+            return output_expressions(
+                self.model, self.dynamics, self.dynamics.forces, self.dynamics.moments, self.unseen
+            )
         n, terms = len(self.mode.laws), self.model.terms(self._laws)
         none, unturned = (ca.SX(self.model.d, 1),) * n, (ca.SX(1, 1),) * n
         return output_expressions(self.model, terms, none, unturned, self.unseen)
 
 
+def compiled_mode(system: ContactSystem, mode: Mode, held: bool, method: Method) -> CompiledMode:
+    """Return a mode as one expression; systems that differ in their free numbers alone share what is compiled."""
+    if system.free is None:
+        return CompiledMode(system, mode, held, method)
+    key = ("compiled mode", mode, held, method.name, method.stabilization, method.end_speed)
+    return system.shared(key, lambda: CompiledMode(system, mode, held, method)).on(system)
+
+
 def projected(phase: Phase, t: float, x: FloatArray, p: FloatArray) -> FloatArray:
     """Return the state `x` (n_x,) put onto the constraints of the phase's mode."""
-    projection = phase.integrator.system.projection
+    projects = phase.method.stabilization == "projection"
+    projection = phase.integrator.system.projection if projects else None
     if projection is None:
         laws = [LAWS[name] for name in phase.mode.laws]
         model = phase.system.model(phase.mode.atlas)

@@ -12,6 +12,9 @@ from trundle.parameters import Checked, Range, parameter
 Tolerance = Annotated[float, Range("a number from 1e-14 to 1e-2", 1e-14, 1e-2)]
 Stabilization = Literal["projection", "baumgarte", "none"]
 
+_BAUMGARTE = 10.0
+"""Feedback (1/s) of ``stabilization="baumgarte"``."""
+
 
 @dataclass(frozen=True)
 class Mode:
@@ -48,6 +51,11 @@ class Method(Checked):
     step: float | None = parameter(None, "s, of the fixed-step integrator; 0.001 unless relative_tolerance is given")
     relative_tolerance: Tolerance = parameter(1e-11, "of the adaptive integrator")
     stabilization: Stabilization = parameter("projection", "what keeps slip and gap at zero")
+
+    @property
+    def feedback(self) -> float:
+        """Gain (1/s) on gaps, slips and coordinates that drift along an integration (theory, "Drift")."""
+        return _BAUMGARTE if self.stabilization == "baumgarte" else 0.0
 
     @property
     def end_speed(self) -> float:

@@ -68,6 +68,8 @@ class Phase(ABC):
     input_count: int
     near: frozenset[int] = frozenset()
     """Contacts with coordinates of their own whose gap is a margin in flight, that of the nearest points."""
+    takes_numbers: bool = False
+    """Whether the values of free numbers are those among its parameters; else those of its system."""
 
     def nearest(self, contact: int, t: float, x: FloatArray, p: FloatArray) -> FloatArray:
         """Return the coordinates of one of the contacts `near` where the two bodies are nearest."""

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from trundle import interrupts
 from trundle.models.tree.system import ContactSystem
-from trundle.simulate.compiled_mode import CompiledMode
+from trundle.simulate.compiled_mode import compiled_mode
 from trundle.simulate.engine.data_mode import data_mode
 from trundle.simulate.mode import Method, Mode
 from trundle.simulate.phase import Phase
 
 
 def phase_of(system: ContactSystem, mode: Mode, held: bool, method: Method) -> Phase:
-    """Return the phase of a mode; systems that differ in their free numbers alone share it.
+    """Return the phase of a mode.
 
     ``held``: inputs are those of a policy.
     """
     key = ("phase", mode, held, method.name, method.stabilization, method.end_speed)
 
     def make() -> Phase:
-        return data_mode(system, mode, held, method) or CompiledMode(system, mode, held, method)
+        return data_mode(system, mode, held, method) or compiled_mode(system, mode, held, method)
 
-    if system.free is None:
-        return system.kept(key, interrupts.opened()(make))
-    first = system.shared(key, interrupts.opened()(lambda: CompiledMode(system, mode, held, method)))
-    return system.kept(key, lambda: first.on(system))
+    return system.kept(key, interrupts.opened()(make))

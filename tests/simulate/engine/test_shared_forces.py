@@ -148,3 +148,28 @@ def test_a_face_that_slides_drifts_in_proportion_to_a_small_spin(shape: tr.Shape
         drifts.append(run["body_position"][-1, 0, 1] / spin)
     assert drifts == pytest.approx([drifts[0]] * len(drifts), rel=1e-3)
     assert abs(drifts[0]) > 1e-3
+
+
+def test_a_groove_holds_a_ball_whatever_its_mass() -> None:
+    """Walls of 35 degrees whose friction does not bear half of the weight upwards: it rests by forces in the cones.
+
+    Walls are two still bodies, and so of one kind with the sides of one; of the masses each has its own numbers.
+    """
+    slope, masses = np.radians(35.0), np.array([0.5, 1.0, 4.0])
+    robot = tr.Robot(gravity=(0, 0, -9.81), on_slip="slide", on_separation="fly")
+    robot.free(1.0, shape=tr.Sphere(0.1), name="ball")
+    robot.terrain(tr.Plane(), 0.3, rpy=(slope, 0, 0))
+    robot.terrain(tr.Plane(), 0.3, rpy=(-slope, 0, 0), name="left")
+    tree = robot.finish()
+    start = tree.place(ball=(0, 0, 0.1 / np.cos(slope)), contacts=["ball", "ball-left"])
+    alone = tr.simulate(tree, start, 0.1)
+    runs = tr.simulate_many(tree, [start] * 3, 0.1, parameters={"ball.mass": masses}, workers=1)
+    n = np.array([[0.0, -np.sin(slope), np.cos(slope)], [0.0, np.sin(slope), np.cos(slope)]])
+    for run, mass in zip((alone, *runs), (1.0, *masses), strict=True):
+        force = np.asarray(run["contact_force"])
+        normal = np.einsum("tci,ci->tc", force, n)
+        across = np.linalg.norm(force - normal[..., None] * n, axis=-1)
+        assert run.status is tr.Status.SUCCESS
+        assert not run.transitions
+        np.testing.assert_allclose(force.sum(axis=1), np.tile([0, 0, 9.81 * mass], (len(force), 1)), atol=1e-9 * mass)
+        np.testing.assert_allclose(across, 0.3 * normal, rtol=1e-6)  # of those in the cones the nearest to half

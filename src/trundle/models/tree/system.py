@@ -377,6 +377,23 @@ class ContactSystem:
             together.setdefault((m.body_A, m.body_B, id(m.shape_A), id(m.shape_B), m.center_A), []).append(i)
         return tuple(tuple(numbers) for numbers in together.values())
 
+    @cached_property
+    def between_two(self) -> tuple[tuple[int, ...], ...]:
+        """Numbers of the contacts between the same two rigid bodies, where there are several.
+
+        Links that are fixed to each other are one body, and so is all that does not move by forces.
+        """
+        body: dict[str, str | None] = {}
+        specs = self.model().specs
+        for spec in specs:
+            above = None if spec.parent < 0 else body[specs[spec.parent].name]
+            moved = spec.joint.size > 0 and not spec.joint.by_time
+            body[spec.name] = spec.name if moved else above
+        together: dict[frozenset[str | None], list[int]] = {}
+        for i, pair in enumerate(self.contact_pairs):
+            together.setdefault(frozenset({body.get(pair.body_A), body.get(pair.body_B)}), []).append(i)
+        return tuple(tuple(numbers) for numbers in together.values() if len(numbers) > 1)
+
     def pair_of(self, contact: int) -> tuple[int, ...]:
         """Return the numbers of the contacts between the same two shapes as `contact`."""
         number = integer("contact", contact, minimum=0, maximum=len(self.contact_pairs) - 1)

@@ -23,7 +23,7 @@ from trundle.numerics.compiled.buffered import BufferedFunction
 from trundle.numerics.ode.native import Functions, NativeCallee
 from trundle.numerics.ode.ode import Integrator
 from trundle.numerics.ode.system import NativeSystem
-from trundle.simulate.compiled_mode import BAUMGARTE, CompiledMode
+from trundle.simulate.compiled_mode import CompiledMode, compiled_mode
 from trundle.simulate.engine.bodies import integers
 from trundle.simulate.engine.kernels import (
     BRIEF,
@@ -59,11 +59,12 @@ SMALL = 3
 
 def data_mode(system: ContactSystem, mode: Mode, held: bool, method: Method) -> DataMode | None:
     """Return a mode as data; None where the system has few contacts, or something that kernels cannot say."""
-    if method.stabilization != "projection" or not system.kept("runs as data", lambda: _runs_as_data(system)):
+    if not system.kept("runs as data", lambda: _runs_as_data(system)):
         return None
-    if (len(system.contact_pairs) <= SMALL and not _shares(system, mode)) or (loaded := core()) is None:
+    alone = len(system.contact_pairs) <= SMALL or system.free is not None or method.stabilization != "projection"
+    if (alone and not _shares(system, mode)) or (loaded := core()) is None:
         return None
-    if (engine := engine_of(system, mode.atlas, held, loaded)) is None:
+    if (engine := engine_of(system, mode.atlas, held, loaded, method.feedback)) is None:
         return None
     try:
         made = DataMode(system, mode, held, method, engine)
@@ -74,20 +75,23 @@ def data_mode(system: ContactSystem, mode: Mode, held: bool, method: Method) -> 
 
 def _shares(system: ContactSystem, mode: Mode) -> bool:
     """Return whether contacts of the same bodies roll, so that the motion does not say how they share their force."""
-    return any(sum(LAWS[mode.laws[i]].rolls for i in numbers) > 1 for numbers in system.pairs)
+    return any(sum(LAWS[mode.laws[i]].rolls for i in numbers) > 1 for numbers in system.between_two)
 
 
 def _runs_as_data(system: ContactSystem) -> bool:
     model, pairs = system.model(), system.contact_pairs
-    if system.free is not None or any(pair.ahead is not None for pair in pairs):
+    if any(pair.ahead is not None for pair in pairs):
         return False
     plain = model.to_world.is_constant() and bool(np.array_equal(np.asarray(ca.DM(model.to_world)), np.eye(model.d)))
     minimal = any(name.endswith(".relative_velocity") for name in model.layout)
     return plain and not minimal
 
 
-def engine_of(system: ContactSystem, atlas: Atlas, held: bool, core: Core) -> Engine | None:
-    """Return the engine of a system on charts, made once; None where a kernel needs a compiler that is not there."""
+def engine_of(system: ContactSystem, atlas: Atlas, held: bool, core: Core, align: float = 0.0) -> Engine | None:
+    """Return the engine of a system on charts, made once; None where a kernel needs a compiler that is not there.
+
+    ``align``: feedback (1/s) on the misalignment of contact coordinates.
+    """
 
     def build() -> Engine | None:
         """Gather kernels of contacts, those of equal shapes once."""
@@ -102,16 +106,17 @@ def engine_of(system: ContactSystem, atlas: Atlas, held: bool, core: Core) -> En
             shapes = (pair.form, pair.piece, charts, identity((pair.shape_A, pair.center_A, pair.stop)), place)
             key = shapes if kind.key is None else (pair.form, kind.key, place)
             if key not in kinds:
-                kinds[key] = TouchKind(kind, touch_margins(pair, on_B_symbol(model.d)))
+                kinds[key] = TouchKind(kind, touch_margins(pair, on_B_symbol(model.d)), align)
             touches.append(made_once(made, shapes, lambda key=key, kind=kind: TouchKernels(kinds[key], kind.numbers)))
+        numbers = 0 if system.free is None else len(system.free.names)
         found = ((i, _two_balls(pair)) for i, pair in enumerate(system.contact_pairs))
         balls = {i: ball for i, ball in found if ball is not None}
         try:
-            return Engine(core, model, inputs, u, t, touches, balls)
+            return Engine(core, model, inputs, u, t, touches, balls, numbers)
         except NoKernelError:
             return None
 
-    return system.kept(("engine", atlas, held), build)
+    return system.kept(("engine", atlas, held, align), build)
 
 
 class DataMode(Phase):
@@ -197,7 +202,7 @@ class DataMode(Phase):
 
     @cached_property
     def _fused(self) -> CompiledMode:
-        return CompiledMode(self.system, self.mode, self.held, self.method)
+        return compiled_mode(self.system, self.mode, self.held, self.method)
 
     @property
     def integrator(self) -> Integrator:
@@ -247,7 +252,7 @@ class DataMode(Phase):
             ctypes.byref(ctypes.c_longlong(0 if self.model.loops else INDEPENDENT[self.model.d])),
             _pointer(engine.carriers),
             ctypes.c_longlong(packing(self.model.d).size),
-            ctypes.c_double(BAUMGARTE if self.method.stabilization == "baumgarte" else 0.0),
+            ctypes.c_double(self.method.feedback),
         )
         if not handle:
             raise SimulationError("no room for another contact mode: 65535 are in use", Status.FAILED)
@@ -380,6 +385,7 @@ class _System(NativeSystem):
         self._phase = phase
         self.size, self.parameter_count = phase.model.x.shape[0], phase.engine.parameter_count
         self.margin_count = len(phase.margins)
+        self.projects = phase.method.stabilization == "projection"
 
     def functions(self) -> Functions:
         """Return rate, margins and projection with work memory of their own."""
@@ -388,7 +394,7 @@ class _System(NativeSystem):
             NativeCallee(core.address(f"mode_{name}"), lease.handle, lease)
             for name in ("rate", "margins", "projection")
         )
-        return rate, margins if self.margin_count else None, projection
+        return rate, margins if self.margin_count else None, projection if self.projects else None
 
     def rate(self, t: float, x: FloatArray, p: FloatArray) -> FloatArray:
         """Return x' (n,)."""

@@ -216,11 +216,13 @@ class TouchKind:
     kind : OfKind
     more : mapping of str -> scalar
         Further margins, functions of the point on B, `on_B_symbol`.
+    align : float, 1/s
+        Feedback on the misalignment of contact coordinates.
     """
 
-    def __init__(self, kind: OfKind, more: Mapping[str, ca.SX]) -> None:
+    def __init__(self, kind: OfKind, more: Mapping[str, ca.SX], align: float = 0.0) -> None:
         d = kind.contact.d
-        self._kind, self._contact, self._more = kind, kind.contact, more
+        self._kind, self._contact, self._more, self._align = kind, kind.contact, more, align
         self._frame_A, self._A = _frame(d, "A")
         self._frame_B, self._B = _frame(d, "B")
         self._s = ca.SX.sym("s", self._contact.size)
@@ -229,7 +231,7 @@ class TouchKind:
         self.beyond = frozenset(more)
 
     def _kinematics(self, variant: int) -> Kinematics:
-        return kinematics(self._contact, self._A, self._B, self._s, **OPTIONS[variant])
+        return kinematics(self._contact, self._A, self._B, self._s, align=self._align, **OPTIONS[variant])
 
     def _named(self, k: Kinematics) -> dict[str, ca.SX]:
         limits = self._contact.limits(self._A, self._B, self._s)

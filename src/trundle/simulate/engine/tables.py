@@ -104,7 +104,7 @@ def _core(library: ctypes.CDLL) -> Core:
 
 
 class Engine:
-    """Tables and kernels of one model; its parameters p are inputs, onsets (d + k each) and signs.
+    """Tables and kernels of one model; its parameters p are inputs, free numbers, onsets (d + k each) and signs.
 
     Parameters
     ----------
@@ -119,7 +119,8 @@ class Engine:
         One a contact; those of one kind are the same.
     balls : mapping of int -> (4,) m
         Of contacts of two balls: the middle of A's in the frame of A (d of 3), both radii together.
-        Radii of balls about the frames of A and B that hold the shapes.
+    numbers : int
+        How many free numbers there are; the model has their values.
     """
 
     def __init__(
@@ -131,6 +132,7 @@ class Engine:
         t: ca.SX,
         touches: Sequence[TouchKernels],
         balls: Mapping[int, FloatArray],
+        numbers: int = 0,
     ) -> None:
         self.core, self.model, self.input_count = core, model, inputs.shape[0]
         d, k, n = model.d, model.k, len(model.constraints)
@@ -140,7 +142,8 @@ class Engine:
         ]
         self.joined = (*model.constraints, *pins)
         self.touches = (*touches, *[TouchKernels.of(Pin(d))] * len(pins))
-        self.d, self.parameter_count = d, inputs.shape[0] + n * (d + k) + n
+        onset_at = inputs.shape[0] + numbers
+        self.d, self.parameter_count = d, onset_at + n * (d + k) + n
         self.laws: dict[Hashable, tuple[LawKernels, int, int, int] | None] = {}
         self._kernels: list[Kernel] = []
         self.lock = threading.RLock()
@@ -166,8 +169,8 @@ class Engine:
             pins=len(pins),
             bodies_size=bodies.size,
             top_at=bodies.top_at,
-            onset_at=self.input_count,
-            sign_at=self.input_count + n * (d + k),
+            onset_at=onset_at,
+            sign_at=onset_at + n * (d + k),
             parameters=self.parameter_count,
             total_s=sum(one.contact.size for one in model.constraints),
             proximal=PROXIMAL,

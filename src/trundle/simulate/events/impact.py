@@ -13,7 +13,6 @@ from trundle.contact.laws import ROLLING, SLIDING
 from trundle.contact.restitution import PLASTIC, Restitution
 from trundle.simulate.events.bouncing import bouncing_impulses
 from trundle.simulate.events.coulomb import contact_impulses
-from trundle.simulate.force_distribution import distributed_impulses
 
 _NO_BLOW = 1e-12
 """Speed (m/s, or of the fastest where that is more) that is round-off: such a touch changes nothing."""
@@ -319,22 +318,9 @@ def _hold(
     before = np.concatenate([blocks[i] @ c.velocity for i, c in contacts.items()])
     spread = np.linalg.solve(M, rows.T)
     impulse = -np.linalg.pinv(rows @ spread, rcond=1e-10, hermitian=True) @ before
-    if stuck == set(contacts):
-        normals, frictions = [c.n for c in contacts.values()], [c.mu for c in contacts.values()]
-        at_once = np.concatenate(
-            [c.axes.T @ part for c, part in zip(contacts.values(), _split(impulse, blocks), strict=True)]
-        )
-        world = np.vstack([c.J for c in contacts.values()])
-        shared = distributed_impulses(world, normals, at_once, frictions)
-        return spread @ impulse, dict(zip(contacts, shared, strict=True))
-    parts = _split(impulse, blocks)
-    return spread @ impulse, {i: blocks[i].T @ part for i, part in zip(contacts, parts, strict=True)}
-
-
-def _split(values: FloatArray, blocks: Mapping[int, FloatArray]) -> list[FloatArray]:
-    """Return the parts of `values` that belong to the blocks of rows."""
     ends = np.cumsum([len(block) for block in blocks.values()])
-    return np.split(values, ends[:-1])
+    parts = np.split(impulse, ends[:-1])
+    return spread @ impulse, {i: blocks[i].T @ part for i, part in zip(contacts, parts, strict=True)}
 
 
 def _pulls(M: FloatArray, c: Candidate, push: FloatArray) -> bool:

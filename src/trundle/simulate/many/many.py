@@ -188,6 +188,8 @@ class _Job:
         phase, watch = runner.phase(mode), ContactDetector(self.system, mode)
         if watch.needed or watch.full or any(c.friction.dissipates for c in phase.model.constraints):
             return none
+        if self.numbers is not None and not phase.takes_numbers:
+            return none
         ends, inputs = self._ends(runner)
         rows = None if self.numbers is None else self.numbers[numbers]
         begun = _begun(runner, phase, np.array(states), _parameters(phase, inputs[0], rows, len(states)))

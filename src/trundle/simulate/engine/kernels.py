@@ -24,6 +24,7 @@ from trundle.contact.contact import Contact, Kinematics, OfKind, kinematics
 from trundle.contact.law import Friction, Law
 from trundle.contact.motion import Motion
 from trundle.errors import CompileError
+from trundle.numerics.compiled.cache import advise_once
 from trundle.numerics.compiled.compile import (
     NativeFunction,
     compile_library,
@@ -42,6 +43,8 @@ BRIEF, WHOLE, MARGINS = range(3)
 """What a touch kernel gives: see the module; as in mode_core.c."""
 KINDS = 3
 """How many of them there are."""
+_LARGEST = 20_000
+"""Instructions up to which a function is compiled, which takes about half a second a thousand."""
 _UNKNOWN = ("misalignment", "curvature", "sA", "sB", "rates", "shift")
 """What kernels of laws are not told."""
 
@@ -85,7 +88,8 @@ def compiled(function: ca.Function) -> Kernel:
 class KernelKind:
     """A function of one dense result as kernels; functions of one kind are compiled once a machine (final).
 
-    Without a compiler it is interpreted; `NoKernelError` is raised where it calls others, as measured surfaces do.
+    Without a compiler it is interpreted, as one is that takes too long to compile or that the compiler gives up;
+    `NoKernelError` is raised where it calls others, as measured surfaces do.
 
     Parameters
     ----------
@@ -97,7 +101,11 @@ class KernelKind:
     def __init__(self, function: ca.Function, given: int = 0) -> None:
         if find_compiler() is not None:
             found = lifted(function, given)
-            native = _native(function.name(), found.kind, _Made(found))
+            try:
+                native = _native(function.name(), found.kind, _Made(found))
+            except CompileError as error:
+                native = None
+                advise_once(f"kernel {found.kind}", f"{error}: it is interpreted, which is slower")
             if native is not None:
                 self._native, self._constants = native, found.numbers
                 return
@@ -132,7 +140,8 @@ def _native(name: str, kind: str, made: _Made) -> NativeFunction | None:
         _, text = library_source({label: made.found.function}, dense=True, digest=kind)
         return text
 
-    path = compile_library(f"trundle_{label}", source, identity=f"{label} {kind}")
+    small = made.found.function.n_instructions() <= _LARGEST
+    path = compile_library(f"trundle_{label}", source, identity=f"{label} {kind}", build=small)
     return None if path is None else NativeFunction(path, library_name(label, kind))
 
 

@@ -15,21 +15,26 @@ from trundle.contact.contacts import (
     SupportChartContact,
     SupportContact,
 )
+from trundle.contact.facets import FacetContact
 from trundle.contact.feature import FeatureContact
 from trundle.errors import InputError
 from trundle.geometry.boundary import Representations
-from trundle.geometry.features import Feature, divided
+from trundle.geometry.facets import facet_pairs, has_facets, middle
+from trundle.geometry.features import Feature, balls_around, divided
 from trundle.geometry.shape import Shape
 
-FORMS = ("auto", "support", "features", "pair", "level", "level-pair", "chart", "support-chart")
+FORMS = ("auto", "support", "facets", "features", "pair", "level", "level-pair", "chart", "support-chart")
+
+IN_PARTS = ("facets", "features")
+"""Forms in which corners, edges and faces touch in a body's place, each with a contact of its own."""
 
 
 def contact_form(A: Shape, B: Shape, form: str = "auto") -> str:
     """Return the form of contact that suits shape A on shape B, or check that `form` is possible.
 
-    ``"auto"`` takes the first that is possible: in space support (convex on a flat), pair (two convex
-    bodies), level (convex on a level set), level-pair (two level sets), chart, support-chart (convex on a
-    chart); in the plane support, chart first. Where B has lines or faces, pair comes last: it cannot tell points of one
+    ``"auto"`` takes the first that is possible: in space support (convex on a flat), facets (two polytopes), features
+    (of a polytope or a cylinder on smooth ground), pair (two convex bodies), level (convex on a level set), level-pair
+    (two level sets), chart, support-chart (convex on a chart); in the plane charts come before pairs. Where B has lines or faces, pair comes last: it cannot tell points of one
     normal apart. Where A has, charts come second: a capsule rolls from its cap onto its side.
     """
     choice("contact", form, FORMS)
@@ -39,6 +44,7 @@ def contact_form(A: Shape, B: Shape, form: str = "auto") -> str:
     convex_A, convex_B = a.support is not None and not a.hull, b.support is not None and not b.hull
     possible = {
         "support": a.support is not None and b.flat,
+        "facets": has_facets(A) and has_facets(B),
         "features": bool(a.features) and not b.flat and _suits_features(a, b),
         "pair": convex_A and convex_B,
         "level": convex_A and b.level is not None,
@@ -46,10 +52,10 @@ def contact_form(A: Shape, B: Shape, form: str = "auto") -> str:
         "chart": bool(a.charts) and bool(b.charts),
         "support-chart": convex_A and bool(b.charts),
     }
-    order = ("support", "features", "chart", "pair", "level", "level-pair", "support-chart") if A.d == 2 else FORMS[1:]
+    first = ("support", "facets", "features", "chart")
+    order = FORMS[1:] if A.d == 3 else (*first, "pair", "level", "level-pair", "support-chart")
     if A.d == 3 and convex_A and a.roundness is not None:
         # A support function knows one point of a line or a face, charts know them all.
-        first = ("support", "features", "chart")
         order = (*first, *(name for name in order if name not in first))
     if b.roundness is not None:
         order = (*(name for name in order if name != "pair"), "pair")
@@ -98,6 +104,8 @@ def pieces_of(A: Shape, form: str, B: Shape | None = None) -> tuple[int | None, 
     if form == "features":
         most = A.d - 1 if B is None else bent_directions(B)
         return tuple(i for i, feature in enumerate(features_on(A, B)) if feature.dimension <= most)
+    if form == "facets" and B is not None:
+        return tuple(range(len(facet_pairs(A, B))))
     count = len(A.representations.pieces) if form == "support" else 0
     return tuple(range(count)) or (None,)
 
@@ -106,6 +114,33 @@ def features_on(A: Shape, B: Shape | None) -> tuple[Feature, ...]:
     """Return the features with which shape A touches B: on waves, edges that may meet two crests are in parts."""
     found = A.representations.features
     return divided(found, B.reference_length) if B is not None and bumpy(B) else found
+
+
+def parts_beside(A: Shape, B: Shape, form: str, piece: int) -> tuple[int, ...]:
+    """Return the numbers of the parts onto which a point of contact may pass from one: parts of it and its wholes."""
+    return facet_pairs(A, B)[piece].beside if form == "facets" else features_on(A, B)[piece].beside
+
+
+def parts_in_place(A: Shape, B: Shape, form: str, piece: int) -> tuple[int, ...]:
+    """Return the numbers of the parts that, where they touch, do so in place of one.
+
+    On waves a body may touch with an edge and its corner across a hollow: there only parts of one edge do. On a face of
+    another polytope a body touches with all corners and edges that reach it.
+    """
+    if form == "facets":
+        return ()
+    found = features_on(A, B)
+    alike = (k for k in found[piece].beside if found[k].dimension == found[piece].dimension)
+    return tuple(alike) if bumpy(B) else found[piece].beside
+
+
+def balls_around_parts(A: Shape, B: Shape, form: str) -> tuple[tuple[FloatArray, FloatArray], ...]:
+    """Return middles (n, d) and radii (n,), m, of balls about the parts of A, and of facets also about those of B."""
+    if form == "facets":
+        numbers = [[one.of_A for one in facet_pairs(A, B)], [one.of_B for one in facet_pairs(A, B)]]
+        whole = (balls_around(shape.representations.features) for shape in (A, B))
+        return tuple((middles[own], radii[own]) for (middles, radii), own in zip(whole, numbers, strict=True))
+    return (balls_around(features_on(A, B)),)
 
 
 def _suits_features(a: Representations, b: Representations) -> bool:
@@ -147,6 +182,10 @@ def make_contact(
 
     ``center_A`` (d,), m: origin of A's shape in its body's frame; ``atlas``: which charts to use.
     """
+    if form == "facets":
+        one = facet_pairs(A, B)[piece or 0]
+        features = A.representations.features[one.of_A], B.representations.features[one.of_B]
+        return FacetContact(*features, middle(A), middle(B), center_A)
     level = B.representations.level
     if form == "features" and level is not None:
         return FeatureContact(features_on(A, B)[piece or 0], level, center_A, B.representations.distance)
@@ -185,7 +224,7 @@ def contact_coordinates(
     InputError
         In the form pair, if B touches with a line or a face.
     """
-    if form in ("support", "features"):
+    if form in ("support", *IN_PARTS):
         return np.zeros(0), (0, 0)
     if form == "pair":
         _curved(B, x_B, n_B)

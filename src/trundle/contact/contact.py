@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from trundle.contact.motion import Motion
-from trundle.contact.touch import Contact, OfKind, Touch, given, side
+from trundle.contact.touch import Contact, Course, OfKind, Touch, given, side
 from trundle.numerics.space import cross, dot, inverse, lever, smallest_eigenvalue
 
 __all__ = ["Contact", "Kinematics", "OfKind", "Touch", "given", "kinematics", "side"]
@@ -117,30 +117,20 @@ def kinematics(
     vrel = A.v + wr_A - B.v - wr_B
     misalignment = T.T @ (tA.n + n)
     gap = (A.p - B.p) + (tA.r - tB.r)
-    K_B, spread = None if tB.flat else _operator(tB, T), None
-    moving = vrel - cross(B.w, n) * dot(n, gap) if distant else vrel
-    if distant and K_B is not None:
-        K_B, spread = _parallel(K_B, dot(n, gap))
-    solve, closer, curvature = _relative_curvature(tA, K_B, T)
-    turning = T.T @ cross(wrel, n)
-    sA = T @ solve(
-        _over_body(turning, K_B, T.T @ moving if slipping else None, align * misalignment if align else None)
-    )
-    sB = sA + T @ (T.T @ moving) if slipping else sA
-    ndot = cross(B.w, n) if K_B is None else cross(B.w, n) + T @ (K_B @ (T.T @ sB))
-    aside = T.T @ gap
-    fix = fix_B = closer @ aside if tA.follows else solve(-misalignment)
-    if distant and not tA.follows:
-        fix = fix if K_B is None else solve(-misalignment - K_B @ aside)
-        fix_B = fix + aside
-    if spread is not None:
-        sB, fix_B = T @ (spread @ (T.T @ sB)), spread @ fix_B
+    course, curvature = contact.course(A, B), None
+    shift = ca.vertcat(tA.rates(ca.SX(contact.d, 1)), tB.rates(ca.SX(contact.d, 1)))
+    if course is None:
+        feedback = align * misalignment if align else None
+        course, shift, curvature = _by_curvature(
+            (tA, tB), B, wrel, vrel, gap, misalignment, feedback, slipping, distant
+        )
+    sA, sB = course.over_A, course.over_B
     return Kinematics(
         LA=ca.horzcat(arm_A, ca.SX.eye(contact.d)),
         LB=ca.horzcat(arm_B, ca.SX.eye(contact.d)),
         bias=(A.a + arm_A @ A.al + cross(A.w, wr_A + sA)) - (B.a + arm_B @ B.al + cross(B.w, wr_B + sB)),
         vrel=vrel,
-        ndot=ndot,
+        ndot=course.turning,
         gap=gap,
         frame=ca.horzcat(T, n),
         wrel=wrel,
@@ -150,9 +140,42 @@ def kinematics(
         rates=ca.vertcat(tA.rates(sA), tB.rates(sB)),
         sA=sA,
         sB=sB,
-        shift=ca.vertcat(tA.rates(T @ fix), tB.rates(T @ fix_B)),
+        shift=shift,
         wB=B.w,
     )
+
+
+def _by_curvature(
+    sides: tuple[Touch, Touch],
+    B: Motion,
+    wrel: ca.SX,
+    vrel: ca.SX,
+    gap: ca.SX,
+    misalignment: ca.SX,
+    feedback: ca.SX | None,
+    slipping: bool,
+    distant: bool,
+) -> tuple[Course, ca.SX, ca.SX | None]:
+    """Return how the points go on as the curvatures tell, what cancels drift, and the relative curvature."""
+    tA, tB = sides
+    n, T = tB.n, tB.T
+    K_B, spread = None if tB.flat else _operator(tB, T), None
+    moving = vrel - cross(B.w, n) * dot(n, gap) if distant else vrel
+    if distant and K_B is not None:
+        K_B, spread = _parallel(K_B, dot(n, gap))
+    solve, closer, curvature = _relative_curvature(tA, K_B, T)
+    turning = T.T @ cross(wrel, n)
+    sA = T @ solve(_over_body(turning, K_B, T.T @ moving if slipping else None, feedback))
+    sB = sA + T @ (T.T @ moving) if slipping else sA
+    ndot = cross(B.w, n) if K_B is None else cross(B.w, n) + T @ (K_B @ (T.T @ sB))
+    aside = T.T @ gap
+    fix = fix_B = closer @ aside if tA.follows else solve(-misalignment)
+    if distant and not tA.follows:
+        fix = fix if K_B is None else solve(-misalignment - K_B @ aside)
+        fix_B = fix + aside
+    if spread is not None:
+        sB, fix_B = T @ (spread @ (T.T @ sB)), spread @ fix_B
+    return Course(sA, sB, ndot), ca.vertcat(tA.rates(T @ fix), tB.rates(T @ fix_B)), curvature
 
 
 def nearest_coordinates(contact: Contact, A: Motion, B: Motion, steps: int = 4) -> ca.SX:

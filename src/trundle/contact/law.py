@@ -247,6 +247,7 @@ COMMON_ENDINGS: Mapping[str, Ending] = MappingProxyType(
         "roundness": Ending.IS_NO_POINT,
         "chart": Ending.LEAVES_CHART,
         "feature": Ending.LEAVES_FEATURE,
+        "within": Ending.LEAVES_FEATURE,
         "data": Ending.LEAVES_DATA,
         "extent": Ending.LEAVES_HAND,
     }

@@ -57,6 +57,23 @@ class Touch:
 
 
 @dataclass(frozen=True, eq=False)
+class Course:
+    """How the points of contact go on, of a contact that says so itself.
+
+    Attributes
+    ----------
+    over_A, over_B : (d,) m/s
+        Their velocities over the material of both bodies.
+    turning : (d,) 1/s
+        Rate of the normal.
+    """
+
+    over_A: ca.SX
+    over_B: ca.SX
+    turning: ca.SX
+
+
+@dataclass(frozen=True, eq=False)
 class OfKind:
     """A contact whose numbers are symbols, so that all of its kind on one side B are one expression.
 
@@ -113,6 +130,10 @@ class Contact(ABC):
     @abstractmethod
     def restore(self, s: ca.SX) -> ca.SX:
         """Return `s` (size,) put back onto its manifold, to first order."""
+
+    def course(self, A: Motion, B: Motion) -> Course | None:
+        """Return how its points go on; None: as the curvatures of both sides tell."""
+        return None
 
     @property
     def bends_in_meters(self) -> bool:

@@ -40,6 +40,8 @@ class Feature:
         Of a round face, |y| <= radius, or of a rim, |y| = radius; 0: neither.
     rim : bool
         Whether it is a rim: a ground that it touches has also n'y <= 0, for the face within it.
+    outward : (d,)
+        Of a face of a polytope, in the plane of a side: its outward unit normal.
     """
 
     at: Vector
@@ -51,6 +53,7 @@ class Feature:
     rounding: float = 0.0
     radius: float = 0.0
     rim: bool = False
+    outward: Vector = ()
 
     @property
     def dimension(self) -> int:
@@ -160,10 +163,21 @@ def features(vertices: FloatArray) -> tuple[Feature, ...]:
             inside[k].append((_vector(g), float(g @ (middles[k] - middles[i]))))
             cones[i].append(_vector(g))
     beside = [tuple(k for k, other in enumerate(sets) if s < other or other < s) for s in sets]
+    inner = vertices.mean(axis=0)
+    outward = [_outward(along, middle - inner) for along, middle in zip(axes, middles, strict=True)]
     return tuple(
-        Feature(_vector(middle), tuple(map(_vector, along)), tuple(ends), tuple(cone), near, size)
-        for middle, along, ends, cone, near in zip(middles, axes, inside, cones, beside, strict=True)
+        Feature(_vector(middle), tuple(map(_vector, along)), tuple(ends), tuple(cone), near, size, outward=out)
+        for middle, along, ends, cone, near, out in zip(middles, axes, inside, cones, beside, outward, strict=True)
     )
+
+
+def _outward(axes: FloatArray, away: FloatArray) -> Vector:
+    """Return the unit normal of a face with these axes (d - 1, d) on the side of `away` (d,); empty of what is none."""
+    if len(axes) != len(away) - 1:
+        return ()
+    n = away - axes.T @ (axes @ away)
+    n = n - axes.T @ (axes @ n)
+    return _vector(n / np.linalg.norm(n))
 
 
 def _faces(vertices: FloatArray) -> list[frozenset[int]]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trundle.checks import Converted, array, choice, instance, number
-from trundle.contact.choice import contact_coordinates, contact_form, make_contact, pieces_of
+from trundle.contact.choice import IN_PARTS, contact_coordinates, contact_form, make_contact, pieces_of
 from trundle.contact.laws import PURE_ROLLING, ROLLING, SEPARATED, Friction, Law, law_named, start_laws
 from trundle.contact.proximity import one_contact_only
 from trundle.contact.restitution import PLASTIC, Hypothesis, Restitution
@@ -323,7 +323,7 @@ class RollingPair:
             gap = self.system.separation(0).apart(*self.system.relative_pose(start.x, 0, start.atlas)).gap
             refuse_overlap(self, placement.points.center_of_mass, gap)
         else:
-            touching = lowest(self.system, start.x) if self.contact == "features" else [0]
+            touching = lowest(self.system, start.x) if self.contact in IN_PARTS else [0]
             refuse_locked(self.system, start, touching[0])
         return start
 

@@ -168,6 +168,8 @@ class CompiledMode(Phase):
         named = dynamics.margins
         for name, value in named.items():
             contact, margin = name.split(".", 1)
+            if margin == "feature" and f"{contact}.within" in named:
+                continue
             if margin == "gap" and sizes[contact] > 0:
                 continue  # frozen coordinates know no gap: the watch finds the landing
             if margin == "roundness":

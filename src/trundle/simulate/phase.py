@@ -157,7 +157,7 @@ class Phase(ABC):
 
     def _is_seam(self, name: str) -> bool:
         pair, margin = self.system.contact_pairs[self.system.number(name)], name.split(".", 1)[1]
-        return margin.startswith(("chart", "data", "feature")) and pair.goes_on_beyond(margin)
+        return margin.startswith(("chart", "data", "feature", "within")) and pair.goes_on_beyond(margin)
 
     @cached_property
     def loads(self) -> NDArray[np.bool_]:

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray, choice, integer
-from trundle.contact.choice import bumpy, features_on
+from trundle.contact.choice import IN_PARTS, parts_beside, parts_in_place
 from trundle.contact.laws import LAWS, ROLLING, SEPARATED, STOPPED, Law
 from trundle.contact.proximity import Proximity
 from trundle.contact.restitution import PLASTIC, Restitution
@@ -138,10 +138,15 @@ class ContactPair:
     stop: JointStop | None = None
     swapped: bool = False
 
+    @property
+    def in_parts(self) -> bool:
+        """Whether corners, edges and faces of A touch in its place, each with a contact of its own."""
+        return self.form in IN_PARTS
+
     def goes_on_beyond(self, margin: str) -> bool:
         """Return whether a chart or a feature that ends at ``chart_A``, ``data_B0_low``, ... is not the only one."""
         if self.form not in ("chart", "support-chart"):
-            return margin == "feature"
+            return margin in ("feature", "within")
         side = margin.split("_")[1][:1]
         return len((self.shape_A if side == "A" else self.shape_B).representations.charts) > 1
 
@@ -439,7 +444,7 @@ class ContactSystem:
     @cached_property
     def faces(self) -> Mapping[int, tuple[int, ...]]:
         """Contacts of rims that may come to lie on a face -> contacts of that face's points."""
-        found = self._of_pieces("support", lambda pair, piece: pair.shape_A.representations.pieces[piece].face)
+        found = self._of_pieces(("support",), lambda A, B, form, piece: A.representations.pieces[piece].face)
         return MappingProxyType({rim: face for rim, face in found.items() if face})
 
     @cached_property
@@ -450,36 +455,28 @@ class ContactSystem:
     @cached_property
     def beside(self) -> Mapping[int, tuple[int, ...]]:
         """Contacts of features (corners, edges, faces) -> contacts of those they are parts of or consist of."""
-        found = self._of_pieces("features", lambda pair, piece: features_on(pair.shape_A, pair.shape_B)[piece].beside)
-        return MappingProxyType(found)
-
-    @cached_property
-    def parts_beside(self) -> Mapping[int, tuple[int, ...]]:
-        """Contacts of parts of an edge -> those of the parts next to it."""
-
-        def parts(pair: ContactPair, piece: int) -> list[int]:
-            found = features_on(pair.shape_A, pair.shape_B)
-            return [k for k in found[piece].beside if found[k].dimension == found[piece].dimension]
-
-        return MappingProxyType(self._of_pieces("features", parts))
+        return MappingProxyType(self._of_pieces(IN_PARTS, parts_beside))
 
     def in_place_of(self, contact: int) -> tuple[int, ...]:
-        """Return the contacts that, where they touch, touch in place of a contact of a corner, an edge or a face.
+        """Return the contacts that, where they touch, touch in place of a contact of a corner, an edge or a face."""
+        return self._in_place.get(contact, ())
 
-        On waves a body may touch with both across a hollow: there only parts of one edge take each other's place.
-        """
-        taken = self.parts_beside if bumpy(self.contact_pairs[contact].shape_B) else self.beside
-        return taken.get(contact, ())
+    @cached_property
+    def _in_place(self) -> Mapping[int, tuple[int, ...]]:
+        return MappingProxyType(self._of_pieces(IN_PARTS, parts_in_place))
 
-    def _of_pieces(self, form: str, others: Callable[[ContactPair, int], Sequence[int]]) -> dict[int, tuple[int, ...]]:
-        """Return contacts of pieces, of a form -> those of the pieces of the same shape that `others` names."""
+    def _of_pieces(
+        self, forms: Sequence[str], others: Callable[[Shape, Shape, str, int], Sequence[int]]
+    ) -> dict[int, tuple[int, ...]]:
+        """Return contacts of pieces, of some forms -> those of the pieces of the same shape that `others` names."""
         found: dict[int, tuple[int, ...]] = {}
         for numbers in self.pairs:
             pieces = {self.contact_pairs[i].piece: i for i in numbers}
             for piece, i in pieces.items():
                 pair = self.contact_pairs[i]
-                if piece is not None and pair.form == form:
-                    found[i] = tuple(pieces[k] for k in others(pair, piece) if k in pieces)
+                if piece is not None and pair.form in forms:
+                    wanted = others(pair.shape_A, pair.shape_B, pair.form, piece)
+                    found[i] = tuple(pieces[k] for k in wanted if k in pieces)
         return found
 
     def proximity(self, contact: int) -> Proximity:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
 from scipy.linalg import null_space
 
 from trundle.checks import FloatArray
-from trundle.contact.choice import features_on
+from trundle.contact.choice import balls_around_parts
+from trundle.contact.motion import still
 from trundle.contact.touch import OfKind
-from trundle.geometry.features import balls_around
 from trundle.models.tree.model import TreeModel
 from trundle.models.tree.multibody import ContactConstraint
 from trundle.models.tree.system import Atlas, ContactSystem
@@ -173,8 +173,59 @@ def may_touch(system: ContactSystem, x: FloatArray, contact: int, soon: bool = F
     return contact not in (system.faces if lies_flat(system, x, contact) else system.rims)
 
 
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """The contacts of one kind of parts of a shape: (R, p, numbers) of A's frame in B's -> gap, m, and margin, sizes."""
+
+    contacts: tuple[int, ...]
+    function: MatrixFunction
+    numbers: FloatArray
+
+
+def parts_at(system: ContactSystem, x: FloatArray, contact: int) -> Mapping[int, tuple[float, float]]:
+    """Return gaps (m) and margins (sizes) of the contacts of all parts of the shape of one, at the state `x`."""
+    first, pair = system.pair_of(contact)[0], system.contact_pairs[contact]
+    kinds: list[_Parts] = system.kept(("parts", first), lambda: _kinds_of_parts(system, system.pair_of(contact)))
+    last: list[tuple[bytes, Mapping[int, tuple[float, float]]]] = system.kept(("parts at", first), list)
+    state = np.asarray(x).tobytes()
+    for known, found in last:
+        if known == state:
+            return found
+    R, p = system.relative_pose(x, contact)
+    pose = R.ravel(order="F"), p - R @ np.array(pair.center_A)
+    found = {}
+    for kind in kinds:
+        count = kind.numbers.shape[1]
+        poses = (np.repeat(part[:, None], count, axis=1) for part in pose)
+        gaps, margins = (np.ravel(value).tolist() for value in kind.function(*poses, kind.numbers))
+        found |= dict(zip(kind.contacts, zip(gaps, margins, strict=True), strict=True))
+    last[:] = [(state, found)]
+    return found
+
+
+def _kinds_of_parts(system: ContactSystem, contacts: Sequence[int]) -> list[_Parts]:
+    """Return the contacts of the parts of a shape by their kinds."""
+    groups: dict[Hashable, list[tuple[int, OfKind]]] = {}
+    for i in contacts:
+        kind = _kind(system, system.first_atlas, i)
+        groups.setdefault(i if kind.key is None else kind.key, []).append((i, kind))
+    made, d = [], system.d
+    for group in groups.values():
+        kind, B = group[0][1], still(d, 0)
+        R, p = ca.SX.sym("R", d * d), ca.SX.sym("p", d)
+        A, none = replace(B, R=ca.reshape(R, d, d), p=p), ca.SX(0, 1)
+        tA, tB = kind.contact.touch(A, B, none)
+        gap, margin = dot(tB.n, p + tA.r - tB.r), kind.contact.limits(A, B, none)["feature"]
+        function = MatrixFunction(ca.Function("part", [R, p, kind.symbols], [gap, margin]))
+        numbers = np.stack([one.numbers for _, one in group], axis=1)
+        made.append(_Parts(tuple(i for i, _ in group), function, numbers))
+    return made
+
+
 def feature_margin(system: ContactSystem, x: FloatArray, contact: int) -> float:
     """Return how far inside its feature (sizes), and the normal inside its cone, the point of a contact is."""
+    if system.free is None:
+        return parts_at(system, x, contact)[contact][1]
     kind = _kind(system, system.first_atlas, contact)
 
     def build() -> MatrixFunction:
@@ -193,18 +244,21 @@ def feature_margin(system: ContactSystem, x: FloatArray, contact: int) -> float:
 def near_features(system: ContactSystem, x: FloatArray, numbers: Sequence[int], reach: float) -> list[int]:
     """Return those of the features of one shape, by their contacts, that may be nearer than `reach`, m, to the other.
 
-    By balls around them: of most features of a body that touches that is all that needs to be known.
+    By balls around them: of most features of a body that touches that is all that needs to be known. Of facets the
+    other's are meant, too.
     """
     pair = system.contact_pairs[numbers[0]]
-
-    def build() -> tuple[FloatArray, FloatArray]:
-        return balls_around(features_on(pair.shape_A, pair.shape_B))
-
-    middles, radii = system.kept(("balls around features", numbers[0]), build)
+    key = ("balls around features", system.pair_of(numbers[0])[0])
+    (middles, radii), *others = system.kept(key, lambda: balls_around_parts(pair.shape_A, pair.shape_B, pair.form))
     pieces = [system.contact_pairs[i].piece or 0 for i in numbers]
     R, p = system.relative_pose(x, numbers[0])
-    distances, _ = pair.shape_B.distance(middles[pieces] @ R.T + p)
-    return [numbers[k] for k in np.flatnonzero(distances - radii[pieces] < reach).tolist()]
+    at, gaps = middles[pieces] @ R.T + p, -radii[pieces]
+    if others:
+        ((middles_B, radii_B),) = others
+        gaps = gaps + np.linalg.norm(at - middles_B[pieces], axis=1) - radii_B[pieces]
+    else:
+        gaps = gaps + pair.shape_B.distance(at)[0]
+    return [numbers[k] for k in np.flatnonzero(gaps < reach).tolist()]
 
 
 def face_below(system: ContactSystem, x: FloatArray, rim: int) -> list[int]:
@@ -221,6 +275,8 @@ def face_below(system: ContactSystem, x: FloatArray, rim: int) -> list[int]:
 
 def gap_of(system: ContactSystem, x: FloatArray, contact: int) -> float:
     """Return the gap of a contact without coordinates, m."""
+    if contact in system.beside and system.free is None:
+        return parts_at(system, x, contact)[contact][0]
     R, p = system.relative_pose(x, contact)
     on_A, on_B, normal = contact_points(system, system.first_atlas, x, contact)
     return float(normal @ (p + R @ on_A - on_B))

@@ -45,7 +45,7 @@ def named_margins(phase: Phase, engine: Engine, kernels: Sequence[LawKernels | N
             if margin != "gap":
                 found[f"{name}.{margin}"] = ((Term(i, OF_LAW, index, offset=-phase.least(name, margin)),),)
         for index, margin in enumerate(touch.margins if LAWS[law].touching else ()):
-            if margin != "gap":
+            if margin != "gap" and not (margin == "feature" and "within" in touch.margins):
                 least = 0.0 if margin in touch.kind.beyond else phase.least(name, margin)
                 source = SIGNED if margin == "roundness" else OF_TOUCH
                 found[f"{name}.{margin}"] = ((Term(i, source, index, offset=-least),),)

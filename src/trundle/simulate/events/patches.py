@@ -73,7 +73,8 @@ def landing_with(
     touching = [i for i, law in enumerate(mode.laws) if LAWS[law].touching]
     found = [contact]
     for i in _near(system, phase, t, x, p):
-        beside = any(k in system.beside.get(i, ()) for k in (*found, *touching))
+        taken = system.beside.get(i, ()) if system.in_place_of(i) else ()
+        beside = any(k in taken for k in (*found, *touching))
         if (
             i not in found
             and i not in system.rims

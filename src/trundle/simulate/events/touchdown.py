@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from trundle.checks import FloatArray
+from trundle.contact.choice import IN_PARTS
 from trundle.contact.laws import LAWS
 from trundle.geometry.queries.straight import straight_directions
 from trundle.models.tree.system import ContactSystem
@@ -39,7 +40,7 @@ def touch_down(system: ContactSystem, mode: Mode, before: Look, after: Look, sta
     form = system.contact_pairs[pair.number].form
     if form == "support":
         return instant, Event(lowest(system, x, numbers)[0], "gap")
-    if form == "features":
+    if form in IN_PARTS:
         free = [i for i in numbers if not LAWS[mode.laws[i]].touching]
         near = near_features(system, x, free, SAME * pair.size + max(there.gap, 0.0))
         least = min((open_gap(system, x, i) for i in near), default=np.inf)

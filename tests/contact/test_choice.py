@@ -8,7 +8,7 @@ import pytest
 
 import trundle.geometry as tg
 from tests.contact import pairs
-from trundle.contact.choice import FORMS, contact_coordinates, contact_form, make_contact
+from trundle.contact.choice import FORMS, IN_PARTS, contact_coordinates, contact_form, make_contact
 from trundle.contact.contacts import (
     ChartContact,
     LevelContact,
@@ -17,6 +17,7 @@ from trundle.contact.contacts import (
     SupportChartContact,
     SupportContact,
 )
+from trundle.contact.facets import FacetContact
 from trundle.contact.feature import FeatureContact
 from trundle.errors import InputError
 
@@ -69,12 +70,14 @@ def test_asking_for_a_form_that_shapes_cannot_give_names_those_they_can():
 
 def test_forms_become_contacts():
     kinds = {"support": SupportContact, "pair": PairContact, "level": LevelContact, "level-pair": LevelPairContact,
-             "chart": ChartContact, "support-chart": SupportChartContact, "features": FeatureContact}  # fmt: skip
+             "chart": ChartContact, "support-chart": SupportChartContact, "features": FeatureContact,
+             "facets": FacetContact}  # fmt: skip
     assert set(kinds) | {"auto"} == set(FORMS)
     for name, kind in kinds.items():
         b = {"support": "plane", "pair": "sphere"}.get(name, "dish")
-        body = tg.Box([3, 2, 1]) if name == "features" else tg.Ellipsoid([3, 2, 1])
-        contact = make_contact(body, pairs.hand_named(b).shape, name, (0.1, 0.2, 0.3), (1, 0))
+        body = tg.Box([3, 2, 1]) if name in IN_PARTS else tg.Ellipsoid([3, 2, 1])
+        other = body if name == "facets" else pairs.hand_named(b).shape
+        contact = make_contact(body, other, name, (0.1, 0.2, 0.3), (1, 0))
         assert type(contact) is kind
 
 

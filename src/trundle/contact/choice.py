@@ -34,8 +34,9 @@ def contact_form(A: Shape, B: Shape, form: str = "auto") -> str:
 
     ``"auto"`` takes the first that is possible: in space support (convex on a flat), facets (two polytopes), features
     (of a polytope or a cylinder on smooth ground), pair (two convex bodies), level (convex on a level set), level-pair
-    (two level sets), chart, support-chart (convex on a chart); in the plane charts come before pairs. Where B has lines or faces, pair comes last: it cannot tell points of one
-    normal apart. Where A has, charts come second: a capsule rolls from its cap onto its side.
+    (two level sets), chart, support-chart (convex on a chart); in the plane charts come before pairs. Where B has lines
+    or faces, pair comes last: it cannot tell points of one normal apart. Where A has, charts come second: a capsule
+    rolls from its cap onto its side.
     """
     choice("contact", form, FORMS)
     if A.d != B.d:

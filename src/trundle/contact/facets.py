@@ -31,8 +31,8 @@ class FacetContact(Contact):
         two edges: across both,        else (rounded ones): x_A - x_B normalised.
 
     Points inside of both, `inner_A` and `inner_B`, are on their own sides of where they touch: a corner that is beyond
-    the far face of a body does not touch it. The points run over both surfaces, and n turns, as the poses say: derivatives of this closed form along the
-    velocities.
+    the far face of a body does not touch it. The points run over both surfaces, and n turns, as the poses say:
+    derivatives of this closed form along the velocities.
     """
 
     of_A: Feature

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
 from trundle.contact.law import Ending
-from trundle.contact.laws import LAWS, SLIP_END, Law, Sliding, Sticking
+from trundle.contact.laws import ARMED, LAWS, SLIP_END, Law, Sliding, Sticking
 from trundle.geometry.queries.cloud import data_ranges
 from trundle.models.tree.model import TreeModel
 from trundle.models.tree.system import ContactPair, ContactSystem, least_curvature
@@ -36,6 +36,9 @@ POINT = 1e-9
 
 BEYOND = 1e-7
 """Margin of a feature beside one that touches, from which it is across a hollow and not next to its point."""
+
+_SIZES = 10.0
+"""1/m: what arms a gap of a shape that is 0.1 m large arms any other margin."""
 
 IGNORED = {"on_slip": ("friction", "torsion"), "on_separation": ("normal_force",)}
 
@@ -158,6 +161,19 @@ class Phase(ABC):
     def _is_seam(self, name: str) -> bool:
         pair, margin = self.system.contact_pairs[self.system.number(name)], name.split(".", 1)[1]
         return margin.startswith(("chart", "data", "feature", "within")) and pair.goes_on_beyond(margin)
+
+    @cached_property
+    def sizes(self) -> FloatArray:
+        """Sizes (m,), m, of the shapes of the contacts whose margins these are."""
+        pairs = self.system.contact_pairs
+        return np.array([pairs[self.system.number(name)].shape_A.reference_length for name in self.margins])
+
+    @cached_property
+    def arming(self) -> FloatArray:
+        """From which values on margins (m,) that wait end the mode: gaps by sizes, loads by weights, others by one."""
+        gaps = np.array([name.endswith(".gap") for name in self.margins], dtype=bool)
+        weight = float(self.system.physics["mass"]) * (float(np.linalg.norm(self.system.physics["gravity"])) or 1.0)
+        return ARMED * np.where(gaps, _SIZES * self.sizes, np.where(self.loads, weight, 1.0))
 
     @cached_property
     def loads(self) -> NDArray[np.bool_]:

@@ -225,7 +225,7 @@ class Runner:
         self._most = self.stepping.most(now, MAX_STEPS)
         first_step: float | None = None
         depths = waiting_depths(self.system, phase, now.t, now.x, self.parameters(now))
-        brief, since = _BRIEF, (now, np.zeros(0))
+        brief, since = _BRIEF * self._pace, (now, np.zeros(0))
         while now.t < duration:
             interrupts.check()
             self.ask(now)
@@ -234,7 +234,7 @@ class Runner:
             since = since if np.array_equal(since[1], p) else (now, p)
             light = bool(np.any(phase.loads & ~armed))
             waiting = ~armed
-            longest = _BRIEF if light else watch.span
+            longest = _BRIEF * self._pace if light else watch.span
             if np.any(waiting & np.isfinite(depths)):
                 longest = min(longest, brief)
             stop = min(duration, until, now.t + longest)
@@ -294,7 +294,7 @@ class Runner:
         values = phase.margin_array(now.t, now.x, p)
         small = np.abs(values) < np.where(phase.loads, _NO_LOAD * self.board.weight, _AT_SEAM)
         rising = (phase.loads | phase.seams) & small
-        touching = phase.approaches & (np.abs(values) < TOUCHED)
+        touching = phase.approaches & (np.abs(values) < TOUCHED * phase.sizes)
         if np.any(rising | touching):
             rate = np.asarray(phase.integrator.system.rate(now.t, now.x, p)).ravel()
             soon = _SOON * self._pace
@@ -356,6 +356,7 @@ class Runner:
             sample_times=output if looks is None else np.union1d(output, looks),
             armed=armed,
             watched=phase.watched,
+            arming_tolerance=phase.arming,
             first_step=first_step if step is None else None,
             progress=self.progress,
         )

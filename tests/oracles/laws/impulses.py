@@ -226,7 +226,11 @@ def _balance(state: State, k: int, members: list[int], touching: list[Meeting]) 
     if np.linalg.norm(change) <= allowed:
         return None
     none = np.zeros((len(change), 0))
-    matrix = np.hstack([none, *(_rays(state, m, k + e, members, centers, e) for m in touching for e in (0, 1))])
+    rays = [_rays(state, m, k + e, members, centers, e) for m in touching for e in (0, 1)]
+    rays += [
+        _rays(state, m, k + e, members, centers, e, points) for m in touching for e, points in _gone_on(m, state, k)
+    ]
+    matrix = np.hstack([none, *rays])
     left = float(np.linalg.norm(change))
     if matrix.size:
         factors, _ = nnls(matrix, change, maxiter=50 * matrix.shape[1])
@@ -339,11 +343,36 @@ def _sway(state: State, k: int, touching: list[Meeting]) -> float:
     return most
 
 
-def _rays(state: State, meeting: Meeting, row: int, members: list[int], centers: dict[int, Array], end: int) -> Array:
-    """Return the columns (rows, rays) of unit normal impulses with friction: linear, angular/length of every member."""
+def _gone_on(meeting: Meeting, state: State, k: int) -> Iterator[tuple[int, list[tuple[Array, Array]]]]:
+    """Yield points with normals, at one end of an interval, of a touch that only its other end has.
+
+    Those that go on as the touch did before or does afterwards: what is nearest once bodies are apart is elsewhere.
+    """
+    for end, row, other in ((1, k, k - 1), (0, k + 1, k + 2)):
+        if not 0 <= other < len(state.motion.time) or not _touches(meeting, row) or _touches(meeting, k + end):
+            continue
+        here, before = (contact_points(state, meeting, one, between=True) for one in (row, other))
+        if len(here) == len(before):
+            both = zip(here, before, strict=True)
+            yield end, [(2 * x - x_0, unit((2 * n - n_0)[None])[0]) for (x, n), (x_0, n_0) in both]
+
+
+def _rays(
+    state: State,
+    meeting: Meeting,
+    row: int,
+    members: list[int],
+    centers: dict[int, Array],
+    end: int,
+    points: list[tuple[Array, Array]] | None = None,
+) -> Array:
+    """Return the columns (rows, rays) of unit normal impulses with friction: linear, angular/length of every member.
+
+    At the `points` with normals, those where the shapes touch at a sample unless they are given.
+    """
     a, b = _sides(state, meeting)
     columns = []
-    for point, normal in contact_points(state, meeting, row, between=True):
+    for point, normal in contact_points(state, meeting, row, between=True) if points is None else points:
         force, couple = cone(normal, meeting.mu, meeting.lever)
         if meeting.drilling and state.scene.d == 3:
             spun = meeting.drilling * normal

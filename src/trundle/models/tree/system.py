@@ -139,6 +139,12 @@ class ContactPair:
     swapped: bool = False
 
     @property
+    def size(self) -> float:
+        """Length (m) of the smaller of its shapes; a flat has none."""
+        size = self.shape_A.reference_length
+        return size if self.shape_B.representations.flat else min(size, self.shape_B.reference_length)
+
+    @property
     def in_parts(self) -> bool:
         """Whether corners, edges and faces of A touch in its place, each with a contact of its own."""
         return self.form in IN_PARTS

@@ -175,7 +175,7 @@ def may_touch(system: ContactSystem, x: FloatArray, contact: int, soon: bool = F
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """The contacts of one kind of parts of a shape: (R, p, numbers) of A's frame in B's -> gap, m, and margin, sizes."""
+    """Contacts of one kind of the parts of a shape: (R, p, numbers) of A's frame in B's -> gap (m), margin (sizes)."""
 
     contacts: tuple[int, ...]
     function: MatrixFunction

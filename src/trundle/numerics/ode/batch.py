@@ -94,6 +94,7 @@ def integrate_batch(
     settings: Mapping[str, float],
     most: NDArray[np.int64],
     absolute_tolerance: float,
+    arming_tolerance: FloatArray,
     sample_times: FloatArray,
     watched: NDArray[np.bool_],
     workers: int,
@@ -107,7 +108,7 @@ def integrate_batch(
     Parameters
     ----------
     settings
-        ``step``, ``relative_tolerance``, ``arming_tolerance``, ``min_step``, ``max_step``, see `Integrator.integrate`.
+        ``step``, ``relative_tolerance``, ``min_step``, ``max_step``, see `Integrator.integrate`.
     most : (pieces,)
         Steps of a piece at most.
 
@@ -133,7 +134,17 @@ def integrate_batch(
         points = integrator.event_points or 0
         functions = integrator.native or first  # each thread has work memory of its own
         run = native.NativeRun(
-            *(core, _Given(functions), tableau(integrator.method), points, whole, x[0], p[0], tolerances),
+            *(
+                core,
+                _Given(functions),
+                tableau(integrator.method),
+                points,
+                whole,
+                x[0],
+                p[0],
+                tolerances,
+                arming_tolerance,
+            ),
             sample_times,
             armed,
         )

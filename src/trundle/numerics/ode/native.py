@@ -46,10 +46,8 @@ class OdeStruct(ctypes.Structure):
         *_fields(ctypes.c_longlong, "n m"),
         *_fields(CallStruct, "rate margins projection"),
         ("p", ctypes.c_void_p),
-        *_fields(
-            ctypes.c_double, "t0 t1 step first_step relative_tolerance min_step max_step arming_tolerance slice_seconds"
-        ),
-        ("absolute_tolerance", ctypes.c_void_p),
+        *_fields(ctypes.c_double, "t0 t1 step first_step relative_tolerance min_step max_step slice_seconds"),
+        *_fields(ctypes.c_void_p, "absolute_tolerance arming_tolerance"),
         *_fields(ctypes.c_longlong, "max_steps points sample_count"),
         *_fields(ctypes.c_void_p, "sample_times samples"),
         *_fields(ctypes.c_double, "t h_next h_last error_last"),
@@ -200,12 +198,14 @@ class NativeRun:
         x0: FloatArray,
         p: FloatArray,
         absolute_tolerance: FloatArray,
+        arming_tolerance: FloatArray,
         sample_times: FloatArray,
         armed: np.ndarray,
     ) -> None:
         n, m, rows = len(x0), len(armed), method.stages + 1 + method.extra
         self._core, self._source, self._method = core, source, method
-        given = {"p": p, "absolute_tolerance": absolute_tolerance, "sample_times": sample_times, "x": x0}
+        given = {"p": p, "absolute_tolerance": absolute_tolerance, "arming_tolerance": arming_tolerance}
+        given |= {"sample_times": sample_times, "x": x0}
         shapes = {name: np.shape(value) for name, value in given.items()} | {
             "samples": (len(sample_times), n),
             **dict.fromkeys(("x_new", "x_dense", "trial"), (n,)),

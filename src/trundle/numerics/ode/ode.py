@@ -168,7 +168,7 @@ class Integrator:
         sample_times: ArrayLike = (),
         armed: ArrayLike | None = None,
         watched: ArrayLike | None = None,
-        arming_tolerance: float = 1e-9,
+        arming_tolerance: ArrayLike = 1e-9,
         max_steps: int = 10_000_000,
         first_step: float | None = None,
         min_step: float = 0.0,
@@ -196,14 +196,16 @@ class Integrator:
             "relative_tolerance": checks.non_negative("relative_tolerance", relative_tolerance),
             "min_step": checks.non_negative("min_step", min_step),
             "max_step": math.inf if max_step == math.inf else checks.positive("max_step", max_step),
-            "arming_tolerance": checks.non_negative("arming_tolerance", arming_tolerance),
             "max_steps": checks.integer("max_steps", max_steps, minimum=1),
         }
         samples = _sample_times(sample_times, begin)
         state, parameters = checks.array("x0", x0, (system.size,)), _column("p", p, system.parameter_count)
         tolerances = _column("absolute_tolerance", absolute_tolerance, system.size, above=0.0)
         flags = _arming(armed, watched, system.margin_count)
-        arrays = (state, parameters, tolerances, samples, flags)
+        waits = _column("arming_tolerance", arming_tolerance, system.margin_count)
+        if np.any(waits < 0.0):
+            raise InputError("arming_tolerance", arming_tolerance, "numbers >= 0")
+        arrays = (state, parameters, tolerances, waits, samples, flags)
         run = self._start(tableau(self.method), self.event_points, settings, *arrays)
         return _result(run, samples, finished=run.run(progress))
 

@@ -69,7 +69,7 @@ static integer first_crossing(Ode *o, double h, double *low, double *high) {
     *low = h * (double)i / (double)count;
     *high = i + 1 == count ? h : h * (double)(i + 1) / (double)count;
     for (integer j = 0; j < m; j++) {
-      if (o->armed[j] == WAITING && ga[j] > o->arming_tolerance) o->armed[j] = ARMED;
+      if (o->armed[j] == WAITING && ga[j] > o->arming_tolerance[j]) o->armed[j] = ARMED;
       if (i == 0 || o->armed[j] != ARMED || !(ga[j - m] > 0.0)) continue;
       double s[3] = {h * (double)(i - 1) / (double)count, *low, *high}, g[3] = {ga[j - m], ga[j], gb[j]};
       double tip = dip(o, j, s, g, h);
@@ -82,7 +82,7 @@ static integer first_crossing(Ode *o, double h, double *low, double *high) {
       if (o->armed[j] == ARMED && ga[j] > 0.0 && gb[j] <= 0.0) return j;
   }
   for (integer j = 0; j < m; j++) /* a waiting margin that is up at the end of the step */
-    if (o->armed[j] == WAITING && o->g[count * m + j] > o->arming_tolerance) o->armed[j] = ARMED;
+    if (o->armed[j] == WAITING && o->g[count * m + j] > o->arming_tolerance[j]) o->armed[j] = ARMED;
   return -1;
 }
 

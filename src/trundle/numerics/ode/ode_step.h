@@ -30,8 +30,8 @@ typedef struct {
   Call rate, margins, projection;
   const double *p;
   /* settings; step > 0 fixes the step, 0 adapts it */
-  double t0, t1, step, first_step, relative_tolerance, min_step, max_step, arming_tolerance, slice_seconds;
-  const double *absolute_tolerance;
+  double t0, t1, step, first_step, relative_tolerance, min_step, max_step, slice_seconds;
+  const double *absolute_tolerance, *arming_tolerance;
   integer max_steps, points, sample_count;
   const double *sample_times;
   double *samples;

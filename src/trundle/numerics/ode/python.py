@@ -58,6 +58,7 @@ class PythonRun:
         x0: FloatArray,
         p: FloatArray,
         absolute_tolerance: FloatArray,
+        arming_tolerance: FloatArray,
         sample_times: FloatArray,
         armed: np.ndarray,
     ) -> None:
@@ -66,7 +67,8 @@ class PythonRun:
         self._rate = _evaluator(system.rate, p)
         self._margins = (lambda t, x: np.zeros(0)) if system.margins is None else _evaluator(system.margins, p)
         self._projection = None if system.projection is None else _evaluator(system.projection, p)
-        self._tolerance, self._times, self._armed = absolute_tolerance, sample_times, armed.copy()
+        self._tolerance, self._arming, self._times = absolute_tolerance, arming_tolerance, sample_times
+        self._armed = armed.copy()
         self._x, self._x_new = np.array(x0), np.array(x0)
         self._K = np.zeros((method.stages + 1 + method.extra, n))
         self._F = np.zeros((3 + len(method.D), n))
@@ -385,7 +387,7 @@ class PythonRun:
         count, g, armed = self._points + 1, self._g, self._armed
         for i in range(count):
             low, high = h * i / count, h if i + 1 == count else h * (i + 1) / count
-            armed[(armed == WAITING) & (g[i] > self._set.arming_tolerance)] = ARMED
+            armed[(armed == WAITING) & (g[i] > self._arming)] = ARMED
             for j in np.flatnonzero(armed == ARMED) if i > 0 else ():
                 if g[i - 1, j] > 0.0:
                     times = [h * (i - 1) / count, low, high]
@@ -395,7 +397,7 @@ class PythonRun:
             crossed = np.flatnonzero((armed == ARMED) & (g[i] > 0.0) & (g[i + 1] <= 0.0))
             if crossed.size:
                 return int(crossed[0]), low, high
-        armed[(armed == WAITING) & (g[count] > self._set.arming_tolerance)] = ARMED
+        armed[(armed == WAITING) & (g[count] > self._arming)] = ARMED
         return -1, 0.0, h
 
     def _settle(self, j: int, low: float, high: float, h: float) -> tuple[int, float, float]:

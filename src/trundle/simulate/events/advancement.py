@@ -18,10 +18,10 @@ from trundle.geometry.queries.convex import ball_radius
 from trundle.geometry.queries.separation import Apart
 from trundle.models.tree.system import ContactSystem
 
-TOUCHED = 1e-10
-"""m. A gap of so much is none: contacts that came apart are open from there on."""
-SUNK = 1e-7
-"""m. How deep a pair that never was open has to be for a touch."""
+TOUCHED = 1e-9
+"""In sizes. A gap of so much is none: contacts that came apart are open from there on."""
+SUNK = 1e-6
+"""In sizes. How deep a pair that never was open has to be for a touch."""
 _GRAZED = 1e-10
 """Depth, in sizes, of a touch that may be missed."""
 _NEAR = 0.02
@@ -56,6 +56,7 @@ class Pair:
         self.radii = [np.inf if ball is None else ball[1] for ball in balls]
         sizes = [shape.reference_length for shape, r in zip((self.A, self.B), self.radii, strict=True) if r < np.inf]
         self.size = min(sizes, default=1.0)
+        self.touched, self.sunk = TOUCHED * self.size, SUNK * self.size
         # A ball is the same however it turns.
         round_ones = [ball_radius(shape) is not None for shape in (self.A, self.B)]
         self.arms = [0.0 if round_one else r for round_one, r in zip(round_ones, self.radii, strict=True)]
@@ -177,11 +178,11 @@ def surely_apart(a: Look, b: Look) -> bool:
         return True
     bend = _bend(a, b, h, change)
     if a.pair.measure.convex:
-        if any(_above(a.along(n), b.along(n), bend * h * h) for n in _normals(a, b)):
+        if any(_above(a.along(n), b.along(n), bend * h * h, a.pair.touched) for n in _normals(a, b)):
             return True
         return _apart_as_carried(a, b, True) or _apart_as_carried(a, b, False)
     if way < _NEAR * a.pair.size:
-        return _above(a.gap, b.gap, (bend + _BENT * (way / h) ** 2 / a.pair.size) * h * h)
+        return _above(a.gap, b.gap, (bend + _BENT * (way / h) ** 2 / a.pair.size) * h * h, a.pair.touched)
     return False
 
 
@@ -209,9 +210,9 @@ def _apart_as_carried(a: Look, b: Look, by_A: bool) -> bool:
     h = b.t - a.t
     change = CHANGES * (length(v_b - v_a) + arm * length(w_b - w_a))
     bend = change / h + CHANGES * arm * max(length(w_a), length(w_b)) ** 2
-    normals = [base.R.T @ look.normal for look, base in ((a, base_a), (b, base_b)) if look.gap > -TOUCHED]
+    normals = [base.R.T @ look.normal for look, base in ((a, base_a), (b, base_b)) if look.gap > -look.pair.touched]
     for n in normals:
-        if _above(a.along(base_a.R @ n), b.along(base_b.R @ n), bend * h * h):
+        if _above(a.along(base_a.R @ n), b.along(base_b.R @ n), bend * h * h, a.pair.touched):
             return True
     if len(normals) < 2 or not of_base < np.inf:
         return False
@@ -219,7 +220,7 @@ def _apart_as_carried(a: Look, b: Look, by_A: bool) -> bool:
     pace = max(length(v) + arm * length(w) for v, w in ((v_a, w_a), (v_b, w_b))) + change
     apart = max(length(other.c - base.c) for base, other in ((base_a, other_a), (base_b, other_b))) + arm + of_base
     bend += 2.0 * turning * pace + turning**2 * apart
-    return _above(a.along(a.normal), b.along(b.normal), bend * h * h)
+    return _above(a.along(a.normal), b.along(b.normal), bend * h * h, a.pair.touched)
 
 
 def _seen_from(base: Place, other: Place) -> tuple[FloatArray, FloatArray]:
@@ -230,12 +231,15 @@ def _seen_from(base: Place, other: Place) -> tuple[FloatArray, FloatArray]:
 
 
 def _normals(a: Look, b: Look) -> list[FloatArray]:
-    return [look.normal for look in (a, b) if look.gap > -TOUCHED]
+    return [look.normal for look in (a, b) if look.gap > -look.pair.touched]
 
 
-def _above(start: float, end: float, bend: float) -> bool:
-    """Return whether (1 - s) start + s end - bend s (1 - s)/2 > 0 for all 0 < s < 1; ends of zero count as above."""
-    start, end = (max(value, 0.0) if value > -TOUCHED else value for value in (start, end))
+def _above(start: float, end: float, bend: float, touched: float) -> bool:
+    """Return whether (1 - s) start + s end - bend s (1 - s)/2 > 0 for all 0 < s < 1.
+
+    Ends of zero count as above, to `touched`, m.
+    """
+    start, end = (max(value, 0.0) if value > -touched else value for value in (start, end))
     if start < 0 or end < 0 or (start == 0 and end == 0):
         return False
     if bend <= 0:
@@ -254,7 +258,7 @@ def first_in(a: Look, b: Look, look: Callable[[float, Look], Look], known: bool)
     waiting = [(a, b)]
     while waiting:
         a, b = waiting.pop()
-        sunk = b.apart_at_least <= 0 and b.gap <= 0 and not (known and not waiting and abs(b.gap) < SUNK)
+        sunk = b.apart_at_least <= 0 and b.gap <= 0 and not (known and not waiting and abs(b.gap) < b.pair.sunk)
         if not sunk and surely_apart(a, b):
             continue
         h, way = b.t - a.t, max(a.speeds, b.speeds) * (b.t - a.t)

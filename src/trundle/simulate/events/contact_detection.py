@@ -15,6 +15,7 @@ from trundle.geometry.queries.cloud import data_ranges
 from trundle.models.tree.approach import Approach, approach_at, placed, refined, with_charts
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import contact_points, points_on_both
+from trundle.simulate.events.advancement import TOUCHED
 from trundle.simulate.events.exclusion import Exclusion, exclusion
 from trundle.simulate.events.recontact import crossing
 from trundle.simulate.events.separated import Gaps, SeparatedPairs
@@ -24,8 +25,8 @@ from trundle.simulate.events.transitions import Event
 from trundle.simulate.mode import Mode
 
 _NEAR = 4.0
-_TOUCHED = 1e-10
-_PENETRATES = 1e-7
+_PENETRATES = 1e-6
+"""In sizes. How deep a place that was not seen open has to be for a touch."""
 _STILL = 1e-9
 _OVERLAPS = 1e-6
 _BUMPY_SPAN = 0.01
@@ -161,7 +162,8 @@ class PairDetector:
         left = any(f"{system.contact_pairs[i].contact}.gap" in unarmed for i in self.apart)
         self._armed = bool(self.touching) and not left
         self._number, pair = numbers[0], system.contact_pairs[numbers[0]]
-        shape = pair.shape_B
+        shape, self._size = pair.shape_B, pair.shape_A.reference_length
+        self._touched = TOUCHED * self._size
         # A feature knows one of its points: on ground that is not quadratic several may be nearest.
         self.bumpy = pair.form == "features" and bumpy(shape)
         self._data = system.kept(("data", shape), lambda: data_ranges(shape))
@@ -253,8 +255,8 @@ class PairDetector:
         for k in range(1, len(times)):
             after = self.nearest(states[k]) if suspects[k] else None
             if after is None or after.gap > 0:
-                self._armed |= after is None or after.gap > _TOUCHED
-            elif after.speed < -_STILL and (self._armed or after.gap < -_PENETRATES):
+                self._armed |= after is None or after.gap > self._touched
+            elif after.speed < -_STILL and (self._armed or after.gap < -_PENETRATES * self._size):
                 return self._instant(float(times[k - 1]), float(times[k]), state_at, after)
         return None
 
@@ -281,8 +283,8 @@ class PairDetector:
             # It has just left this place and is back already: in between it was farthest where the speed is zero.
             low = crossing(lambda t: look(t).speed, t0, t1)
         instant = t0 if low is None else crossing(lambda t: look(t).gap, low, t1)
-        floor = min(look(t0).gap, 0.0) - _TOUCHED
-        if not self._armed and look(t0 if low is None else low).gap < _TOUCHED and after.gap < floor:
+        floor = min(look(t0).gap, 0.0) - self._touched
+        if not self._armed and look(t0 if low is None else low).gap < self._touched and after.gap < floor:
             # It came apart and falls back without ever being away, but by round-off: it lands where that is sure.
             instant = crossing(lambda t: look(t).gap - floor, t0, t1)
         found = self.nearest(state_at(instant)) or after

@@ -15,14 +15,16 @@ from trundle.contact.proximity import Nearness
 from trundle.errors import InputError
 from trundle.models.tree.approach import Approach, approach_at
 from trundle.models.tree.system import ContactSystem
-from trundle.simulate.events.advancement import SUNK, TOUCHED, Look, Pair, StateAt, first_in, way_between
+from trundle.simulate.events.advancement import Look, Pair, StateAt, first_in, way_between
 from trundle.simulate.events.places import PairShapes, Places, doubtful
+from trundle.simulate.events.states import pace
 from trundle.simulate.mode import Mode
 
 SAME = 1e-5
 """Difference, in sizes, of the distance of whole shapes and the gap of the contact that is to be followed."""
 BETWEEN_STEPS = 2.001e-3
-"""s, within which margins of the integrator see every touch themselves, but for that of bodies that pass each other."""
+"""s, of what is 0.1 m large, within which margins of the integrator see every touch themselves, but for that of bodies
+that pass each other."""
 _SOONEST = 2.0**-12
 """Part of the time between two looks after which a pair that comes apart is looked at first, if not sooner."""
 _STILL = 1e-9
@@ -128,7 +130,7 @@ class SeparatedPairs:
         ended : set of int
             Pairs whose touch at the last time is known.
         """
-        brief = self.margined and times[-1] - times[0] <= BETWEEN_STEPS
+        brief = self.margined and times[-1] - times[0] <= BETWEEN_STEPS * pace(self.system)
         if not self.pairs or len(times) < 2 or (brief and not self._balls.any()):
             return []
         at = self._shapes.at(states, self.mode.atlas)
@@ -187,10 +189,10 @@ class SeparatedPairs:
                 continue
             if not self._open[j]:
                 # Of two balls the margin itself waits until it is open, and is looked after (`recontact`).
-                known_apart = b if b.gap > TOUCHED else None
+                known_apart = b if b.gap > b.pair.touched else None
                 opened = known_apart if number in self._margined else _opened(a, b, look)
                 if opened is None:
-                    if b.gap < -SUNK and b.speed < -_STILL and not self._has_margin(number):
+                    if b.gap < -b.pair.sunk and b.speed < -_STILL and not self._has_margin(number):
                         return self._sunk(a, b, look)
                     continue
                 a, self._open[j] = opened, True
@@ -207,25 +209,26 @@ class SeparatedPairs:
         """Return where a pair that has not been seen open touches: after the last instant at which it was open."""
         for t in np.linspace(b.t, a.t, 9)[1:-1]:
             middle = look(float(t), b)
-            if middle.gap > TOUCHED:
+            if middle.gap > middle.pair.touched:
                 return first_in(middle, b, look, False) or (middle, b)
         return replace(a, opened=False), b
 
 
 def _opened(a: Look, b: Look, look: Callable[[float, Look], Look]) -> Look | None:
     """Return an early look at which a pair that comes apart at `a` is open, as it may be back before `b`; or None."""
-    h = min(2.0 * TOUCHED / max(a.speed, _STILL), _SOONEST * (b.t - a.t))
+    h = min(2.0 * a.pair.touched / max(a.speed, _STILL), _SOONEST * (b.t - a.t))
     while h < b.t - a.t:
         middle = look(a.t + h, a)
-        if middle.gap > TOUCHED:
+        if middle.gap > middle.pair.touched:
             return middle
         h *= 2.0
-    return b if b.apart_at_least > TOUCHED or b.gap > TOUCHED else None
+    return b if b.apart_at_least > b.pair.touched or b.gap > b.pair.touched else None
 
 
 def _stays(before: Look, after: Look) -> bool:
     """Return whether a pair touches from the start, without a force, and does not approach: it goes on as it is."""
-    return before.gap <= TOUCHED and after.gap > -SUNK and min(before.speed, after.speed) > -_STILL
+    touched, sunk = before.pair.touched, before.pair.sunk
+    return before.gap <= touched and after.gap > -sunk and min(before.speed, after.speed) > -_STILL
 
 
 def approach_of(system: ContactSystem, mode: Mode, look: Look, x: FloatArray) -> Approach | None:

@@ -129,7 +129,7 @@ def rest_speed(system: ContactSystem, contact: int) -> float:
         length = _largest(system)
         slides = any(s.name == pair.body_A and isinstance(s.joint, Prismatic) for s in system.model().specs)
         return _REST_FROUDE * float(np.sqrt(gravity * length if slides else gravity / length))
-    length = min(pair.shape_A.reference_length, pair.shape_B.reference_length)
+    length = pair.size
     follows = system.model().constraints[contact].contact.size > 0
     lowest = _LOWEST_FOLLOWED_HOP * max(length, _SMALL) if follows else 0.0
     return max(_REST_FROUDE * float(np.sqrt(gravity * length)), float(np.sqrt(2.0 * gravity * lowest)))
@@ -138,7 +138,7 @@ def rest_speed(system: ContactSystem, contact: int) -> float:
 def _largest(system: ContactSystem) -> float:
     """Return the length (m) of the largest shape that may touch another one; 1 where there is none."""
     pairs = system.shape_pairs.values()
-    return max((min(p.shape_A.reference_length, p.shape_B.reference_length) for p in pairs), default=1.0)
+    return max((pair.size for pair in pairs), default=1.0)
 
 
 def cone_margin(impulses: Mapping[int, FloatArray], system: ContactSystem, atlas: Atlas, x: FloatArray) -> float:

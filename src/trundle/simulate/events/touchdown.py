@@ -12,7 +12,7 @@ from trundle.contact.laws import LAWS
 from trundle.geometry.queries.straight import straight_directions
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import Strike, lowest, near_features, open_gap
-from trundle.simulate.events.advancement import TOUCHED, Look, Pair, StateAt
+from trundle.simulate.events.advancement import Look, Pair, StateAt
 from trundle.simulate.events.recontact import crossing
 from trundle.simulate.events.separated import SAME, SeparatedPairs, approach_of
 from trundle.simulate.events.transitions import Event
@@ -89,7 +89,7 @@ def _blunt(there: Look) -> Event:
 def _instant(system: ContactSystem, mode: Mode, before: Look, after: Look, state_at: StateAt) -> float:
     """Return the time, s, at which the gap of two shapes is zero."""
     # What came apart and falls back without ever being away, but by round-off, lands where that is sure.
-    floor = 0.0 if before.opened else min(before.gap, 0.0) - TOUCHED
+    floor = 0.0 if before.opened else min(before.gap, 0.0) - before.pair.touched
 
     def gap(t: float) -> float:
         return _look(system, mode, before.pair, t, state_at(t), before.normal).gap - floor

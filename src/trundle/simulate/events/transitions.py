@@ -350,9 +350,10 @@ def _parts(board: EventHandler, now: HybridState, contact: int) -> bool:
     flight = board.phase_of(now.mode)
     p = flight.parameters(board.inputs(now.t), now.onsets, np.zeros(len(now.mode.laws)))
     ignored = np.zeros(len(flight.margins), dtype=bool)
+    size = board.system.contact_pairs[contact].shape_A.reference_length
     soon = _SOON * pace(board.system)
     done = flight.integrator.integrate(now.t, now.x, now.t + soon, p, step=soon, watched=ignored)
-    return whole_gap(board.system, now.mode, done.t_end, done.x_end, contact) > TOUCHED
+    return whole_gap(board.system, now.mode, done.t_end, done.x_end, contact) > TOUCHED * size
 
 
 def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = False) -> Following:

@@ -255,12 +255,12 @@ class _Job:
             settings={
                 "step": step or 0.0,
                 "relative_tolerance": tolerance,
-                "arming_tolerance": 1e-9,
                 "min_step": 0.0,
                 "max_step": np.inf,
             },
             most=steps.astype(np.int64),
             absolute_tolerance=tolerance * 1e-2,
+            arming_tolerance=phase.arming,
             sample_times=self.times,
             watched=phase.watched,
             workers=self.workers,

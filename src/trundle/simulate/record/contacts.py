@@ -14,7 +14,7 @@ from trundle.models.tree.approach import Approach, with_charts
 from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.records import SceneBody
 from trundle.simulate.compiled_mode import CompiledMode
-from trundle.simulate.events.advancement import TOUCHED, Look
+from trundle.simulate.events.advancement import Look
 from trundle.simulate.events.contact_detection import PairDetector
 from trundle.simulate.events.separated import SeparatedPairs, agrees, approach_of, separated_pair
 from trundle.simulate.mode import Mode
@@ -112,7 +112,7 @@ def _in_flight(
         followed = None if near is None else watch.followed(x, near)
         here = pairs.look(0, times[i], x)
         # Normals that point the other way, and points of the far sides, are opposite as well.
-        astray = followed is not None and followed.gap < here.apart_at_least - TOUCHED
+        astray = followed is not None and followed.gap < here.apart_at_least - here.pair.touched
         if followed is not None and not afresh and not astray:
             approaches[i] = near = followed
             continue

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from trundle.simulate.record.log import Columns, Log
 
 PULL = 1e-9
-"""A normal force (N) or cone margin below minus this, times the weight, counts as pulling or slipping."""
+"""A normal force (N) or cone margin below minus this, times the weight, counts as pulling or slipping; a moment below
+that times the size of the largest shape as spinning."""
 
 CREATED = 1e-3
 """A gain of energy on a base that stands still, in parts of the energy that moves, that no integration explains."""
@@ -38,7 +39,6 @@ ROUND_OFF = 1e-9
 """A gain of energy, in parts of the energy, that counts as none."""
 
 _SLOTTED = (*OF_CONTACTS, "mode")
-_FEASIBILITY = ("normal_force", "friction", "torsion")
 
 
 def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str, float], begin: float) -> Trajectory:
@@ -98,7 +98,9 @@ def judged(system: ContactSystem, log: Log, status: Status, created: bool) -> tu
     """Return the status of a run whose body `created` energy or not, and whether its forces are feasible."""
     weight = float(system.physics["mass"]) * float(np.linalg.norm(system.physics["gravity"])) or 1.0
     lowest = _lowest(log)
-    feasible = all(lowest.get(name, 0.0) >= -PULL * weight for name in _FEASIBILITY)
+    length = max((pair.shape_A.reference_length for pair in system.contact_pairs), default=1.0)
+    least = {"normal_force": -PULL * weight, "friction": -PULL * weight, "torsion": -PULL * weight * length}
+    feasible = all(lowest.get(name, 0.0) >= bound for name, bound in least.items())
     if status is Status.SUCCESS and not feasible:
         status = Status.INFEASIBLE
     if status in (Status.SUCCESS, Status.INFEASIBLE) and log.accurate and created:

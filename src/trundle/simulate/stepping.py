@@ -39,7 +39,8 @@ SEAM = 1e-9
 LEAST, MOST = 1e-5, 2e-3
 """s, of the shortest such while and of the longest one, as `LOOK`: the next is twice as long if it follows at once."""
 STIFF_STEPS, FEW_STEPS = 100_000, 300
-"""Steps of an integrator in a second at which a slip or a force turns faster than it can follow; but so many at least.
+"""Steps of an integrator in a second, of what is 0.1 m large, at which a slip or a force turns faster than it can
+follow; but so many at least.
 
 The stretches between the calls of a policy are milliseconds.
 """
@@ -51,6 +52,7 @@ class Stepping:
     def __init__(self, runner: Runner) -> None:
         self.runner = runner
         part = pace(runner.system)
+        self._pace = part
         self._shortest, self._longest, self._look = part * LEAST, part * MOST, part * LOOK
         self._least, self._until = self._shortest, -np.inf
         self._landings: list[tuple[float, int]] = []
@@ -62,7 +64,7 @@ class Stepping:
         """
         stiff = any(LAWS[law].touching for law in now.mode.laws) and self.runner.board.steps(now)
         least, rate = (FEW_STEPS, STIFF_STEPS) if stiff else (otherwise, otherwise)
-        return lambda spans: np.maximum(least, rate * np.asarray(spans, dtype=np.float64))
+        return lambda spans: np.maximum(least, rate * np.asarray(spans, dtype=np.float64) / self._pace)
 
     def over(self, now: HybridState, touched: set[int], duration: float) -> HybridState | Status:
         """Return the state from which events go on, or how the run ended. ``touched``: contacts that touched lately."""

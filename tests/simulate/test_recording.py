@@ -11,6 +11,8 @@ from scipy.spatial.transform import Rotation
 import trundle as tr
 from tests.slowly import slow_but
 from trundle.models.tree.tree import TreeModel
+from trundle.simulate.record.log import Log
+from trundle.simulate.record.recorder import PULL, judged
 from trundle.simulate.run import sample_times
 from trundle.status import Status
 
@@ -166,3 +168,12 @@ def test_what_a_contact_does_in_time_steps_makes_no_energy() -> None:
     work = np.sum(d["event_impulse"].values[within] * (before + after), axis=1) / 2
     assert within.sum() > 3
     assert np.abs(work).max() < 1e-9  # of 6 mJ
+
+
+@pytest.mark.parametrize("radius", [1e-3, 0.1, 50.0])
+def test_a_moment_about_the_normal_is_beyond_its_bound_by_the_size_of_the_body(radius: float) -> None:
+    pair = tr.RollingPair(tr.RigidBody(tr.Sphere(radius), mass=2.0), tr.Hand(tr.Plane()))
+    for part, feasible in ((0.5, True), (2.0, False)):
+        log = Log(True)
+        log.lower("contact.torsion", -part * PULL * 2.0 * 9.81 * radius)
+        assert judged(pair.system, log, tr.Status.SUCCESS, False)[1] is feasible

@@ -59,7 +59,23 @@ def rounded_box(length: float, time: float, mass: float) -> Run:
     return tr.simulate(tree, start, 0.65 * time), length, time
 
 
-@pytest.mark.parametrize("scene", [resisted_wheel, stopped_leg, rounded_box])
+def rattling_chain(length: float, time: float, mass: float) -> Run:
+    """A box with two wheels on hinges that rattles on a line: hops end by sizes of bodies, and a line has none."""
+    pull, inertia, speed = length / time**2, mass * length**2, length / time
+    robot = tr.Robot(gravity=[0.0, -9.81 * pull], on_slip="slide", on_separation="fly")
+    trunk = robot.free(1.03 * mass, 9.74e-4 * inertia, shape=tr.Box([0.0132 * length, 0.0423 * length]), name="trunk")
+    hinge, small = [0.0431 * length, -0.0305 * length], 0.03 * length
+    first = robot.revolute(trunk, hinge, 0.169 * mass, 4.93e-5 * inertia, shape=tr.Circle(small), name="first")
+    other = [-0.0431 * length, -0.0305 * length]
+    robot.revolute(first, other, 0.0623 * mass, 1.68e-5 * inertia, shape=tr.Circle(small), name="second")
+    robot.terrain(tr.Line(), friction=0.374, restitution=0.228)
+    tree = robot.finish()
+    rates = {"trunk": [0.0, -0.318 * speed, -0.226 * speed]}
+    start = tree.place(trunk=[0.0, 0.201 * length, -0.818], first=0.0, second=0.0, contacts=[], rates=rates)
+    return tr.simulate(tree, start, 0.5 * time), length, time
+
+
+@pytest.mark.parametrize("scene", [resisted_wheel, stopped_leg, rounded_box, rattling_chain])
 def test_a_robot_in_other_units_moves_alike(scene: Callable[..., Run]) -> None:
     """Such units keep speeds: gravity of 0.01 m/s2 on bodies of 60 m."""
     (one, *_), (other, length, time) = scene(1.0, 1.0, 1.0), scene(1e3, 1e3, 1e3)

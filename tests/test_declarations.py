@@ -46,7 +46,7 @@ ASKED = {
 BY_IDENTITY = {  # they hold arrays or expressions, whose equality is no truth value
     "contact.soft": "SoftTouch",
     "contact.walls": "Wall",
-    "models.tree": "Frames Free",
+    "models.tree": "Frames Free _Parts",
     "numerics.ilqr": "ControlProblem ControlSolution Cost Guess MidpointJacobian",
     "numerics.nlp": "ElementGroup Program",
     "numerics.ode": "BatchIntegration Pieces",

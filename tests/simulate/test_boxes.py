@@ -106,3 +106,32 @@ def test_in_the_plane_too_a_box_lies_on_a_box(rounded: bool) -> None:
     assert run.status is tr.Status.SUCCESS
     assert run["body_position"][-1, 1, 1] == pytest.approx(0.25, abs=1e-6)
     assert run["body_angle"][-1, 1] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_box_that_falls_flat_on_another_one_bounces_and_comes_to_rest() -> None:
+    """Its hops end, over edges of its own that stay level: none of its corners may be lost."""
+    robot = tr.Robot(gravity=(0, 0, -G), **FREE)  # type: ignore[arg-type]
+    robot.free(2.0, (0.01, 0.01, 0.01), shape=tr.Box([0.1, 0.1, 0.05]), name="low")
+    robot.free(1.0, (0.01, 0.01, 0.01), shape=tr.Box([0.05, 0.06, 0.04]), name="high")
+    robot.terrain(tr.Plane(), friction=0.5)
+    robot.contact("low", "high", friction=0.3, restitution=0.4)
+    tree = robot.finish()
+    start = tree.place(low=(0, 0, 0.05), high=(0.03, 0.02, 0.2), contacts=["low"])
+    run = tr.simulate(tree, start, 0.3)
+    assert run.status is tr.Status.SUCCESS
+    assert run["body_position"][-1, 1, 2] == pytest.approx(0.14, abs=1e-8)
+    np.testing.assert_allclose(run["body_velocity"][-1], 0.0, atol=1e-7)
+
+
+def test_cubes_without_weight_bounce_off_each_other_flat() -> None:
+    """One strikes the other at 1 m/s on its whole face: with restitution .5 it keeps a quarter."""
+    robot = tr.Robot(gravity=(0, 0, 0), **FREE)  # type: ignore[arg-type]
+    for name in "ab":
+        robot.free(1.0, "solid", shape=tr.Box([0.05, 0.05, 0.05]), name=name)
+    robot.contact("a", "b", restitution=0.5, friction=0.0)
+    tree = robot.finish()
+    start = tree.place(contacts=[], a=(0, 0, 0.2), b=(0, 0, 0), rates={"a": (0, 0, 0, 0, 0, -1)})
+    run = tr.simulate(tree, start, 0.2)
+    assert run.status is tr.Status.SUCCESS
+    np.testing.assert_allclose(run["body_velocity"][-1, :, 2], [-0.25, -0.75], atol=1e-9)
+    np.testing.assert_allclose(run["body_angular_velocity"][-1], 0.0, atol=1e-9)

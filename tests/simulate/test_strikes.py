@@ -103,10 +103,10 @@ def test_names_in_either_order_bounce_alike(seed: int) -> None:
 
 
 def test_faces_that_lie_on_each_other_have_no_one_point() -> None:
-    """A cube falls flat on another one: the blow is spread over a face, which no one point stands for."""
+    """A can falls flat on another one: the blow is spread over a face, which no one point stands for."""
     robot = tr.Robot(gravity=[0.0, 0.0, -9.81], on_slip="slide", on_separation="fly")
     for name in "ab":
-        robot.free(1.0, (2e-3, 2e-3, 2e-3), shape=tr.Box([0.05, 0.05, 0.05]), name=name)
+        robot.free(1.0, (2e-3, 2e-3, 2e-3), shape=tr.Cylinder(0.05, 0.1), name=name)
     robot.contact("a", "b", restitution=0.5)
     tree = robot.finish()
     start = tree.place(

@@ -55,10 +55,10 @@ def test_the_gap_of_balls_that_roll_apart_is_that_of_the_balls():
 
 
 def test_faces_that_lie_down_on_each_other_are_no_point_contact():
-    """Two boxes, one flat on the floor, the other parallel above it."""
+    """A can that stands on the floor, and another one above it, whose ends are parallel."""
     robot = tr.Robot(gravity=(0, 0, -9.81), on_slip="slide", on_separation="fly")
-    robot.free(2.0, (0.01, 0.01, 0.01), shape=tr.Box([0.1, 0.1, 0.05]), name="low")
-    robot.free(1.0, (0.01, 0.01, 0.01), shape=tr.Box([0.05, 0.06, 0.04]), name="high")
+    robot.free(2.0, (0.01, 0.01, 0.01), shape=tr.Cylinder(0.1, 0.1), name="low")
+    robot.free(1.0, (0.01, 0.01, 0.01), shape=tr.Cylinder(0.05, 0.08), name="high")
     robot.terrain(tr.Plane(), friction=0.5)
     robot.contact("low", "high", friction=0.3, restitution=0.4)
     tree = robot.finish()

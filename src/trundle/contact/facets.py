@@ -17,6 +17,10 @@ from trundle.threads import cached_property
 
 _CROSSING = 1e-3
 """Sine of the angle at which edges have to cross: at smaller ones they touch along a line."""
+_FLUSH = 1e-6
+"""rad. By so much an edge or a face may lie over what its corner touches: flush to round-off, it is at gaps of zero."""
+_BELOW = 0.05
+"""Sizes. A corner that is further below a face stands on another one, beside whose rim it is."""
 _TINY = 1e-300
 
 
@@ -124,12 +128,14 @@ class FacetContact(Contact):
         margins = [(dot(_vector(g), aside_A) + h) / of_A.size for g, h in of_A.inside]
         margins += [(dot(_vector(g), aside_B) + h) / of_A.size for g, h in of_B.inside]
         margins += crossing
-        cones = [dot(n, R @ _vector(g)) for g in of_A.cone]
-        cones += [-dot(n, _vector(g)) for g in of_B.cone]
+        passes = of_A.dimension + of_B.dimension < d - 1
+        flush = 0.0 if passes else _FLUSH
+        cones = [dot(n, R @ _vector(g)) + flush for g in of_A.cone]
+        cones += [-dot(n, _vector(g)) + flush for g in of_B.cone]
         cones += [dot(n, c + R @ (_vector(self.inner_A) + center) - x_B) / of_A.size]
         cones += [dot(n, x_A - _vector(self.inner_B)) / of_A.size]
+        cones += [(dot(n, x_A - x_B) - of_A.rounding - of_B.rounding) / of_A.size + _BELOW]
         whole = -ca.mmax(-ca.vertcat(*margins, *cones))
-        passes = of_A.dimension + of_B.dimension < d - 1
         inside = whole if passes else -ca.mmax(-ca.vertcat(*margins))
         point_A = R.T @ (x_A - c - of_A.rounding * n)
         told = [point_A, x_B + of_B.rounding * n, n, inside, whole]

@@ -175,9 +175,8 @@ def _outward(axes: FloatArray, away: FloatArray) -> Vector:
     """Return the unit normal of a face with these axes (d - 1, d) on the side of `away` (d,); empty of what is none."""
     if len(axes) != len(away) - 1:
         return ()
-    n = away - axes.T @ (axes @ away)
-    n = n - axes.T @ (axes @ n)
-    return _vector(n / np.linalg.norm(n))
+    n = np.linalg.svd(axes)[2][-1]
+    return _vector(n if n @ away >= 0.0 else -n)
 
 
 def _faces(vertices: FloatArray) -> list[frozenset[int]]:

@@ -170,10 +170,9 @@ class Phase(ABC):
 
     @cached_property
     def arming(self) -> FloatArray:
-        """From which values on margins (m,) that wait end the mode: gaps by sizes, loads by weights, others by one."""
+        """From which values on margins (m,) that wait end the mode: gaps by sizes, others by one."""
         gaps = np.array([name.endswith(".gap") for name in self.margins], dtype=bool)
-        weight = float(self.system.physics["mass"]) * (float(np.linalg.norm(self.system.physics["gravity"])) or 1.0)
-        return ARMED * np.where(gaps, _SIZES * self.sizes, np.where(self.loads, weight, 1.0))
+        return ARMED * np.where(gaps, _SIZES * self.sizes, 1.0)
 
     @cached_property
     def loads(self) -> NDArray[np.bool_]:

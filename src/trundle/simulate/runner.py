@@ -50,8 +50,8 @@ _SHARP, _FEW, _PER_STEP, _INNER, _BRIEFEST, _BESIDE = 2.0, 4, 3, 300, 0.01, 0.25
 """Steps of the integrator to a sample, and at all, from which the audit gets more of these: so many a step and at most
 (also of steps), of motions that last so many output steps, and not nearer to a sample than a part of their spacing."""
 _NO_PULL = 1e-7  # of the weight: force that is none, at the end of a contact or of its rolling
-_BRIEF = 1e-4
-"""Longest time (s) for which a contact that begins without a load is not watched for coming apart."""
+_BRIEF = 5e-5
+"""Longest time (s, of what is 0.1 m large) for which a contact that begins without a load is not watched."""
 
 
 class Runner:
@@ -272,7 +272,7 @@ class Runner:
                 return now, end, phase
             if not armed.all():
                 values = np.array(list(phase.margin_values(now.t, now.x, p).values()))
-                armed |= values > 1e-9
+                armed |= values > phase.arming
             first_step = done.last_step if done.last_step > 0 else None
         return Status.SUCCESS
 

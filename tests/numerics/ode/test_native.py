@@ -39,7 +39,10 @@ def test_each_run_of_a_batch_has_its_start_and_all_its_pieces(way, cores, monkey
     ends, none = np.array([1.0, 2.0]), np.full(1, np.inf)
     pieces = Pieces(ends, np.array([[[1.0], [-1.0]]]), None, None, -none, none)
     settings = {"step": 0.0, "relative_tolerance": 1e-10, "min_step": 0.0, "max_step": np.inf}
-    x, how = np.array([[0.5, 0.0], [3.0, 1.0]]), {"absolute_tolerance": 1e-12, "sample_times": ends, "workers": 1}
+    x, how = (
+        np.array([[0.5, 0.0], [3.0, 1.0]]),
+        {"absolute_tolerance": 1e-12, "arming_tolerance": np.full(1, 1e-9), "sample_times": ends, "workers": 1},
+    )
     most, watched = np.full(2, 1000), np.ones(1, dtype=bool)
     found = integrate_batch(
         thrust(), 0.0, x, np.zeros((2, 1)), pieces, settings=settings, most=most, watched=watched, **how

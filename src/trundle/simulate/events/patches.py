@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 1e-9
 """Gap, in sizes of the shape, at which a contact lands together with another one: round-off of poses."""
+_AT_A_RIM = 1e3
+"""Of that gap: what is further below a face of another polytope stands on the one beside it."""
 _TOUCH = 1e-5
 """Distance, in sizes, of whole shapes of which parts may touch: the search for it is as accurate."""
 _ON_FACE = 1e-8
@@ -81,6 +83,7 @@ def landing_with(
             and not beside
             and may_touch(system, x, i)
             and gap_of(system, x, i) < _reach(system, i)
+            and not (i in system.beside and gap_of(system, x, i) < -_AT_A_RIM * _reach(system, i))
         ):
             found.append(i)
     return dict.fromkeys(found[1:]) | _meeting(system, mode, t, x, contact)

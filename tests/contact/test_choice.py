@@ -17,8 +17,8 @@ from trundle.contact.contacts import (
     SupportChartContact,
     SupportContact,
 )
-from trundle.contact.facets import FacetContact
-from trundle.contact.feature import FeatureContact
+from trundle.contact.parts.facets import FacetContact
+from trundle.contact.parts.feature import FeatureContact
 from trundle.errors import InputError
 
 

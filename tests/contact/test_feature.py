@@ -7,8 +7,8 @@ from scipy.spatial.transform import Rotation
 
 import trundle as tr
 from trundle.contact.choice import bumpy, contact_form, features_on, make_contact, pieces_of
-from trundle.contact.feature import FeatureContact
 from trundle.contact.motion import prescribed
+from trundle.contact.parts.feature import FeatureContact
 from trundle.geometry.features import Feature
 from trundle.numerics.symbol import Symbol
 

@@ -15,8 +15,8 @@ from trundle.contact.contacts import (
     SupportChartContact,
     SupportContact,
 )
-from trundle.contact.facets import FacetContact
-from trundle.contact.feature import FeatureContact
+from trundle.contact.parts.facets import FacetContact
+from trundle.contact.parts.feature import FeatureContact
 from trundle.errors import InputError
 from trundle.geometry.boundary import Representations
 from trundle.geometry.facets import facet_pairs, has_facets, middle

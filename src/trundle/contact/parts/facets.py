@@ -97,6 +97,7 @@ class FacetContact(Contact):
             return tuple(symbol(value) for value in vector)  # pyright: ignore[reportReturnType]
 
         def same(feature: Feature) -> Feature:
+            """Return a feature with its numbers as symbols."""
             return replace(
                 feature,
                 at=symbols(feature.at),

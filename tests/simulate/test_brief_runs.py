@@ -56,6 +56,25 @@ def test_wheels_on_fixed_axes_keep_their_rates() -> None:
     assert np.allclose(np.abs(run["joint_velocity"][-1]), 1.0, atol=1e-9)
 
 
+def test_a_driven_wheel_on_a_fixed_axis_drives_the_other_one() -> None:
+    """No motion says how hard wheels on fixed axes press: as little as their friction needs."""
+    robot = tr.Robot(gravity=0.0, on_slip="slide", on_separation="fly")
+    for i in range(4):
+        for k in range(2):
+            shape, name = tr.Circle(0.1), f"w{i}{k}"
+            robot.revolute(None, (0.2 * k, 1.0 * i), 1.0, 0.01, shape=shape, name=name, actuated=k == 0)
+        robot.contact(f"w{i}0", f"w{i}1", friction=0.3)
+    tree = robot.finish()
+    torque = tr.FunctionPolicy(0.1, lambda t, x: np.array([0.1, 0.0, 0.0, 0.0]))
+    run = tr.simulate(tree, tree.place(contacts=[f"w{i}0-w{i}1" for i in range(4)]), 0.5, policy=torque)
+    assert run.status is tr.Status.SUCCESS
+    # Half the torque passes through the contact: 0.1 / (2 * 0.01) rad/s^2 for both.
+    assert np.allclose(run["joint_velocity"][-1, :2], [2.5, -2.5], atol=1e-9)
+    normal, along = np.abs(run["contact_force"][10, 0])
+    assert np.isclose(along, 0.5)
+    assert np.isclose(normal, along / 0.3)
+
+
 def test_a_car_on_rollers_keeps_its_momentum() -> None:
     """Rows that nearly depend on each other share nothing: forces keep the effect that they have."""
     case = rollers()

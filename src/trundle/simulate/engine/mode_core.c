@@ -61,7 +61,8 @@ typedef struct {
   integer *rows, *variant, *touching, *pushed, *applies, *rows_kernel, *after_kernel, *cones_kernel, *after_size, *hidden; /* of each contact */
   integer *cone_at, *cone_size;  /* cones of contact c: cone_size[cone_at[c] : cone_at[c + 1]], their entries */
   integer *act, *row_at, *island_at, *block_at, *symmetric, *tree_A, *tree_B, *slot, *after_at, *L_at;
-  double *proximal; /* of each island */
+  integer *dependent, *shares;   /* of each island: whether rows may depend on others, and whether forces are left open */
+  double proximal;               /* term of a row of a force */
   integer *margin_at, *group_at; /* a margin is the least of its groups, a group the largest of its terms */
   Term *term;
   integer *seen;                 /* contacts without rows whose touch is known at this state */
@@ -81,6 +82,7 @@ static Mode *modes[MODES];
 static integer latest;
 
 static const double SINGULAR = 1e-13; /* pivot, in parts of the largest diagonal entry, that is round-off */
+static const double STILL = 1e-12; /* row of S, in parts of the largest entry of all, along which nothing can move */
 
 static integer largest(integer a, integer b) { return a > b ? a : b; }
 
@@ -237,7 +239,7 @@ static void work_memory(Mode *m) {
 static void release(Mode *m) {
   void *all[] = {m->rows, m->variant, m->touching, m->pushed, m->applies, m->rows_kernel, m->after_kernel, m->cones_kernel, m->after_size, m->hidden, m->cone_at, m->cone_size, m->share, m->cone, m->act,
                  m->row_at, m->island_at, m->block_at, m->symmetric, m->tree_A, m->tree_B, m->slot, m->after_at, m->L_at,
-                 m->proximal, m->margin_at, m->group_at, m->term, m->seen, m->at, m->bodies, m->touch, m->row, m->after,
+                 m->dependent, m->shares, m->margin_at, m->group_at, m->term, m->seen, m->at, m->bodies, m->touch, m->row, m->after,
                  m->L, m->Y, m->YG, m->S, m->S0, m->rhs, m->lam, m->r0, m->top, m->z, m->a, m->s_rate, m->xs,
                  m->xt, m->step, m->near_s, m->last, m->soft, m->pivot, (void *)m->arg, (void *)m->res, m->iw, m->w, m->room};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
@@ -245,14 +247,14 @@ static void release(Mode *m) {
 }
 
 /* A mode: of each contact rows, variant of its kinematics, whether it touches, whether its push is not along its rows,
- * whether the state alone gives it a force, its kernels and their results, and whether records leave it out; of each
- * island the proximal term. */
+ * whether the state alone gives it a force, its kernels and their results, and whether records leave it out; the term of
+ * rows that may depend on others. */
 integer mode_new(const Engine *e, const integer *given, const integer *cone_at, const integer *cone_size, integer margins, const integer *margin_at, const integer *group_at,
                  const Term *terms, double proximal, const integer *independent,
                  const integer *carrier, integer kinematics, double baumgarte) {
   Mode *m = calloc(1, sizeof(Mode));
   integer C = e->contacts, trees = e->trees;
-  m->e = e, m->kernels = -1, m->margin_count = margins, m->baumgarte = baumgarte;
+  m->e = e, m->kernels = -1, m->margin_count = margins, m->baumgarte = baumgarte, m->proximal = proximal;
   integer **columns[10] = {&m->rows, &m->variant, &m->touching, &m->pushed, &m->applies, &m->rows_kernel, &m->after_kernel, &m->cones_kernel, &m->after_size, &m->hidden};
   for (integer i = 0; i < 10; i++) *columns[i] = copied(given + i * C, C, sizeof(integer));
   integer groups = margin_at[margins], count = group_at[groups];
@@ -261,7 +263,7 @@ integer mode_new(const Engine *e, const integer *given, const integer *cone_at, 
   m->term = copied(terms, count, sizeof(Term)), m->seen = places(C);
   m->act = places(C), m->row_at = places(C + 1), m->island_at = places(C + 2), m->block_at = places(2 * C + 2);
   m->symmetric = places(C + 1), m->tree_A = places(C), m->tree_B = places(C), m->slot = places(C), m->after_at = places(C);
-  m->L_at = places(trees), m->at = calloc((size_t)largest(C, 1), sizeof(Layout)), m->proximal = room(C + 1);
+  m->L_at = places(trees), m->at = calloc((size_t)largest(C, 1), sizeof(Layout)), m->dependent = places(C + 1), m->shares = places(C + 1);
   for (integer c = 0; c < C; c++) m->slot[c] = -1, m->at[c] = layout(e, c, kinematics);
   order(m);
   work_memory(m);
@@ -270,7 +272,7 @@ integer mode_new(const Engine *e, const integer *given, const integer *cone_at, 
     for (integer i = first; i < end; i++) {
       for (integer q = first; q < i; q++) alone &= carrier[m->act[i]] != carrier[m->act[q]];
     }
-    m->proximal[s] = alone ? 0.0 : proximal;
+    m->dependent[s] = !alone;
     for (integer r = m->row_at[first]; r < m->row_at[end]; r++) m->soft[r] = proximal;
   }
   for (integer i = 0; i < count; i++) m->whole |= terms[i].code != OF_LAW && m->slot[terms[i].contact] >= 0;
@@ -525,6 +527,20 @@ static const double *half_block(const Mode *m, integer slot, integer side, int p
   return (push && m->pushed[m->act[slot]] ? m->YG : m->Y) + m->block_at[2 * slot + side];
 }
 
+/* Rows of S (n, n) along which nothing can move, such as between two wheels on fixed axes, are zero, as their columns
+ * where S is symmetric: what round-off leaves there would be divided by itself. */
+static void clear_still_rows(double *S, integer n, int symmetric) {
+  double largest_entry = 0.0;
+  for (integer i = 0; i < n * n; i++) largest_entry = fmax(largest_entry, fabs(S[i]));
+  for (integer i = 0; i < n; i++) {
+    double size = 0.0;
+    for (integer j = 0; j < n; j++) size = fmax(size, fabs(S[i * n + j]));
+    if (!(size > 0.0) || size > STILL * largest_entry) continue;
+    for (integer j = 0; j < n; j++) S[i * n + j] = 0.0;
+    for (integer j = 0; symmetric && j < n; j++) S[j * n + i] = 0.0;
+  }
+}
+
 /* S = J M^-1 G of an island, without `push` J M^-1 J'; rhs -= J M^-1 (what is half solved, z) where there is such */
 static void schur(Mode *m, integer island, const double *z, int push) {
   const Engine *e = m->e;
@@ -561,6 +577,7 @@ static void schur(Mode *m, integer island, const double *z, int push) {
   }
   for (integer r = 1; symmetric && r < n; r++)
     for (integer q = 0; q < r; q++) m->S[r * n + q] = m->S[q * n + r];
+  clear_still_rows(m->S, n, symmetric);
 }
 
 /* lam of an island: S lam = rhs. Where rows may depend on each other a term makes lam unique, and is taken back by
@@ -568,7 +585,7 @@ static void schur(Mode *m, integer island, const double *z, int push) {
 static int multipliers(Mode *m, integer island) {
   integer r0 = m->row_at[m->island_at[island]], n = m->row_at[m->island_at[island + 1]] - r0;
   double *lam = m->lam + r0, *rhs = m->rhs + r0, largest_row = 0.0;
-  int refined = m->proximal[island] > 0.0;
+  int refined = m->dependent[island] != 0;
   memcpy(lam, rhs, (size_t)n * sizeof(double));
   memcpy(m->S0, m->S, (size_t)(n * n) * sizeof(double));
   for (integer j = 0; j < n; j++) largest_row = fmax(largest_row, fabs(m->S[j * n + j]));
@@ -577,9 +594,15 @@ static int multipliers(Mode *m, integer island) {
     for (integer j = 0; !refined && j < n; j++) refined = fabs(m->S[j * n + j]) * largest_row * SINGULAR > 1.0;
     if (refined) memcpy(m->S, m->S0, (size_t)(n * n) * sizeof(double));
     else lu_solve(m->S, n, m->pivot, lam);
-    if (!refined) return 0;
   }
-  for (integer j = 0; j < n; j++) m->S[j * n + j] += m->soft[r0 + j];
+  m->shares[island] = refined;
+  if (!refined) return 0;
+  for (integer j = 0; j < n; j++) {
+    double most = 0.0;
+    for (integer q = 0; q < n; q++) most = fmax(most, fabs(m->S0[j * n + q]));
+    if (!(most > 0.0)) rhs[j] = lam[j] = 0.0; /* nothing can move along this row */
+    m->S[j * n + j] += m->soft[r0 + j];
+  }
   if (lu(m->S, n, m->pivot)) return 1;
   lu_solve(m->S, n, m->pivot, lam);
   for (integer again = 0; again < REFINEMENTS; again++) {

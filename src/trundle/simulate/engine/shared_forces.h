@@ -154,9 +154,9 @@ static void add_shares(const double *lam, double size, const double *N, const do
 }
 
 /* Square of the force of a multiplier of one: what a row weighs in the sum of squares. */
-static double row_weight(const Mode *m, integer island, integer slot, integer row) {
+static double row_weight(const Mode *m, integer slot, integer row) {
   integer c = m->act[slot], d = m->e->d, s = m->e->k + d, R = m->rows[c], at = m->row_at[slot] + row;
-  if (!m->pushed[c]) return m->soft[at] / m->proximal[island];
+  if (!m->pushed[c]) return m->soft[at] / m->proximal;
   const double *force = m->row + c * m->row_width + (2 * s + 3) * R + row * s + m->e->k;
   double square = dot(force, force, d);
   return square > 0.0 ? square : 1.0;
@@ -167,7 +167,7 @@ static void share_among(Mode *m, integer island, const Entry *entry, integer cou
   integer r0 = m->row_at[m->island_at[island]], n = m->row_at[m->island_at[island + 1]] - r0;
   schur(m, island, 0, 1);
   for (integer i = m->island_at[island]; i < m->island_at[island + 1]; i++)
-    for (integer r = 0; r < m->rows[m->act[i]]; r++) root[m->row_at[i] - r0 + r] = sqrt(row_weight(m, island, i, r));
+    for (integer r = 0; r < m->rows[m->act[i]]; r++) root[m->row_at[i] - r0 + r] = sqrt(row_weight(m, i, r));
   for (integer i = 0; i < n; i++) lam[i] = m->lam[r0 + i] * root[i];
   for (integer i = 0; i < n; i++)
     for (integer j = 0; j < n; j++) m->S[i * n + j] /= root[j];
@@ -197,7 +197,7 @@ static void share_among(Mode *m, integer island, const Entry *entry, integer cou
 /* Multipliers as the contacts of an island share them; `anew`, where they need not be those with the least squares. */
 static int share_island(Mode *m, const double *p, integer island, int what, int anew) {
   integer first = m->row_at[m->island_at[island]], n = m->row_at[m->island_at[island + 1]] - first;
-  if (!(m->proximal[island] > 0.0) || !n) return 0;
+  if (!m->shares[island] || !n) return 0;
   integer count = make_cones(m, p, island);
   if (count == -2) return 1;
   if (count < 0) return 0;

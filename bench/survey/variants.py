@@ -109,8 +109,8 @@ def duration(spec: Spec, random: np.random.Generator) -> Change | None:
 
 
 def has_own_speed(spec: Spec) -> bool:
-    """Return whether a scene has a speed of its own: that over which friction of soft contacts and joints turns."""
-    return spec.touch.soft or any(b.dry for b in spec.bodies)
+    """Return whether a scene has a speed of its own: that over which friction of soft contacts turns."""
+    return spec.touch.soft
 
 
 def scale(spec: Spec, random: np.random.Generator) -> Change | None:

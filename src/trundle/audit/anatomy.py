@@ -41,7 +41,7 @@ class Hinge:
     outboard : (bodies,)
         Which bodies it carries.
     spec : BodySpec
-        Spring, damping, dry friction.
+        Spring, damping, smoothed friction.
     """
 
     name: str
@@ -80,6 +80,13 @@ class Touching:
     B: int
     friction: Friction
     pair: ContactPair
+
+    def along_joint(self, vectors: FloatArray) -> FloatArray:
+        """Return what forces or impulses (..., 3) of a contact of a joint do along the joint, N m or N."""
+        joint = self.pair.joint
+        if joint is None:
+            return np.zeros(vectors.shape[:-1])
+        return joint.gain * vectors[..., joint.axis_in_space]
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,9 +281,9 @@ class Anatomy:
 
     @cached_property
     def resistance(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Stiffness, rest, damping and dry friction (hinges,) of each joint."""
+        """Stiffness, rest, damping and smoothed friction (hinges,) of each joint."""
         specs = [hinge.spec for hinge in self.hinges]
-        names = ("stiffness", "rest", "damping", "dry_friction")
+        names = ("stiffness", "rest", "damping", "smooth_friction")
         return tuple(np.array([getattr(one, name) for one in specs], dtype=np.float64) for name in names)  # pyright: ignore
 
     @cached_property
@@ -307,8 +314,8 @@ class Anatomy:
 
     @cached_property
     def stops(self) -> Flags:
-        """Which contacts (contacts,) are ends of the range of a joint."""
-        return np.array([contact.pair.stop is not None for contact in self.contacts], dtype=bool)
+        """Which contacts (contacts,) are those of joints."""
+        return np.array([contact.pair.joint is not None for contact in self.contacts], dtype=bool)
 
 
 def _has_cusps(shape: Shape) -> bool:

@@ -46,7 +46,7 @@ class Pushes:
     Attributes
     ----------
     before, after : (k, 3) m/s
-        Of A's material point minus that of B's; of a stop of a joint its rate, along z.
+        Of A's material point minus that of B's; of a contact of a joint its rate, along z of a stop, x of friction.
     normal, along : (k,) N s
         Parts of the impulse, along the normal and across it.
     opening : tuple of (k,) m/s
@@ -59,14 +59,15 @@ class Pushes:
         One of its bodies that moves.
     turning : tuple of (k, 3) rad/s
         Angular velocities of A minus those of B, before and after.
-    stop, hinged : (k,)
-        Whether it is an end of the range of a joint, and of a hinge: the impulse is a moment's, N m s.
+    stop, rubs, hinged : (k,)
+        Whether it is of a contact of a joint, of its dry friction, and of a hinge: the impulse is a moment's, N m s.
     """
 
     def __init__(self, anatomy: Anatomy, jumps: Jumps, accuracy: float = 0.0) -> None:
         self.anatomy, self.jumps, self.accuracy = anatomy, jumps, accuracy
         contacts = [anatomy.contacts[i] for i in jumps.contact]
-        self.stop: Flags = np.array([one.pair.stop is not None for one in contacts], dtype=bool)
+        self.stop: Flags = np.array([one.pair.joint is not None for one in contacts], dtype=bool)
+        self.rubs: Flags = np.array([one.pair.rubs for one in contacts], dtype=bool)
         turning = {anatomy.names[hinge.body] for hinge in anatomy.hinges if not hinge.slides}
         self.hinged: Flags = self.stop & np.array([one.pair.body_A in turning for one in contacts], dtype=bool)
         A, B = (np.array([getattr(one, side) for one in contacts], dtype=np.intp) for side in "AB")
@@ -77,7 +78,9 @@ class Pushes:
         self.driven = _driven(anatomy, jumps, A, B)
         for row in np.flatnonzero(self.stop):
             rates = stop_rates(anatomy, jumps, int(row))
-            self.before[row], self.after[row] = (rate * self.axis[row] for rate in rates)
+            joint = contacts[row].pair.joint
+            along = np.eye(3)[2 if joint is None else joint.axis_in_space]
+            self.before[row], self.after[row] = (rate * along for rate in rates)
         self.normal = dot(jumps.impulse, self.axis)
         self.along = length(jumps.impulse - self.normal[:, None] * self.axis)
         self.opening = dot(self.before, self.axis), dot(self.after, self.axis)
@@ -137,12 +140,12 @@ def _driven(anatomy: Anatomy, jumps: Jumps, A: Numbers, B: Numbers) -> FloatArra
 
 
 def stop_rates(anatomy: Anatomy, jumps: Jumps, row: int) -> tuple[float, float]:
-    """Return the rates before and after at which a joint goes away from the end of its range."""
+    """Return the rates before and after of a joint: away from the end of its range, and of one with friction."""
     pair = anatomy.contacts[jumps.contact[row]].pair
     for hinge in anatomy.hinges:
-        if anatomy.names[hinge.body] == pair.body_A and pair.stop is not None:
+        if anatomy.names[hinge.body] == pair.body_A and pair.joint is not None:
             at = jumps.jump[row], hinge.number
-            return float(pair.stop.side * jumps.rates[at]), float(pair.stop.side * jumps.rates_after[at])
+            return float(pair.joint.gain * jumps.rates[at]), float(pair.joint.gain * jumps.rates_after[at])
     return 0.0, 0.0
 
 
@@ -154,7 +157,7 @@ def _balance(anatomy: Anatomy, jumps: Jumps, scales: Scales, part: float) -> Che
     center = bodies.center[m:]  # where the contacts are known; over a step their arms hardly turn
     wrenches = Wrenches.none(m, len(anatomy.names))
     contacts = [anatomy.contacts[i] for i in jumps.contact]
-    real = np.array([one.pair.stop is None for one in contacts], dtype=bool)
+    real = np.array([one.pair.joint is None for one in contacts], dtype=bool)
     # A face lands as a whole at the tilt that its shape declares.
     on_A = np.array([one.A for one in contacts], dtype=np.intp)
     highest = np.where(jumps.steps[jumps.jump], 0.0, 2.0 * anatomy.tilt[on_A] * scales.sizes[on_A])
@@ -224,12 +227,12 @@ def _step_error(anatomy: Anatomy, jumps: Jumps, size: FloatArray, sizes: FloatAr
 
 
 def _add_stops(anatomy: Anatomy, jumps: Jumps, pushed: FloatArray, sizes: FloatArray) -> None:
-    """Add the impulses at the ends of joints' ranges."""
+    """Add the impulses at the ends of joints' ranges, and of their friction."""
     by_body = {anatomy.names[hinge.body]: k for k, hinge in enumerate(anatomy.hinges)}
     for row, contact in enumerate(jumps.contact):
         pair = anatomy.contacts[contact].pair
-        if pair.stop is not None and (k := by_body.get(pair.body_A)) is not None:
-            push = pair.stop.side * jumps.impulse[row, 2]
+        if pair.joint is not None and (k := by_body.get(pair.body_A)) is not None:
+            push = float(anatomy.contacts[contact].along_joint(jumps.impulse[row]))
             pushed[jumps.jump[row], k] += push
             sizes[jumps.jump[row], k] += abs(push)
 
@@ -285,7 +288,8 @@ def _cones(pushes: Pushes, scales: Scales, ignored: bool) -> Check:
     """Friction is within mu times the normal impulse."""
     load = np.maximum(pushes.normal + _adhesion(pushes), 0.0)
     off = np.where(np.isinf(pushes.mu), 0.0, np.maximum(pushes.along - np.minimum(pushes.mu, 1e300) * load, 0.0))
-    off[pushes.stop] = pushes.along[pushes.stop]
+    stops = pushes.stop & ~pushes.rubs
+    off[stops] = pushes.along[stops]
     text = "{bodies}: the impulse of the event at {time} s is {amount} {unit} outside its friction cone"
     known = np.full(len(off), not ignored)
     return pushes.check("cone of impulses", "N s", text, off, _allowed(pushes, scales), known)
@@ -387,7 +391,8 @@ def _restitution(pushes: Pushes, scales: Scales, part: float) -> Check:
     passed_on = np.zeros(int(pushes.island.max(initial=-1)) + 1, dtype=bool)
     some = pushes.size > tolerances.CONE * pushes.largest(pushes.size)
     passed_on[pushes.island[some & (approach <= slow)]] = True
-    speed = pushes.largest(np.maximum(length(pushes.before), length(pushes.after)))
+    lever = np.where(pushes.hinged, local.size, 1.0)
+    speed = pushes.largest(lever * np.maximum(length(pushes.before), length(pushes.after)))
     # What hops too low to be followed is stopped, which moves what bounces beside it.
     most = e * approach + 10.0 * local.rest + _laid_flat(pushes.anatomy, jumps)[jumps.jump] * speed
 
@@ -446,7 +451,8 @@ def _bystanders(pushes: Pushes, scales: Scales, part: float, ignored: bool) -> C
     """
     jumps, count = pushes.jumps, int(pushes.island.max()) + 1
     fastest, blow = np.zeros(count), np.zeros(count)
-    np.maximum.at(fastest, pushes.island, length(pushes.before))
+    lever = np.where(pushes.hinged, scales.at(pushes.body).size, 1.0)
+    np.maximum.at(fastest, pushes.island, lever * length(pushes.before))
     np.maximum.at(blow, pushes.island, -pushes.opening[0])
     least = (tolerances.APPROACH * part * fastest)[pushes.island] + tolerances.NOTHING * scales.at(pushes.body).speed
     still = (blow[pushes.island] <= least) & ~np.isinf(pushes.mu)

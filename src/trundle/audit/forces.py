@@ -20,7 +20,7 @@ _SAME = 1e-12
 def force_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[Check]:
     """Return the checks of forces at the samples."""
     samples = evidence.samples
-    real = [i for i, contact in enumerate(anatomy.contacts) if contact.pair.stop is None]
+    real = [i for i, contact in enumerate(anatomy.contacts) if contact.pair.joint is None]
     if not real or not len(samples):
         return []
     laws = [anatomy.contacts[i].friction for i in real]

@@ -18,12 +18,15 @@ _ROUND_OFF = 1e-14
 
 
 def joint_torques(anatomy: Anatomy, samples: Samples) -> tuple[FloatArray, FloatArray]:
-    """Return what acts along the joints (n, hinges), N m or N: motors, springs, damping and stops; and its size."""
+    """Return what acts along the joints (n, hinges), N m or N, and its size.
+
+    Of motors, springs, dampers, stops and dry friction.
+    """
     found, size = joint_torques_of(anatomy, samples.inputs, samples.joints, samples.rates)
     for k, hinge in enumerate(anatomy.hinges):
         for i, contact in enumerate(anatomy.contacts):
-            if contact.pair.stop is not None and anatomy.names[hinge.body] == contact.pair.body_A:
-                push = contact.pair.stop.side * samples.force[:, i, 2]
+            if contact.pair.joint is not None and anatomy.names[hinge.body] == contact.pair.body_A:
+                push = contact.along_joint(samples.force[:, i])
                 found[:, k] += push
                 size[:, k] += np.abs(push)
     return found, size
@@ -65,6 +68,7 @@ def joint_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[C
     if not anatomy.hinges:
         return found
     found += _coupling_checks(anatomy, samples)
+    found += _friction_checks(anatomy, samples)
     shape = len(samples), len(anatomy.hinges)
     apart, moving = _off(anatomy, samples, scales.sizes[anatomy.jointed])
     names = tuple((hinge.name,) for hinge in anatomy.hinges)
@@ -98,6 +102,32 @@ def _coupling_checks(anatomy: Anatomy, samples: Samples) -> list[Check]:
         text = "the coupled joints of {bodies} are {amount} {unit} apart at {time} s"
         found.append(judged(law, unit, names, text, Values.of_table(off, allowed, samples.time, samples.run)))
     return found
+
+
+def _friction_checks(anatomy: Anatomy, samples: Samples) -> list[Check]:
+    """Return the check that dry friction of joints is within its bound, and all of it against a joint that turns."""
+    rubbing = [
+        (i, k)
+        for i, contact in enumerate(anatomy.contacts)
+        for k, hinge in enumerate(anatomy.hinges)
+        if contact.pair.rubs and anatomy.names[hinge.body] == contact.pair.body_A
+    ]
+    if not rubbing:
+        return []
+    contacts = [i for i, _ in rubbing]
+    torque = np.column_stack([anatomy.contacts[i].along_joint(samples.force[:, i]) for i in contacts])
+    rate = samples.rates[:, [anatomy.hinges[k].number for _, k in rubbing]]
+    bound = np.array([anatomy.contacts[i].friction.adhesion for i in contacts])
+    turns = np.abs(rate) > tolerances.SLIP * np.max(np.abs(rate), axis=0, initial=0.0)
+    # A time step pushes with the mean of what acts while it turns round.
+    turns &= samples.claims.slides[:, contacts] & (samples.stretch >= 0)[:, None]
+    beyond = np.maximum(np.abs(torque) - bound, 0.0)
+    off = np.where(turns, np.abs(torque + bound * np.sign(rate)), beyond)
+    allowed = np.broadcast_to(tolerances.CONE * bound, off.shape)
+    names = tuple((anatomy.contacts[i].name,) for i in contacts)
+    text = "{bodies}: dry friction is {amount} {unit} off from what its bound and the rate say at {time} s"
+    values = Values.of_table(off, allowed, samples.time, samples.run, samples.acted[:, None])
+    return [judged("friction of joints", "N m or N", names, text, values)]
 
 
 def _far(frames: Frames) -> FloatArray:

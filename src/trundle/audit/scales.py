@@ -129,6 +129,6 @@ def body_sizes(anatomy: Anatomy) -> FloatArray:
         gyration = np.sqrt(np.max(anatomy.inertia, axis=(1, 2)) / anatomy.mass)
     found = np.where(anatomy.mass > 0.0, gyration, 0.0)
     for contact in anatomy.contacts:
-        if contact.pair.stop is None:
+        if contact.pair.joint is None:
             found[contact.A] = max(found[contact.A], contact.pair.shape_A.reference_length)
     return np.where(found > 0.0, found, 1.0)

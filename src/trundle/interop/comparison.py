@@ -298,7 +298,7 @@ class _Reference:
         gaps, slips = [0.0], [0.0]
         for x, mode in zip(states, self.run.modes, strict=False):
             for i, law in enumerate(mode.laws):
-                if not LAWS[law].touching or self.system.contact_pairs[i].stop is not None:
+                if not LAWS[law].touching or self.system.contact_pairs[i].joint is not None:
                     continue
                 try:
                     there, near[i] = self._near(x, i, mode.atlas, near.get(i))

@@ -270,10 +270,11 @@ class _Builder:
             axis = self._angular(np.asarray(joint.axis))
         numbers = {key: float(self.start.x[self.model.layout[f"{spec.name}.{of}"]][0])
                    for key, of in (("value", "joint"), ("rate", "rate"))}  # fmt: skip
-        resists = {key: getattr(spec, key) for key in ("stiffness", "rest", "damping", "dry_friction", "low", "high")}
+        resists = {key: getattr(spec, key) for key in ("stiffness", "rest", "damping", "low", "high")}
+        resists["dry_friction"] = spec.dry_friction + spec.smooth_friction
         own = {"axis": (R.T @ R_child).T @ axis, "twist": np.zeros(6), "actuated": spec.actuated}
         self.bodies[spec.name] = self._body(spec, parent, kind, position, R_child, **own, **numbers, **resists)
-        if spec.dry_friction:
+        if spec.smooth_friction:
             self.notes.append(f"{spec.name}: dry friction holds at rest there, here it is smooth about zero")
 
     def _body(

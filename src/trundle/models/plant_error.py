@@ -91,7 +91,8 @@ class PlantError(Checked):
         moved = replace(spec, com=com, at=at)
         if not spec.jointed:
             return moved
-        return replace(moved, damping=spec.damping + self.damping, dry_friction=spec.dry_friction + self.dry_friction)
+        smooth = spec.smooth_friction + self.dry_friction
+        return replace(moved, damping=spec.damping + self.damping, smooth_friction=smooth)
 
     def _part(self, part: Part, shifts: Mapping[str, FloatArray]) -> Part:
         factor = self.size.get(part.body)

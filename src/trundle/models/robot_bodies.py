@@ -306,10 +306,11 @@ class RobotBodies(ABC):
 
         With the coordinate q (rad, m) its torque (N m) or force (N) is
 
-            -stiffness (q - rest) - damping q' - dry_friction tanh(q'/0.02),
+            -stiffness (q - rest) - damping q' - dry_friction q'/|q'|,
 
-        and between the stops, ``low`` <= q <= ``high``, it moves freely: reaching one is an impact without friction,
-        after which it stays there for as long as it is pressed on.
+        where q' = 0 dry friction holds the joint with as much as is needed, up to `dry_friction`: it is a contact of
+        the joint, ``<body>-friction``. Between the stops, ``low`` <= q <= ``high``, it moves freely: reaching one is an
+        impact without friction, after which it stays there for as long as it is pressed on.
 
         Parameters
         ----------

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, choice, non_negative, number, positive
 from trundle.contact.choice import make_contact
-from trundle.contact.laws import SEPARATED, Friction, Law, law_named
+from trundle.contact.laws import ROLLING, SEPARATED, Friction, Law, law_named
 from trundle.contact.restitution import PLASTIC, Restitution
-from trundle.contact.stops import JointStop
+from trundle.contact.stops import JointContact, JointFriction, JointStop, friction_of_joint
 from trundle.errors import InputError
 from trundle.geometry.boundary import without_caches
 from trundle.geometry.shape import Shape
@@ -137,20 +137,28 @@ class RollingTree:
 
     @cached_property
     def _contact_pairs(self) -> tuple[ContactPair, ...]:
-        """Those of shapes, then the stops of joints."""
-        return (*(pair for _, pair in self._owned), *self._stops())
+        """Those of shapes, then those of joints."""
+        return (*(pair for _, pair in self._owned), *self._contacts_of_joints())
 
-    def _stops(self) -> Iterator[ContactPair]:
+    def _contacts_of_joints(self) -> Iterator[ContactPair]:
+        """Yield stops and dry friction, joint by joint."""
         largest = max((part.shape.reference_length for part in self.parts), default=1.0)
         for spec in self.tree.specs:
             # Gaps of a slide are lengths, those of a hinge angles.
             size = largest if isinstance(spec.joint, Prismatic) else 1.0
             A, B = (Circle(size), Line()) if self.d == 2 else (Sphere(size), Plane())
-            for end, side, label in ((spec.low, 1.0, "low"), (spec.high, -1.0, "high")):
-                if np.isfinite(end):
-                    parent, stop = self.tree.specs[spec.parent].name, JointStop(self.d, end, side)
-                    center = (0.0,) * self.d
-                    yield ContactPair(f"{spec.name}-{label}", spec.name, parent, A, B, center, "support", stop=stop)
+            found: dict[str, JointContact] = {}
+            if np.isfinite(spec.low):
+                found["low"] = JointStop(self.d, spec.low, 1.0)
+            if np.isfinite(spec.high):
+                found["high"] = JointStop(self.d, spec.high, -1.0)
+            if spec.dry_friction:
+                several = spec.joint.size > 1
+                for i in range(spec.joint.size):
+                    found[f"friction-{i}" if several else "friction"] = JointFriction(self.d, i)
+            for label, joint in found.items():
+                parent, center = self.tree.specs[spec.parent].name, (0.0,) * self.d
+                yield ContactPair(f"{spec.name}-{label}", spec.name, parent, A, B, center, "support", joint=joint)
 
     @cached_property
     def system(self) -> ContactSystem:
@@ -175,7 +183,7 @@ class RollingTree:
                 "masses": {spec.name: spec.mass for spec in self.tree.specs if spec.mass > 0},
                 "inertias": {s.name: np.asarray(s.inertia).tolist() for s in self.tree.specs if s.mass > 0},
                 # Joints that take mechanical energy away or keep it: it is not to be judged by.
-                "resisting": [s.name for s in self.tree.specs if s.damping or s.dry_friction or s.stiffness]
+                "resisting": [s.name for s in self.tree.specs if s.resists]
                 + [part.name for part in self.parts if self.surface.dissipates]
                 + ["forces"] * bool(self.forces),
             },
@@ -187,7 +195,7 @@ class RollingTree:
         for k, (part, pair) in enumerate(self._owned):
             law, first = law_named(self.parts[part].law or self.law), part not in self.part_of[:k]
             found.append(law if first else further_law(law, pair))
-        return (*found, *(SEPARATED,) * (len(self._contact_pairs) - len(found)))
+        return (*found, *(ROLLING if pair.rubs else SEPARATED for pair in self._contact_pairs[len(found) :]))
 
     def _patches(self) -> tuple[tuple[int, ...], ...]:
         """Return the numbers of the contacts of each flat patch, where the ground is flat, and of shapes in pieces."""
@@ -211,13 +219,15 @@ class RollingTree:
         """Return the equations of motion on the charts `atlas` (default: the first chart of every shape)."""
         numbers, pairs = {spec.name: i for i, spec in enumerate(self.tree.specs)}, self._contact_pairs
         frictions = [replace(self.surface, mu=self._friction(self.parts[part])) for part in self.part_of]
+        bound = {spec.name: spec.dry_friction for spec in self.tree.specs}
+        frictions += [friction_of_joint(bound[m.body_A]) if m.rubs else Friction() for m in pairs[len(frictions) :]]
         contacts = [
             ContactSpec(
                 m.contact,
-                m.stop or make_contact(m.shape_A, m.shape_B, m.form, m.center_A, charts, m.piece),
+                m.joint or make_contact(m.shape_A, m.shape_B, m.form, m.center_A, charts, m.piece),
                 numbers[m.body_A],
                 numbers[m.body_B],
-                frictions[i] if i < len(frictions) else Friction(),
+                frictions[i],
             )
             for i, (m, charts) in enumerate(zip(pairs, atlas or ((0, 0),) * len(pairs), strict=True))
         ]

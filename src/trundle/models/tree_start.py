@@ -80,7 +80,8 @@ def refuse_beyond_stops(tree: RollingTree, atlas: Atlas, x: FloatArray) -> None:
 
 def starting_laws(tree: RollingTree, given: Mapping[str, str], closed: Sequence[int]) -> tuple[str, ...]:
     """Return the names of the laws at the start."""
-    laws = [law if law.distant else SEPARATED for law in tree.system.start_laws]
+    rubbing = tree.system.rubbing
+    laws = [law if law.distant or i in rubbing else SEPARATED for i, law in enumerate(tree.system.start_laws)]
     for i in closed:
         laws[i] = tree.system.start_laws[tree.part_of[i]]
     for name, law in given.items():

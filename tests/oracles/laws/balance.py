@@ -126,11 +126,14 @@ def _smooth(state: State) -> Array:
 
 
 def _second(rate: Array) -> Array:
-    """Return the larger second difference (n - 1,) beside each interval."""
+    """Return the larger second difference (n - 1,) beside each interval; of the first and the last one the next two.
+
+    Where a force turns over within an interval the difference of its one side may be nothing.
+    """
     if len(rate) < 4:
         return np.full(len(rate) - 1, np.inf)
     inner = np.linalg.norm(rate[2:] - 2 * rate[1:-1] + rate[:-2], axis=1)
-    whole = np.concatenate([inner[:1], inner, inner[-1:]])
+    whole = np.concatenate([inner[:2].max(keepdims=True), inner, inner[-2:].max(keepdims=True)])
     return np.maximum(whole[1:], whole[:-1])
 
 

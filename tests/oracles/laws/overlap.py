@@ -118,6 +118,7 @@ def jumps(state: State) -> Iterator[Finding]:
         change = _around(np.linalg.norm(mo.omega[1:, i] - mo.omega[:-1, i], axis=1))
         room = (np.maximum(w0, w1) + change) * dt * 1.01 + (allowed / state.length)
         room += _hidden(mo.omega[1:, i] - mo.omega[:-1, i], dt, struck) + _risen(state, i, dt)
+        room += _tossed(state, i, dt)
         k = int(np.argmax(np.minimum(turned, np.pi) - room))
         if turned[k] > room[k]:
             text = f"{link.name} turns by {turned[k]:.3g} rad beside its angular velocity"
@@ -145,6 +146,20 @@ def _risen(state: State, link: int, dt: Array) -> Array:
                 torque += moment(contact.position - mo.position[:, link], sign * contact.force)
     fastest = np.linalg.norm(np.linalg.solve(inertia, torque[..., None])[..., 0], axis=1)
     return np.maximum(fastest[1:], fastest[:-1]) * dt * dt / 4
+
+
+def _tossed(state: State, link: int, dt: Array) -> Array:
+    """Return how much further (n - 1,), rad, a body turns that soft contacts toss to and fro between two samples.
+
+    Touches of two of its shapes may come and go within an interval; what turns has no more than all the energy there
+    is. Intervals in which the body falls freely are none of these.
+    """
+    mo, scene = state.motion, state.scene
+    if scene.soft is None:
+        return np.zeros(len(dt))
+    pushed = np.linalg.norm(np.diff(mo.velocity[:, link], axis=0) - dt[:, None] * scene.gravity, axis=1)
+    least = float(np.linalg.eigvalsh(np.atleast_2d(scene.links[link].inertia)).min())
+    return np.where(pushed > 1e-6 * state.speed, np.sqrt(2.0 * state.moving / least) * dt, 0.0)
 
 
 def _struck(motion: Motion) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 
 from trundle.audit import tolerances
 from trundle.audit.anatomy import Anatomy
-from trundle.audit.between.quadrature import Intervals
+from trundle.audit.between.quadrature import SHORT, Intervals
 from trundle.audit.columns import added, by_columns, flagged, greatest, side_by_side, split, view_of
 from trundle.audit.evidence import Evidence, Flags, Numbers, Samples
 from trundle.audit.joints import joint_torques
@@ -43,7 +43,7 @@ _TURNS = 0.88
 """Cosine of the angle, 0.5 rad, from which friction that turned between two samples may have done so at once: where a
 slip passes near zero."""
 _ROUND = 0.1
-"""Part of a joint's dry friction that may change between two samples that resolve it."""
+"""Part of a joint's smoothed friction that may change between two samples that resolve it."""
 _STEADY = 0.02
 """Part by which the force of a compliant contact may change between samples that resolve it."""
 _STILL = 1e-6
@@ -91,12 +91,12 @@ class Between:
         self.turning = greatest(dot(w, w))
 
     def pace(self, force: FloatArray | float = 0.0) -> FloatArray:
-        """Return how fast (n, 1), 1/s2, velocities or forces may change: as bodies turn, and fall over their own size.
+        """Return how fast (n, 1), 1/s2, velocities or forces may change: as bodies turn, fall over their size, swing.
 
         ``force`` (n,), N: the largest one on a body besides its weight.
         """
         scales = self.scales
-        return (self.turning + (scales.weight + force) / scales.mass / scales.least)[:, None]
+        return (self.turning + (scales.weight + force) / scales.mass / scales.least)[:, None] + self.anatomy.quickest**2
 
     def tolerance(self, least: float) -> float:
         """Return a relative tolerance: `least`, or what the run declares."""
@@ -187,12 +187,14 @@ def resolved(anatomy: Anatomy, samples: Samples, intervals: Intervals) -> Flags:
     """Return in which intervals (k,) the samples show what happens.
 
     What turns by more than `_FAST` from one to the next they do not, nor what swings more often than every other
-    sample, nor what compliant contacts do: a touch may be over too soon; nor where resistance turns round.
+    sample, in few samples by more than `_FOLLOWED`, nor what compliant contacts do: a touch may be over too soon; nor
+    where resistance turns round.
     """
     i, k = intervals.left, intervals.right
     w = samples.frames.angular_velocity[:, _uneven(anatomy)]
     spin = np.sqrt(dot(w, w).max(axis=1, initial=0.0))
     found = (np.maximum(spin[i], spin[k]) * intervals.h <= _FAST) & anatomy.shown(intervals.h)
+    found &= (intervals.count > SHORT) | (anatomy.quickest * intervals.h <= _FOLLOWED)
     for c, contact in enumerate(anatomy.contacts):
         if not np.any(samples.claims.compliant[:, c]):
             continue
@@ -227,11 +229,11 @@ def _swing(anatomy: Anatomy, contact: int, depth: FloatArray) -> FloatArray:
 
 
 def _turns_round(anatomy: Anatomy, samples: Samples, intervals: Intervals) -> Flags:
-    """Return in which intervals (k,) dry friction of a joint, or a moment against rolling or spin, turns round."""
+    """Return in which intervals (k,) smoothed friction of a joint, or a moment against rolling or spin, turns round."""
     i, k = intervals.left, intervals.right
     found = np.zeros(len(intervals), dtype=bool)
     for hinge in anatomy.hinges:
-        if hinge.spec.dry_friction:
+        if hinge.spec.smooth_friction:
             part = np.tanh(samples.rates[:, hinge.number] / DRY)
             found |= np.abs(part[k] - part[i]) > _ROUND
     for c, contact in enumerate(anatomy.contacts):
@@ -261,7 +263,7 @@ def _uneven(anatomy: Anatomy) -> Numbers:
         round_[[hinge.body, hinge.parent]] = False
     for contact in anatomy.contacts:
         pair = contact.pair
-        if pair.stop is None:
+        if pair.joint is None:
             round_[contact.A] &= solid_of(pair.shape_A).ball is not None and not any(pair.center_A)
             round_[contact.B] &= solid_of(pair.shape_B).ball is not None
     return np.flatnonzero((anatomy.moves | anatomy.given) & ~round_)
@@ -345,7 +347,7 @@ def _momentum(between: Between) -> list[Check]:
 
 
 def _dry_bend(between: Between) -> FloatArray:
-    """Return second derivatives (n, hinges), N m/s2 or N/s2, of what dry friction does along the joints, at most.
+    """Return second derivatives (n, hinges), N m/s2 or N/s2, of what smoothed friction does along the joints, at most.
 
     In the interval before a sample: of f = -c tanh(rate/DRY) it is at most 2 c (1 - tanh^2) (rate'/DRY)^2.
     """
@@ -353,12 +355,12 @@ def _dry_bend(between: Between) -> FloatArray:
     left, right = intervals.left, intervals.right
     found = np.zeros((len(samples), len(anatomy.hinges)))
     for k, hinge in enumerate(anatomy.hinges):
-        if not hinge.spec.dry_friction:
+        if not hinge.spec.smooth_friction:
             continue
         before, after = (samples.rates[at, hinge.number] / DRY for at in (left, right))
         least = np.where(before * after > 0.0, np.minimum(np.abs(before), np.abs(after)), 0.0)
         pace = (after - before) / intervals.h
-        found[right, k] = 2.0 * hinge.spec.dry_friction * (1.0 - np.tanh(least) ** 2) * pace**2
+        found[right, k] = 2.0 * hinge.spec.smooth_friction * (1.0 - np.tanh(least) ** 2) * pace**2
     return found
 
 
@@ -373,7 +375,7 @@ def _slack(anatomy: Anatomy, samples: Samples) -> FloatArray | None:
     found = None
     for i, contact in enumerate(anatomy.contacts):
         law = contact.friction
-        if contact.pair.stop is not None or not (law.rolling or law.rolling_viscous):
+        if contact.pair.joint is not None or not (law.rolling or law.rolling_viscous):
             continue
         if found is None:
             found = np.zeros((len(samples), 6 * anatomy.trees + len(anatomy.hinges)))

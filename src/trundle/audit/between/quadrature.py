@@ -19,7 +19,7 @@ _ORDER = 6
 _SINGULAR = 1.0 / tolerances.QUADRATURE
 """Part of the change of a rate within an interval that may be an error of its mean, where a rate ends like a root of
 time; times what all errors are multiplied by, it is the whole change."""
-_SHORT = 3
+SHORT = 3
 """Samples of a stretch too short to tell how its rates bend."""
 _BALANCED = 0.8
 """Part of its neighbours' differences of two quadratures up to which one is small, see `_jumps`: of one force that is
@@ -113,7 +113,7 @@ class Intervals:
             if slopes is not None:
                 slope = slopes()
                 error[two] += h * h / 12 * np.abs(slope[right] - slope[left])
-        if bend is not None and len(short := np.flatnonzero(self.count <= _SHORT)):
+        if bend is not None and len(short := np.flatnonzero(self.count <= SHORT)):
             error[short] += self.h[short, None] ** 3 / 12 * bend()[self.right[short]]
         error = tolerances.QUADRATURE * self.doubt * self._widest(error)
         return by_columns(self._rule @ rates), error + self._jumps(differences, rates, sizes)

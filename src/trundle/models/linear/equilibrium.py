@@ -195,7 +195,7 @@ def _unknown_gaps(point: Point) -> set[str]:
     unknown = set()
     constraints = zip(point.model.constraints, point.laws, point.system.contact_pairs, strict=True)
     for constraint, law, pair in constraints:
-        if not law.touching and (constraint.contact.size or pair.in_parts) and pair.stop is None:
+        if not law.touching and (constraint.contact.size or pair.in_parts) and pair.joint is None:
             unknown.add(f"{constraint.name}.gap")
     return unknown
 

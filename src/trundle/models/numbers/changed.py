@@ -101,7 +101,7 @@ def _check(name: str, place: Place, value: float) -> None:
     """Check a number of a body; those of contacts and shapes are checked where these are made."""
     if place.kind == "body" and place.path[0] in ("mass", "inertia"):
         positive(name, value)
-    elif place.kind == "body" and place.path[0] in ("damping", "dry_friction", "stiffness"):
+    elif place.kind == "body" and place.path[0] in ("damping", "stiffness"):
         non_negative(name, value)
 
 

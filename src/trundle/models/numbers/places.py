@@ -32,7 +32,7 @@ _OF_CONTACT = {
     "dissipation": "dissipation",
 }
 """A contact's numbers -> the fields of `Friction`."""
-_OF_JOINT = ("damping", "dry_friction", "stiffness", "rest")
+_OF_JOINT = ("damping", "stiffness", "rest")
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,7 @@ def places(system: ContactSystem) -> dict[str, Place]:
             found[f"{contact}.{name}"] = Place(float(getattr(friction, field)), "contact", numbers, (field,))
         bounce = system.contact_pairs[numbers[0]].restitution.restitution
         found[f"{contact}.restitution"] = Place(bounce, "restitution", numbers, ("restitution",))
+    found |= _dry_frictions(system, [contact.friction for contact in contacts])
     found |= _common_friction(system, [contacts[i].friction for i in range(len(contacts))])
     for label, shape in _shapes(system).items():
         found |= {f"{label}.{name}": Place(v, "shape", (id(shape),), path) for name, v, path in _sizes(shape)}
@@ -82,6 +83,17 @@ def _of_body(spec: BodySpec) -> Iterator[tuple[str, float, Path]]:
             yield f"center_of_mass[{i}]", c, ("com", i)
     if spec.jointed:
         yield from ((name, getattr(spec, name), (name,)) for name in _OF_JOINT)
+
+
+def _dry_frictions(system: ContactSystem, frictions: list[Friction]) -> dict[str, Place]:
+    """Return the dry friction of each joint that has some, of all its coordinates."""
+    rubbing: dict[str, list[int]] = {}
+    for i in sorted(system.rubbing):
+        rubbing.setdefault(system.contact_pairs[i].body_A, []).append(i)
+    return {
+        f"{body}.dry_friction": Place(float(frictions[numbers[0]].adhesion), "contact", tuple(numbers), ("adhesion",))
+        for body, numbers in rubbing.items()
+    }
 
 
 def _common_friction(system: ContactSystem, frictions: list[Friction]) -> dict[str, Place]:

@@ -255,7 +255,8 @@ class BodySpec:
 
     ``parent``: number of the parent, -1 of the world. ``orientation`` (3, 3): axes of the body, at the neutral joint
     position, in its parent's; None where they are parallel. ``joint_name``: the joint's own name, the body's unless
-    given. ``damping`` (N m s/rad, N s/m), ``dry_friction`` (N m, N) and a spring, ``stiffness`` (N m/rad, N/m) at rest
+    given. ``damping`` (N m s/rad, N s/m), ``dry_friction`` (N m, N), ``smooth_friction`` (N m, N: dry friction that
+    turns round over 0.02 rad/s or m/s) and a spring, ``stiffness`` (N m/rad, N/m) at rest
     at ``rest`` (rad, m), are of its joint, so are the stops ``low`` and ``high`` (rad, m), of one coordinate.
     """
 
@@ -271,6 +272,7 @@ class BodySpec:
     joint_name: str = ""
     damping: float = 0.0
     dry_friction: float = 0.0
+    smooth_friction: float = 0.0
     stiffness: float = 0.0
     rest: float = 0.0
     low: float = -math.inf
@@ -280,6 +282,11 @@ class BodySpec:
     def jointed(self) -> bool:
         """Whether the body moves on a parent."""
         return self.parent >= 0 and self.joint.size > 0
+
+    @property
+    def resists(self) -> bool:
+        """Whether its joint takes energy away, or keeps it."""
+        return bool(self.damping or self.dry_friction or self.smooth_friction or self.stiffness)
 
     @property
     def floating(self) -> bool:

@@ -14,7 +14,7 @@ from trundle.contact.contact import Contact, Kinematics
 from trundle.contact.contacts import ChartContact
 from trundle.contact.laws import Friction
 from trundle.contact.motion import Motion, resolved_in, still
-from trundle.contact.stops import JointStop
+from trundle.contact.stops import JointContact
 from trundle.errors import InputError
 from trundle.models.tree.composite import Branch
 from trundle.models.tree.force import Force, Potential, generalized_force
@@ -30,7 +30,7 @@ _SMALL = 12  # up to so many velocities M is summed over the bodies: that is sho
 TIME = "time"
 """Name of the time among the states of a model with a force that depends on it."""
 DRY = 0.02
-"""Rate (rad/s, m/s) over which dry friction of a joint turns round."""
+"""Rate (rad/s, m/s) over which smoothed friction of a joint turns round."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class TreeModel(Multibody):
     ----------
     specs, pins, couplings : tuple of BodySpec, tuple of LoopSpec, tuple of CouplingSpec
         What it was built of.
-    heights : list of (Motion, JointStop, str)
-        Of the points that rise with a joint: their motion, how they rise, and the body on the joint.
+    jointed : list of (Motion, JointContact, str)
+        Of the points that joints move: their motion, how they move, and the body on the joint.
     motions : dict of name -> Motion
         Frame of every body, resolved.
     to_world : (d, d)
@@ -87,7 +87,7 @@ class TreeModel(Multibody):
         self.specs = tuple(bodies)
         self.pins = tuple(one for one in loops if isinstance(one, LoopSpec))
         self.couplings = tuple(one for one in loops if isinstance(one, CouplingSpec))
-        self.heights: list[tuple[Motion, JointStop, str]] = []
+        self.jointed: list[tuple[Motion, JointContact, str]] = []
         self._contact_specs, self._resolve = tuple(contacts), resolve
         self.layout: dict[str, slice] = {}
         self.input_layout: dict[str, slice] = {}
@@ -159,15 +159,15 @@ class TreeModel(Multibody):
     def _sides(self, m: ContactSpec) -> tuple[Motion, Motion]:
         """Return the motions of both sides of a contact."""
         names = self.specs[m.A].name, self.specs[m.B].name
-        if isinstance(m.contact, JointStop):
-            return self._raised(m.contact, names[0])
+        if isinstance(m.contact, JointContact):
+            return self._moved_by_joint(m.contact, names[0])
         return self.motions[names[0]], self.motions[names[1]]
 
-    def _raised(self, height: JointStop, name: str) -> tuple[Motion, Motion]:
-        """Return the motions of the point that rises with the joint of a body, and of the flat under it."""
+    def _moved_by_joint(self, contact: JointContact, name: str) -> tuple[Motion, Motion]:
+        """Return the motions of the point that the joint of a body moves, and of the flat under it."""
         own = self._own[name]
-        point, flat = height.motions(own["joint"], own["rate"], self.columns[name], self.nv)
-        self.heights.append((point, height, name))
+        point, flat = contact.motions(own["joint"], own["rate"], self.columns[name], self.nv)
+        self.jointed.append((point, contact, name))
         return point, flat
 
     def _pinned(self, pin: LoopSpec) -> Loop:
@@ -175,7 +175,10 @@ class TreeModel(Multibody):
 
     def _coupled(self, one: CouplingSpec) -> Loop:
         follower, leader = one.heights(self.d)
-        points = self._raised(follower, self.specs[one.A].name)[0], self._raised(leader, self.specs[one.B].name)[0]
+        points = (
+            self._moved_by_joint(follower, self.specs[one.A].name)[0],
+            self._moved_by_joint(leader, self.specs[one.B].name)[0],
+        )
         return Loop(*points, follower, Levelled())
 
     def _at(self, body: int, point: tuple[float, ...]) -> Motion:
@@ -270,7 +273,7 @@ class TreeModel(Multibody):
         return S
 
     def _resistance(self) -> ca.SX | None:
-        resisting = [s for s in self.specs if s.damping or s.dry_friction or s.stiffness]
+        resisting = [s for s in self.specs if s.damping or s.smooth_friction or s.stiffness]
         if not resisting:
             return None
         torque = ca.SX(self.nv, 1)
@@ -280,7 +283,8 @@ class TreeModel(Multibody):
             if spec.stiffness and q.shape != rate.shape:
                 raise InputError("stiffness", spec.name, "of a joint with as many coordinates as velocities")
             spring = spec.stiffness * (q - spec.rest) if q.shape == rate.shape else 0.0
-            torque[at : at + spec.joint.size] = spec.damping * rate + spec.dry_friction * ca.tanh(rate / DRY) + spring
+            smooth = spec.smooth_friction * ca.tanh(rate / DRY)
+            torque[at : at + spec.joint.size] = spec.damping * rate + smooth + spring
         return torque
 
     def _add_forces(self, forces: Sequence[Force | Potential], origins: Mapping[str, Sequence[float]]) -> None:

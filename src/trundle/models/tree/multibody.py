@@ -15,7 +15,7 @@ from trundle.checks import FloatArray
 from trundle.contact.contact import Contact, Kinematics, kinematics
 from trundle.contact.laws import SEPARATED, Friction, Law, laws_of
 from trundle.contact.motion import Motion
-from trundle.contact.stops import JointStop
+from trundle.contact.stops import JointContact, JointFriction, JointStop
 from trundle.errors import InputError
 from trundle.models.tree.composite import Branch, composite_inertia
 from trundle.models.tree.constrained import corrections, solve
@@ -428,22 +428,26 @@ class Multibody(HoldsExpressions, ABC):
     def _proximal(self, mode: Sequence[Law], terms: Terms) -> float | ca.SX:
         """Contacts that may depend on each other need unique multipliers.
 
-        A joint's stop or coupling is a row of its own unit: its term is in parts of what it moves.
+        Rows of a joint's stop, friction or coupling have a unit of their own: their terms are in parts of what they
+        move, or of one where they move nothing.
         """
         bodies = [constraint.carrier for constraint, law in zip(self.constraints, mode, strict=True) if law.touching]
         alone = len(set(bodies)) == len(bodies) <= INDEPENDENT[self.d] and not self.hung.intersection(bodies)
-        if not self.loops and alone:
+        both = [(one.contact, law.touching) for one, law in zip(self.constraints, mode, strict=True)]
+        rubs = any(isinstance(contact, JointFriction) and touching for contact, touching in both)
+        if not self.loops and alone and not rubs:
             return 0.0
         size = PROXIMAL / sum(value_of(body.mass) for body in self.bodies)
-        both = zip(self.constraints, mode, strict=True)
-        stops = [isinstance(one.contact, JointStop) and law.touching for one, law in both]
+        jointed = [isinstance(contact, JointContact) and touching for contact, touching in both]
         count = terms.J.shape[0]
         coupled = sum(isinstance(loop.contact, JointStop) for loop in self.loops)  # the last ones, of a row each
-        if not any(stops) and not coupled:
+        if not any(jointed) and not coupled:
             return size
         sizes = ca.SX.ones(count, 1) * size
-        for rows in (*compress(terms.split, stops), *(slice(i, i + 1) for i in range(count - coupled, count))):
-            sizes[rows] = PROXIMAL * ca.sum2(terms.J[rows, :] ** 2 / ca.diag(terms.M).T)
+        of_contacts = (row for rows in compress(terms.split, jointed) for row in range(rows.start, rows.stop))
+        for row in (*of_contacts, *range(count - coupled, count)):
+            J = terms.J[row, :]
+            sizes[row] = PROXIMAL * (1.0 if J.is_zero() else ca.sum2(J**2 / ca.diag(terms.M).T))
         return sizes
 
 

@@ -15,7 +15,7 @@ from trundle.contact.choice import IN_PARTS, parts_beside, parts_in_place
 from trundle.contact.laws import LAWS, ROLLING, SEPARATED, STOPPED, Law
 from trundle.contact.proximity import Proximity
 from trundle.contact.restitution import PLASTIC, Restitution
-from trundle.contact.stops import JointStop
+from trundle.contact.stops import JointContact, JointFriction, JointStop
 from trundle.contact.touch import Contact
 from trundle.errors import InputError
 from trundle.geometry.boundary import without_caches
@@ -118,8 +118,8 @@ class ContactPair:
     restitution : Restitution
     piece : int or None
         Which piece of A touches; None: A as a whole.
-    stop : JointStop, or None
-        The end of the range of the joint of body A: a contact that the two shapes only stand in for.
+    joint : JointContact, or None
+        An end of the range of the joint of body A, or its friction: a contact that the shapes only stand in for.
     swapped : bool
         Whether the user named B first: records tell forces, slips and normals of B.
     """
@@ -135,8 +135,18 @@ class ContactPair:
     ahead: float | None = None
     restitution: Restitution = PLASTIC
     piece: int | None = None
-    stop: JointStop | None = None
+    joint: JointContact | None = None
     swapped: bool = False
+
+    @property
+    def stop(self) -> JointStop | None:
+        """The end of the range of the joint of body A, where the contact is one."""
+        return self.joint if isinstance(self.joint, JointStop) else None
+
+    @property
+    def rubs(self) -> bool:
+        """Whether it is the dry friction of the joint of body A."""
+        return isinstance(self.joint, JointFriction)
 
     @property
     def size(self) -> float:
@@ -192,7 +202,7 @@ def least_curvature(contact: Contact, length: float) -> float:
 
 def further_law(law: Law, pair: ContactPair) -> Law:
     """Return the law at the start of a further contact of a shape: that of a corner which acts at any gap, or none."""
-    corner = pair.form == "support" and pair.piece is not None and pair.stop is None
+    corner = pair.form == "support" and pair.piece is not None and pair.joint is None
     round_rim = corner and any(piece.face for piece in pair.shape_A.representations.pieces)
     return law if law.distant and corner and not round_rim else SEPARATED
 
@@ -353,8 +363,8 @@ class ContactSystem:
 
     @property
     def shape_pairs(self) -> dict[int, ContactPair]:
-        """The contacts of shapes by number: those that are no stops of joints."""
-        return {i: m for i, m in enumerate(self.contact_pairs) if m.stop is None}
+        """The contacts of shapes by number: those that are none of joints."""
+        return {i: m for i, m in enumerate(self.contact_pairs) if m.joint is None}
 
     @property
     def several(self) -> bool:
@@ -373,7 +383,16 @@ class ContactSystem:
 
     def on_separation(self, contact: int) -> OnSeparation:
         """Return what to do when a contact comes apart; joints leave their stops."""
-        return self.rules.on_separation if self.contact_pairs[contact].stop is None else "fly"
+        return self.rules.on_separation if self.contact_pairs[contact].joint is None else "fly"
+
+    def on_slip(self, contact: int) -> OnSlip:
+        """Return what to do when a contact slips; joints with friction turn on."""
+        return "slide" if self.contact_pairs[contact].rubs else self.rules.on_slip
+
+    @cached_property
+    def rubbing(self) -> frozenset[int]:
+        """Numbers of the contacts that are the dry friction of joints."""
+        return frozenset(i for i, pair in enumerate(self.contact_pairs) if pair.rubs)
 
     def with_stops(self, laws: tuple[str, ...]) -> tuple[str, ...]:
         """Return the names of the laws of all contacts, with that of stops of joints where those are closed."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.contact.motion import Motion
-from trundle.contact.stops import JointStop
+from trundle.contact.stops import JointContact
 from trundle.models.tree.joints import Free
 from trundle.models.tree.model import TreeModel
 from trundle.models.tree.multibody import ContactConstraint
@@ -61,8 +61,8 @@ class Frame:
     ----------
     place : Place
         Where it is; of a stop in the world.
-    stop : JointStop, or None
-        How the point rises with the joint of `body`: of a stop or a coupling.
+    joint : JointContact, or None
+        How the joint of `body` moves the point: of a stop, a coupling or dry friction.
     at, J : int
         Where what is told of it stands: the packed frame, and its Jacobian by the columns of its tree.
     tree : int
@@ -74,7 +74,7 @@ class Frame:
     """
 
     place: Place
-    stop: JointStop | None
+    joint: JointContact | None
     body: str
     at: int
     J: int
@@ -173,24 +173,24 @@ def _frames(
     """Return the sides of contacts and pins by the identity of their motions, and how much is told of all of them."""
     names = {id(motion): name for name, motion in model.motions.items()}
     pinned = _pinned(model, moving)
-    heights = {id(motion): (height, name) for motion, height, name in model.heights}
+    jointed = {id(motion): (contact, name) for motion, contact, name in model.jointed}
     frames: dict[int, Frame] = {}
     at, rows, still = 0, model.k + model.d, Place(WORLD, np.eye(model.d), np.zeros(model.d))
     for joined in constraints:
         for motion in (joined.A, joined.B):
             if id(motion) in frames:
                 continue
-            stop, name = heights.get(id(motion), (None, names.get(id(motion), joined.carrier)))
-            place = still if isinstance(joined.contact, JointStop) else pinned.get(id(motion)) or moving.places[name]
+            joint, name = jointed.get(id(motion), (None, names.get(id(motion), joined.carrier)))
+            place = still if isinstance(joined.contact, JointContact) else pinned.get(id(motion)) or moving.places[name]
             columns: tuple[int, ...] = () if place.node == WORLD else moving.bodies[place.node].path
-            if stop is not None:
-                columns = moving.bodies[moving.places[name].node].columns
+            if joint is not None:
+                columns = moving.bodies[moving.places[name].node].columns[joint.coordinate :][:1]
             tree = trees.of(columns)
             own = trees.columns[tree] if tree >= 0 else ()
             J = at + model.d**2 + model.d + 2 * rows
             local = tuple(own.index(column) for column in columns)
             free = place.node != WORLD and moving.is_alone(place.node) and not np.any(place.p)
-            frames[id(motion)] = Frame(place, stop, name, at, J, tree, free, local)
+            frames[id(motion)] = Frame(place, joint, name, at, J, tree, free, local)
             at = J + rows * len(own)
     return frames, at
 

@@ -42,9 +42,10 @@ typedef struct {
   double place[3], axes[9];
 } Side;
 
-/* The end of a joint's range: the height side (q - end) of a point over a flat. */
+/* A point over a flat that a joint moves along an axis: by side (q - end), for the end of its range; q < 0: the place
+ * does not matter, for dry friction. */
 typedef struct {
-  integer at, q, v;
+  integer at, q, v, axis;
   double side, end;
 } Stop;
 
@@ -461,8 +462,8 @@ INLINE void write_sides(int d, const Sweep *s, const double *x, const Room *room
   for (integer i = 0; i < s->stops; i++) {
     const Stop *stop = s->stop + i;
     double *to = out + stop->at + d * d;
-    to[d - 1] = stop->side * (x[stop->q] - stop->end);
-    to[d + k + d - 1] = stop->side * x[stop->v];
+    if (stop->q >= 0) to[stop->axis] = stop->side * (x[stop->q] - stop->end);
+    to[d + k + stop->axis] = stop->side * x[stop->v];
   }
 }
 

@@ -74,8 +74,13 @@ def data_mode(system: ContactSystem, mode: Mode, held: bool, method: Method) -> 
 
 
 def _shares(system: ContactSystem, mode: Mode) -> bool:
-    """Return whether contacts of the same bodies roll, so that the motion does not say how they share their force."""
-    return any(sum(LAWS[mode.laws[i]].rolls for i in numbers) > 1 for numbers in system.between_two)
+    """Return whether contacts of the same bodies roll, so that the motion does not say how they share their force.
+
+    Dry friction of joints shares what it holds with all.
+    """
+    return bool(system.rubbing) or any(
+        sum(LAWS[mode.laws[i]].rolls for i in numbers) > 1 for numbers in system.between_two
+    )
 
 
 def _runs_as_data(system: ContactSystem) -> bool:
@@ -103,7 +108,7 @@ def engine_of(system: ContactSystem, atlas: Atlas, held: bool, core: Core, align
         for joined, pair, charts in zip(model.constraints, system.contact_pairs, atlas, strict=True):
             kind = joined.contact.of_kind
             place = identity((pair.shape_B, pair.extent))
-            shapes = (pair.form, pair.piece, charts, identity((pair.shape_A, pair.center_A, pair.stop)), place)
+            shapes = (pair.form, pair.piece, charts, identity((pair.shape_A, pair.center_A, pair.joint)), place)
             key = shapes if kind.key is None else (pair.form, kind.key, place)
             if key not in kinds:
                 kinds[key] = TouchKind(kind, touch_margins(pair, on_B_symbol(model.d)), align)
@@ -412,7 +417,7 @@ class _System(NativeSystem):
 def _two_balls(pair: ContactPair) -> FloatArray | None:
     """Return the middle of A's ball in its frame and both radii together (4,), m; None: it is no contact of two."""
     radius_A, radius_B = ball_radius(pair.shape_A), ball_radius(pair.shape_B)
-    if pair.form != "pair" or pair.stop is not None or radius_A is None or radius_B is None:
+    if pair.form != "pair" or pair.joint is not None or radius_A is None or radius_B is None:
         return None
     return np.array([*(*pair.center_A, 0.0)[:3], radius_A + radius_B])
 

@@ -41,7 +41,7 @@ typedef struct {
   const integer *A, *B, *s_at, *s_size, *rate_at, *margins;
   const integer *touch;          /* of each contact and variant (plain, slipping, distant): its kernels, brief, whole and of margins */
   const integer *near;           /* of each contact: whether it is that of two balls, whose nearest points are known */
-  const integer *stop;           /* whether a contact is a joint's stop */
+  const integer *jointed, *rubs; /* of each contact: whether it is one of a joint, and whether it is dry friction */
   double proximal;               /* size of the term that makes multipliers unique, in parts of 1/mass */
   const double *ball;            /* of each contact of two balls: the middle of A's in its frame (3), both radii together */
   const Kernel *kernel;
@@ -362,13 +362,16 @@ static void half_solve(const double *L, integer n, const integer *parent, const 
   }
 }
 
-/* The proximal term of a joint's stop, a row of its own unit, is in parts of what it moves: J (diag M)^-1 J'. */
-static void set_stop_term(Mode *m, integer i, integer tree, const double *J) {
+/* The proximal term of the rows (R) of a joint's contact, which have a unit of their own, is in parts of what they move,
+ * J (diag M)^-1 J', or of one where they move nothing. */
+static void set_joint_term(Mode *m, integer i, integer tree, const double *J, integer R) {
   integer n = m->e->tree_n[tree];
   const double *M = m->bodies + m->e->tree_M[tree];
-  double sum = 0.0;
-  for (integer j = 0; j < n; j++) sum += J[j] * J[j] / M[j * n + j];
-  m->soft[m->row_at[i]] = m->e->proximal * sum;
+  for (integer r = 0; r < R; r++) {
+    double sum = 0.0;
+    for (integer j = 0; j < n; j++) sum += J[j * R + r] * J[j * R + r] / M[j * n + j];
+    m->soft[m->row_at[i] + r] = m->e->proximal * (sum > 0.0 ? sum : 1.0);
+  }
 }
 
 /* Blocks of J and, where pushes are meant, of G, half solved: L^-T J'. */
@@ -388,7 +391,7 @@ static void make_blocks(Mode *m, int push) {
         memset(block, 0, (size_t)(e->tree_n[tree] * R) * sizeof(double));
         add_block(m, c, side, side ? WB : WA, side ? -1.0 : 1.0, block);
         if (!side && e->frame_tree[e->B[c]] == tree) add_block(m, c, 1, WB, -1.0, block);
-        if (!g && e->stop[c]) set_stop_term(m, i, tree, block);
+        if (!g && e->jointed[c]) set_joint_term(m, i, tree, block, R);
         half_solve(m->L + m->L_at[tree], e->tree_n[tree], e->parent + e->tree_at[tree], e->path + e->path_at[slot],
                    e->path_at[slot + 1] - e->path_at[slot], R, block);
       }
@@ -530,11 +533,9 @@ static const double *half_block(const Mode *m, integer slot, integer side, int p
 /* Rows of S (n, n) along which nothing can move, such as between two wheels on fixed axes, are zero, as their columns
  * where S is symmetric: what round-off leaves there would be divided by itself. */
 static void clear_still_rows(double *S, integer n, int symmetric) {
-  double largest_entry = 0.0;
-  for (integer i = 0; i < n * n; i++) largest_entry = fmax(largest_entry, fabs(S[i]));
+  double largest_entry = largest_of(S, n * n, 0.0);
   for (integer i = 0; i < n; i++) {
-    double size = 0.0;
-    for (integer j = 0; j < n; j++) size = fmax(size, fabs(S[i * n + j]));
+    double size = largest_of(S + i * n, n, 0.0);
     if (!(size > 0.0) || size > STILL * largest_entry) continue;
     for (integer j = 0; j < n; j++) S[i * n + j] = 0.0;
     for (integer j = 0; symmetric && j < n; j++) S[j * n + i] = 0.0;
@@ -597,11 +598,12 @@ static int multipliers(Mode *m, integer island) {
   }
   m->shares[island] = refined;
   if (!refined) return 0;
+  double largest_entry = largest_of(m->S0, n * n, 0.0);
   for (integer j = 0; j < n; j++) {
-    double most = 0.0;
-    for (integer q = 0; q < n; q++) most = fmax(most, fabs(m->S0[j * n + q]));
-    if (!(most > 0.0)) rhs[j] = lam[j] = 0.0; /* nothing can move along this row */
-    m->S[j * n + j] += m->soft[r0 + j];
+    /* Nothing can move along a row of zeros: its multiplier is zero, whatever that of others is. */
+    int still = !(largest_of(m->S0 + j * n, n, 0.0) > 0.0);
+    if (still) rhs[j] = lam[j] = 0.0;
+    m->S[j * n + j] += still ? fmax(largest_entry, m->soft[r0 + j]) : m->soft[r0 + j];
   }
   if (lu(m->S, n, m->pivot)) return 1;
   lu_solve(m->S, n, m->pivot, lam);

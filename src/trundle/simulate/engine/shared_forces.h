@@ -162,10 +162,22 @@ static double row_weight(const Mode *m, integer slot, integer row) {
   return square > 0.0 ? square : 1.0;
 }
 
+/* How hard dry friction of joints is pressed on is no force to share: rows of S along which nothing moves hold. */
+static void hold_loads(Mode *m, integer island) {
+  integer first = m->island_at[island], end = m->island_at[island + 1], r0 = m->row_at[first], n = m->row_at[end] - r0;
+  double largest_entry = largest_of(m->S, n * n, 0.0);
+  for (integer i = first; i < end; i++) {
+    for (integer r = m->row_at[i] - r0; m->e->rubs[m->act[i]] && r < m->row_at[i + 1] - r0; r++) {
+      if (!(largest_of(m->S + r * n, n, 0.0) > 0.0)) m->S[r * n + r] = fmax(largest_entry, m->soft[r0 + r]);
+    }
+  }
+}
+
 /* Multipliers of dependent contacts as they share them, from some that keep the same constraints. */
 static void share_among(Mode *m, integer island, const Entry *entry, integer count, int what, double *lam, double *N, double *root) {
   integer r0 = m->row_at[m->island_at[island]], n = m->row_at[m->island_at[island + 1]] - r0;
   schur(m, island, 0, 1);
+  hold_loads(m, island);
   for (integer i = m->island_at[island]; i < m->island_at[island + 1]; i++)
     for (integer r = 0; r < m->rows[m->act[i]]; r++) root[m->row_at[i] - r0 + r] = sqrt(row_weight(m, i, r));
   for (integer i = 0; i < n; i++) lam[i] = m->lam[r0 + i] * root[i];

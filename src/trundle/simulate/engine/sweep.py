@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
+from trundle.contact.stops import JointStop
 from trundle.models.tree.force import generalized_force
 from trundle.models.tree.joint import VectorJoint
 from trundle.models.tree.joints import BodySpec, Free
@@ -60,7 +61,7 @@ class SideStruct(ctypes.Structure):
 class StopStruct(ctypes.Structure):
     """Mirror of ``Stop``."""
 
-    _fields_ = [*_integers("at q v"), *_doubles(side=1, end=1)]
+    _fields_ = [*_integers("at q v axis"), *_doubles(side=1, end=1)]
 
 
 class ResistanceStruct(ctypes.Structure):
@@ -257,9 +258,11 @@ class Sweep:
     def _stops(self) -> list[StopStruct]:
         stops = []
         for frame in self._bodies.frames:
-            if frame.stop is not None:
+            if (joint := frame.joint) is not None:
                 q, v = (self.model.layout[f"{frame.body}.{name}"].start for name in ("joint", "rate"))
-                stops.append(StopStruct(at=frame.at, q=q, v=v, side=frame.stop.side, end=frame.stop.end))
+                end = joint.end if isinstance(joint, JointStop) else 0.0
+                place = q if isinstance(joint, JointStop) else -1
+                stops.append(StopStruct(frame.at, place, v + joint.coordinate, joint.axis, joint.gain, end))
         return stops
 
     def _constant(self) -> FloatArray:
@@ -270,8 +273,8 @@ class Sweep:
             if frame.place.node == WORLD:
                 told[frame.at : frame.at + d * d] = frame.place.R.T.ravel()
                 told[frame.at + d * d : frame.at + d * d + d] = frame.place.p
-            if frame.stop is not None:
-                told[frame.J + rows * (frame.columns[0] + 1) - 1] = frame.stop.side
+            if frame.joint is not None:
+                told[frame.J + rows * frame.columns[0] + k + frame.joint.axis] = frame.joint.gain
             elif frame.tree >= 0 and bodies.has_free_root(frame.tree):
                 told[frame.J : frame.J + rows * rows] = np.eye(rows).ravel()
         for node, body in zip(self._tables["node"], bodies.moving.bodies, strict=True):
@@ -293,13 +296,13 @@ class Sweep:
     def _resistances(self) -> list[ResistanceStruct]:
         resistances = []
         for spec in self.model.specs:
-            if not (spec.damping or spec.dry_friction or spec.stiffness):
+            if not (spec.damping or spec.smooth_friction or spec.stiffness):
                 continue
             q, v = (self.model.layout[f"{spec.name}.{name}"] for name in ("joint", "rate"))
             sprung = spec.stiffness and q.stop - q.start == spec.joint.size
             for i in range(spec.joint.size):
                 one = ResistanceStruct(self.model.columns[spec.name] + i, q.start + i if sprung else -1, v.start + i)
-                one.damping, one.dry, one.width = spec.damping, spec.dry_friction, DRY
+                one.damping, one.dry, one.width = spec.damping, spec.smooth_friction, DRY
                 one.stiffness, one.rest = spec.stiffness, spec.rest
                 resistances.append(one)
         return resistances

@@ -12,7 +12,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.contact.law import Friction
-from trundle.contact.stops import JointStop
+from trundle.contact.stops import JointContact, JointFriction
 from trundle.models.tree.loops import Pin
 from trundle.models.tree.model import TreeModel
 from trundle.models.tree.multibody import PROXIMAL, ContactConstraint
@@ -48,7 +48,7 @@ class EngineStruct(ctypes.Structure):
         *(
             (name, ctypes.c_void_p)
             for name in "frame_at frame_J frame_tree frame_free tree_n tree_at tree_cols tree_M parent path_at path "
-            "A B s_at s_size rate_at margins touch near stop".split()
+            "A B s_at s_size rate_at margins touch near jointed rubs".split()
         ),
         ("proximal", ctypes.c_double),
         ("ball", ctypes.c_void_p),
@@ -218,7 +218,8 @@ class Engine:
             "margins": integers(len(one.margins) for one in self.touches),
             "touch": integers([-1] * KINDS * len(OPTIONS) * len(contacts)),
             "near": integers(int(i in balls) for i in range(len(contacts))),
-            "stop": integers(int(isinstance(joined.contact, JointStop)) for joined in contacts),
+            "jointed": integers(int(isinstance(joined.contact, JointContact)) for joined in contacts),
+            "rubs": integers(int(isinstance(joined.contact, JointFriction)) for joined in contacts),
         }
 
     def add(self, kernel: Kernel) -> int:

@@ -98,7 +98,7 @@ def _meeting(system: ContactSystem, mode: Mode, t: float, x: FloatArray, contact
     for numbers in system.pairs:
         first = system.contact_pairs[numbers[0]]
         apart = contact not in numbers and not any(LAWS[mode.laws[i]].touching for i in numbers)
-        if apart and joined[numbers[0]].contact.size and first.stop is None and first.ahead is None:
+        if apart and joined[numbers[0]].contact.size and first.joint is None and first.ahead is None:
             flying.append(separated_pair(system, numbers))
     found: dict[int, Approach] = {}
     if not flying:

@@ -67,7 +67,7 @@ def impact_at(
     model = system.model(atlas)
     candidates: dict[int, Candidate] = {}
     M, Z = np.eye(model.nv), free_directions(system, atlas, x)
-    for i in sorted({new, *closed}):
+    for i in sorted({new, *closed} - system.rubbing):
         if i in strikes:
             touch = strike_function(system, atlas, i)(x, strikes[i])
         else:
@@ -82,7 +82,8 @@ def impact_at(
         candidates[i] = Candidate(
             J, v.ravel(), n.ravel(), mu, held_spin, float(rate[0, 0]), restitution, rest_speed(system, i)
         )
-    struck, untouched = [], set[int]()
+    # Dry friction of joints is a force: in no time it does nothing.
+    struck, untouched = [], set(closed) & system.rubbing
     for island in islands_of(M, candidates):
         if new in island or any(c.opening < -_STRIKES for c in island.values()):
             struck.append(resolve_impact(M, island, held))

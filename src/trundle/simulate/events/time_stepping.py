@@ -21,7 +21,7 @@ from trundle.simulate.events.coulomb.resisted import ResistedContacts, resisted_
 from trundle.simulate.events.recontact import crossing
 from trundle.simulate.events.states import pace, spins_not
 from trundle.simulate.events.transitions import EventHandler, HybridState
-from trundle.simulate.events.turning import Resistances, resists
+from trundle.simulate.events.turning import Resistances, press_joints, resists
 from trundle.simulate.instant import GROUPS
 from trundle.simulate.mode import Mode
 
@@ -119,7 +119,8 @@ class TimeStepping:
         self.phase = board.phase_of(now.mode)
         sticky = self.system.rules.on_slip == "ignore"
         frictions = [joined.friction for joined in self.phase.model.constraints]
-        self.friction = np.array([np.inf if sticky else frictions[i].mu for i in self.contacts])
+        endless = frozenset(self.contacts) - self.system.rubbing if sticky else frozenset()
+        self.friction = np.array([np.inf if i in endless else frictions[i].mu for i in self.contacts])
         self.adhesion = np.array([frictions[i].adhesion for i in self.contacts])
         self._pull = np.zeros(len(self.contacts))
         self.resistances = Resistances(self.system, [frictions[i] for i in self.contacts])
@@ -346,7 +347,10 @@ class TimeStepping:
             jump = h * nudot + pulled + jump
         else:
             push = inverse @ J.T
-            found = contact_impulses(J @ push, free.reshape(-1, d), self.friction[near], guess=guess)
+            D, before = J @ push, free.reshape(-1, d)
+            here = [self.contacts[k] for k in np.flatnonzero(near)]
+            press_joints(self.system, here, D, before, h)
+            found = contact_impulses(D, before, self.friction[near], guess=guess)
             jump = h * nudot + pulled + push @ found.impulses.ravel()
         self._forces[near] = found.impulses / h
         impulses[there], velocities[there] = found.impulses, found.velocities
@@ -374,7 +378,8 @@ class TimeStepping:
         ``sliding``: rows J (m d, nv) and velocities (m, d) without a push; ``turning``: see `_turning`.
         """
         d, resistances = self.system.d, self.resistances
-        laws = [LAWS[self.now.mode.laws[i]] for i in np.array(self.contacts)[near]]
+        here = [self.contacts[k] for k in np.flatnonzero(near)]
+        laws = [LAWS[self.now.mode.laws[i]] for i in here]
         touches, holds_spin = (np.array([getattr(law, what) for law in laws]) for what in ("touching", "holds_spin"))
         turn, rate, rate_after = turning
         m, rows = rate.shape
@@ -385,6 +390,7 @@ class TimeStepping:
         viscous[:, d:] = -h * resistances.viscous[near] * touches[:, None] * rate
         D = J @ push
         before = before + (D @ viscous.ravel()).reshape(before.shape)
+        press_joints(self.system, here, D, before, h)
         bounds = np.column_stack([self.friction[near], resistances.bounds(holds_spin, near)])
         problem = ResistedContacts(D, before, GROUPS[d], bounds, np.zeros_like(before))
         found = resisted_impulses(problem, guess)

@@ -184,7 +184,7 @@ class EventHandler:
 
     def _decided(self, now: HybridState, ending: Ending, contact: int, phase: Phase) -> Following:
         """Return what follows a force or a turning that has reached its bound, or a slip or a turning that is over."""
-        slips = ending in (Ending.SLIPS, Ending.SPINS) and self.system.rules.on_slip != "slide"
+        slips = ending in (Ending.SLIPS, Ending.SPINS) and self.system.on_slip(contact) != "slide"
         over = frozenset({contact}) if ending is Ending.STICKS else frozenset[int]()
         rate = phase.integrator.system.rate(now.t, now.x, phase.parameters(self.inputs(now.t), now.onsets))
         leaving = contact if ending in (Ending.SLIPS, Ending.SEPARATES) else None
@@ -248,18 +248,29 @@ class EventHandler:
 
     def _starts_beside(self, now: HybridState) -> bool:
         """Whether a slip in space starts beside other contacts: its direction turns with their forces at once."""
-        several = self.system.d == 3 and sum(LAWS[law].touching for law in now.mode.laws) > 1
-        return several and bool(np.any(now.onsets[:, : self.system.d])) and self.steps(now)
+        touching = [i for i in self.system.shape_pairs if LAWS[now.mode.laws[i]].touching]
+        starts = bool(np.any(now.onsets[touching, : self.system.d]))
+        return self.system.d == 3 and len(touching) > 1 and starts and self.steps(now)
 
     def holding(self, now: HybridState) -> HybridState:
-        """Return the state with a turning that is resisted and zero held; one that starts here has an onset."""
+        """Return the state with a turning that is resisted and zero held; one that starts here has an onset.
+
+        Joints with friction that turn slide.
+        """
+        for i in self.system.rubbing:
+            if self.turns(now, i):
+                now = replace(now, mode=self.with_law(now, i, SLIDING.name))
         return replace(now, mode=replace(now.mode, laws=held_laws(self.system, now.mode, now.x, now.onsets)))
 
+    def turns(self, now: HybridState, contact: int) -> bool:
+        """Return whether a joint turns, whose dry friction is `contact`."""
+        return float(np.linalg.norm(slip_and_spin(self.system, now.mode.atlas, now.x, contact)[1])) > _HARDLY
+
     def steps(self, now: HybridState) -> bool:
-        """Return whether time steps can go on: contacts may slip and come apart."""
+        """Return whether time steps can go on: contacts may slip and come apart, or there are those of joints alone."""
         rules, model = self.system.rules, self.system.model(now.mode.atlas)
         minimal = any(name.endswith(".relative_velocity") for name in model.layout)
-        strict = rules.on_slip == "stop" or rules.on_separation == "ignore"
+        strict = bool(self.system.shape_pairs) and (rules.on_slip == "stop" or rules.on_separation == "ignore")
         return not (
             minimal or strict or now.mode.rest or any(is_own(law) or LAWS[law].distant for law in now.mode.laws)
         )
@@ -269,7 +280,7 @@ class EventHandler:
 
         n'D (n - mu e) < 0 with D = J M^-1 J' (Painleve): where sliding has a force, other motions agree, too.
         """
-        touching = [i for i, law in enumerate(now.mode.laws) if LAWS[law].touching]
+        touching = [i for i in self.system.shape_pairs if LAWS[now.mode.laws[i]].touching]
         if len(touching) != 1 or not slides(now.mode.laws[touching[0]]) or not self.steps(now):
             return False
         i, atlas = touching[0], now.mode.atlas

@@ -27,6 +27,7 @@ from trundle.contact.laws import (
     sliding_law,
     still_rate,
 )
+from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import velocities_changed
 from trundle.simulate.events.coulomb.resisted import ResistedContacts, resisted_impulses
 from trundle.simulate.events.states import spins_not
@@ -102,6 +103,7 @@ def decided(
             rays[:, columns] = np.where(zero[:, g, None], 0.0, v[:, columns] / np.maximum(size, _SMALLEST))
         D = soon.J @ inverse @ soon.J.T
         accelerations = (soon.J @ free).reshape(v.shape) + soon.b
+        press_joints(board.system, contacts, D, accelerations)
         problem = ResistedContacts(D, accelerations, groups, bounds, rays)
         found = resisted_impulses(problem)
         if not found.residual <= _SOLVED:
@@ -124,6 +126,22 @@ def decided(
     share &= zero & ~starts & np.isfinite(bounds)
     outcome = _Outcome(zero, starts, share, opens, bounds, found.velocities, parts)
     return _following(board, now, contacts, instant, inverse, outcome)
+
+
+def press_joints(
+    system: ContactSystem, contacts: Sequence[int], D: FloatArray, before: FloatArray, times: float = 1.0
+) -> None:
+    """Let dry friction of joints, among some contacts, be pressed on by its bound, `times` 1 or s: D, `before` change.
+
+    No motion is across such a contact, so that its normal row of D is zero. One in its place and a normal velocity
+    before, or acceleration, of minus the bound keep the load at the bound; both are as large as the row of the slip.
+    """
+    rows = before.shape[1]
+    for k, i in enumerate(contacts):
+        if i in system.rubbing:
+            size = float(D[rows * k + 1, rows * k + 1]) or 1.0
+            D[rows * k, rows * k] = size
+            before[k, 0] = -size * times * float(system.model().constraints[i].friction.adhesion)
 
 
 def _parts(L: FloatArray, bounds: FloatArray, groups: Sequence[slice]) -> FloatArray:
@@ -150,7 +168,12 @@ class _Outcome:
 
 
 def _may_open(board: EventHandler, now: HybridState, contact: int) -> bool:
-    """Return whether a contact that pulls comes apart: as long as another one of its shapes holds, or where it may."""
+    """Return whether a contact that pulls comes apart: as long as another one of its shapes holds, or where it may.
+
+    Dry friction of a joint never does.
+    """
+    if contact in board.system.rubbing:
+        return False
     together = sum(LAWS[now.mode.laws[i]].touching for i in board.system.pair_of(contact))
     return together > 1 or board.system.on_separation(contact) != "ignore"
 
@@ -183,10 +206,10 @@ def _holds_any_spin(board: EventHandler, now: HybridState, contact: int) -> bool
 def _bounds(board: EventHandler, now: HybridState, contacts: Sequence[int], zero: np.ndarray) -> FloatArray:
     """Return the bounds (m, G) of slip, rolling and spin; what ends a run instead of giving way has none."""
     system = board.system
-    joined, slips = system.model(now.mode.atlas).constraints, system.rules.on_slip == "slide"
+    joined = system.model(now.mode.atlas).constraints
     found = np.zeros(zero.shape)
     for k, i in enumerate(contacts):
-        friction = joined[i].friction
+        friction, slips = joined[i].friction, system.on_slip(i) == "slide"
         if now.mode.laws[i] == STOPPED.name:
             continue
         found[k, 0] = friction.mu if slips or not zero[k, 0] else np.inf

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 
 import trundle as tr
+from tests.audit.runs import Run, evidence
+from trundle.audit import audited
 from trundle.status import Status
 
 
@@ -30,3 +35,25 @@ def test_dry_friction_that_turns_round_under_held_inputs_is_consistent() -> None
 
     run = tr.simulate(tree, start, 0.14, policy=tr.FunctionPolicy(0.0035, drive), output_step=0.0028)
     assert run.status is Status.SUCCESS, run.metadata["audit"]["findings"]
+
+
+def _swings() -> Run:
+    """A pendulum that the friction of its hinge brakes until it hangs still beside its lowest place."""
+    robot = tr.Robot()
+    rod = robot.revolute(None, (0, 0), 1.0, 0.02, center_of_mass=(0.5, 0.0), actuated=False, name="rod")
+    robot.resist(rod, dry_friction=1.0)
+    tree = robot.finish()
+    return tree, tree.place(rod=-0.5), 3.0, None
+
+
+@pytest.mark.parametrize(("factor", "turns"), [(0.99, True), (-1.0, True), (1.5, False)])
+def test_friction_of_a_joint_that_is_not_its_law_is_found(factor: float, turns: bool) -> None:
+    """While the joint turns all of the bound acts against it; while it rests no more than that."""
+    system, told = evidence(_swings())
+    assert not audited(system, told).findings
+    moves = np.abs(told.samples.rates[:, 0]) > 1e-3
+    row = np.flatnonzero(moves if turns else ~moves)[-5]
+    force = told.samples.force.copy()
+    force[row] = force[row] * factor if turns else factor * np.sign(force[row])
+    planted = replace(told, samples=replace(told.samples, force=force))
+    assert "friction of joints" in {finding.law for finding in audited(system, planted).findings}

@@ -184,7 +184,7 @@ def test_a_blow_that_runs_along_a_row_gives_back_what_is_declared() -> None:
 def test_blows_to_and_fro_in_a_row_may_end() -> None:
     """They come faster and faster, and the last ones give nothing back."""
     system, told = evidence(row((0.8497, 1.465, 1.748, 1.354, 1.187), 0.2))
-    assert len(np.unique(told.jumps.begin)) > 12
+    assert len(np.unique(told.jumps.begin)) > 5
     assert worst(audited(system, told), "restitution") < 1.0
 
 
@@ -278,3 +278,17 @@ def test_what_holds_a_disc_that_rolls_on_without_gravity_is_round_off(seed: int)
     start = tree.place(disc=(0.4, 0.05, 0.0), contacts=[], rates={"disc": (turns, along, -down)})
     run = tr.simulate(tree, start, 0.3)
     assert run.status.label == "success"
+
+
+@pytest.mark.parametrize("name", ["rolls", "slides"])
+def test_bodies_that_touch_and_go_apart_are_found(name: str) -> None:
+    """A velocity that jumps without an impulse, at the one sample that an event leaves."""
+    system, told = known(name)
+    samples = told.samples
+    velocity = samples.frames.velocity.copy()
+    velocity[0, moving(anatomy_of(system))] += 1e-3 * samples.normal[0, 0]
+    names = ("position", "rotation", "velocity", "angular_velocity")
+    frames = Frames(**{n: velocity if n == "velocity" else getattr(samples.frames, n) for n in names})
+    planted = replace(told, samples=replace(samples, frames=frames))
+    assert worst(audited(system, told), "closed contacts") < 1e-3
+    assert "closed contacts" in {finding.law for finding in audited(system, planted).findings}

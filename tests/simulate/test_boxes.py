@@ -135,3 +135,120 @@ def test_cubes_without_weight_bounce_off_each_other_flat() -> None:
     assert run.status is tr.Status.SUCCESS
     np.testing.assert_allclose(run["body_velocity"][-1, :, 2], [-0.25, -0.75], atol=1e-9)
     np.testing.assert_allclose(run["body_angular_velocity"][-1], 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("way", [1.0, -1.0])
+def test_a_corner_that_slides_over_a_rim_flies_on(way: float) -> None:
+    """Without friction nothing acts along a face: over its rim the body keeps its velocity and its turn."""
+    turn = 0.4
+    corners = np.array([[x, y] for x in (-0.1, 0.1) for y in (-0.1, 0.1)])
+    R = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    low = (corners @ R.T)[np.argmin((corners @ R.T)[:, 1])]
+    robot = tr.Robot(gravity=(0, -G), **FREE)  # type: ignore[arg-type]
+    robot.fixed(None, shape=tr.Box([0.2, 0.1]), name="table")
+    robot.free(1.0, 1.0 / 150.0, shape=tr.Box([0.1, 0.1]), name="a")
+    robot.contact("a", "table", friction=0.0)
+    tree = robot.finish()
+    place = np.array([0.19 * way, 0.1 + 1e-6]) - low
+    run = tr.simulate(tree, tree.place(a=(*place, turn), contacts=[], rates={"a": (0, way, 0)}), 0.03)
+    assert run.status is tr.Status.SUCCESS
+    np.testing.assert_allclose(np.array(run["body_velocity"])[:, -1, 0], way, atol=1e-9)
+    left = run.time > run.transitions[-1]["time"]
+    assert run.transitions[-1]["to"] == "separated"
+    assert np.ptp(np.array(run["body_angular_velocity"])[left, -1]) < 1e-12
+
+
+def test_in_space_too_a_corner_flies_over_a_rim() -> None:
+    a, b, c = 0.5, 0.45, 0.2
+    rotations = [tr_rotation(axis, angle) for axis, angle in ((2, c), (1, b), (0, a))]
+    R = rotations[0] @ rotations[1] @ rotations[2]
+    q = quaternion_of(R)
+    corners = np.array([[x, y, z] for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.1, 0.1)]) @ R.T
+    low = corners[corners[:, 2].argmin()]
+    robot = tr.Robot(gravity=(0, 0, -G), **FREE)  # type: ignore[arg-type]
+    robot.fixed(None, shape=tr.Box([0.2, 0.2, 0.1]), name="table")
+    robot.free(1.0, "solid", shape=tr.Box([0.1, 0.1, 0.1]), name="a")
+    robot.contact("a", "table", friction=0.0)
+    tree = robot.finish()
+    place = np.array([0.19, 0.0, 0.1 + 1e-6]) - low
+    run = tr.simulate(tree, tree.place(a=(*place, *q), contacts=[], rates={"a": (0, 0, 0, 1.0, 0, 0)}), 0.02)
+    assert run.status is tr.Status.SUCCESS
+    assert run.transitions[-1]["to"] == "separated"
+    np.testing.assert_allclose(np.array(run["body_velocity"])[:, -1, 0], 1.0, atol=1e-9)
+
+
+def tr_rotation(axis: int, angle: float) -> np.ndarray:
+    """Return the rotation about an axis."""
+    i, j = [k for k in range(3) if k != axis]
+    R = np.eye(3)
+    sine = np.sin(angle) * (1.0 if axis != 1 else -1.0)
+    R[i, i] = R[j, j] = np.cos(angle)
+    R[i, j], R[j, i] = -sine, sine
+    return R
+
+
+def quaternion_of(R: np.ndarray) -> np.ndarray:
+    """Return (w, x, y, z) of a rotation with a positive w."""
+    w = 0.5 * np.sqrt(1.0 + np.trace(R))
+    return np.array([w, *(np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / (4.0 * w))])
+
+
+@pytest.mark.parametrize("upper", [0.1, 0.09])
+def test_boxes_whose_sides_are_flush_stand_as_quietly_as_others(upper: float) -> None:
+    robot = tr.Robot(gravity=(0, 0, -G), **FREE)  # type: ignore[arg-type]
+    robot.free(1.0, "solid", shape=tr.Box([0.1, 0.1, 0.1]), name="a")
+    robot.free(1.0, "solid", shape=tr.Box([upper, upper, 0.1]), name="b")
+    robot.terrain(tr.Plane(), friction=0.5)
+    robot.contact("b", "a", friction=0.5)
+    tree = robot.finish()
+    run = tr.simulate(tree, tree.place(a=(0, 0, 0.1), b=(0, 0, 0.301), contacts=["a"]), 0.06)
+    assert run.status is tr.Status.SUCCESS
+    assert len(run.transitions) == 1
+    np.testing.assert_allclose(run["body_velocity"][-1], 0.0, atol=1e-9)
+
+
+def test_a_corner_does_not_pass_a_thin_plate() -> None:
+    """A plate of a millimetre falls onto another one: corners of both land on the other's face."""
+    q = np.array([1, 0.05, 0.03, 0.2]) / np.linalg.norm([1, 0.05, 0.03, 0.2])
+    half = np.array([0.2, 0.2, 0.0005])
+    robot = tr.Robot(gravity=(0, 0, -G), **FREE)  # type: ignore[arg-type]
+    for name in "pq":
+        robot.free(1.0, "solid", shape=tr.Box(half.tolist()), name=name)
+    robot.terrain(tr.Plane(), friction=0.5)
+    robot.contact("p", "q", friction=0.5)
+    tree = robot.finish()
+    run = tr.simulate(tree, tree.place(p=(0, 0, 0.01), q=(0.1, 0.05, 0.05, *q), contacts=[]), 0.15)
+    assert run.status is tr.Status.SUCCESS
+    corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * half
+    deepest = 0.0
+    for place, turn in zip(run["body_position"], run["body_quaternion"], strict=True):
+        w, v = turn[:, 0], turn[:, 1:]
+        R = [np.eye(3) + 2 * a * skew(b) + 2 * skew(b) @ skew(b) for a, b in zip(w, v, strict=True)]
+        for one, other in ((0, 1), (1, 0)):
+            inside = half - np.abs((corners @ R[one].T + place[one] - place[other]) @ R[other])
+            deepest = max(deepest, float(inside.min(axis=1).max()))
+    assert deepest < 1e-8
+
+
+def skew(v: np.ndarray) -> np.ndarray:
+    """Return the matrix of v x."""
+    return np.array([[0, -v[2], v[1]], [v[2], 0, -v[0]], [-v[1], v[0], 0]])
+
+
+def test_a_corner_that_was_hardly_open_lands_again() -> None:
+    """Two corners of an edge that is nearly level strike within a ten millionth of a second."""
+    q = np.array([0.94381872, -0.03993537, 0.26754397, 0.18981996])
+    half = [0.14219896, 0.22387688, 0.19134662]
+    robot = tr.Robot(gravity=(0, 0, -G), **FREE)  # type: ignore[arg-type]
+    robot.free(2.0, "solid", shape=tr.Box(half), name="b")
+    robot.free(1.3434856867, "solid", shape=tr.Box([0.05565005, 0.08269156, 0.05498515]), name="a")
+    robot.terrain(tr.Plane(), friction=0.5)
+    robot.contact("b", "a", friction=0.20982957, restitution=0.4)
+    tree = robot.finish()
+    start = tree.place(
+        b=(0, 0, half[2] + 0.002),
+        a=(0.08431654, -0.01925932, 0.68269324, *(q / np.linalg.norm(q))),
+        contacts=[],
+        rates={"a": (-0.09928939, -0.40168455, 0.1049192, -0.02397905, 0.07628085, -0.49613597)},
+    )
+    assert tr.simulate(tree, start, 0.2).status is tr.Status.SUCCESS

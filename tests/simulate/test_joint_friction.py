@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import casadi as ca
 import numpy as np
 import pytest
 
 import trundle as tr
+from trundle.models import VectorJoint
 from trundle.models.rolling_tree import RollingTree
 
 G = 9.81
@@ -195,3 +197,140 @@ def test_nothing_depends_on_the_units(seed: int) -> None:
     for k in range(2):  # slips end at 1e-9 m/s whatever the size, up to 1e-6 s apart
         there = np.interp(one["time"], other["time"], other["joint_position"][:, k])
         assert np.allclose(one["joint_position"][:, k], there, atol=1e-5)
+
+
+def chain(count: int, dry: list[float], **mass: float) -> RollingTree:
+    """Rods, one after the other, held out straight, with friction in their joints."""
+    robot, above = tr.Robot(), None
+    for i in range(count):
+        at = (0.0, 0.0) if above is None else (0.2, 0.0)
+        above = robot.revolute(above, at, 0.5, 0.005, center_of_mass=(0.1, 0), actuated=False, name=f"l{i}")
+        robot.resist(above, dry_friction=dry[i])
+    return robot.finish()
+
+
+@pytest.mark.parametrize("count", [3, 4])
+def test_joints_that_reach_their_bounds_together_give_way_together(count: int) -> None:
+    """Bounds are the same part of all static loads: what follows is that of bounds a little smaller, or larger."""
+    ends = []
+    for change in (0.0, 1e-7, -1e-7):
+        dry = [0.3 * (count - i) ** 2 * 0.5 * G * 0.1 * (1 + change * i) for i in range(count)]
+        tree = chain(count, dry)
+        run = tr.simulate(tree, tree.place(), 0.9)
+        assert run.status is tr.Status.SUCCESS
+        ends.append(run["joint_position"][-1])
+    assert np.allclose(ends[0], ends[1], atol=1e-5)
+    assert np.allclose(ends[0], ends[2], atol=1e-5)
+
+
+@pytest.mark.parametrize("rules", [{}, {"on_slip": "slide", "on_separation": "fly"}, {"on_slip": "ignore"}])
+@pytest.mark.parametrize("part", [1.0, -1.0, 1.0 - 1e-9, 1.0 + 1e-6])
+def test_a_load_of_exactly_the_bound_is_held(rules: dict, part: float) -> None:
+    """Whatever the rules for slips of shapes are."""
+    robot = tr.Robot(**rules)
+    robot.free(1.0, 0.01, shape=tr.Circle(0.1), name="ball")
+    robot.terrain(tr.Line())
+    arm = robot.revolute(None, (5, 1), 1.0, 0.5, name="arm")
+    robot.resist(arm, dry_friction=1.0)
+    tree = robot.finish()
+    push = tr.FunctionPolicy(1e-2, lambda t, x: np.array([part]))
+    run = tr.simulate(tree, tree.place(ball=(0, 0.1, 0)), 0.5, policy=push)
+    assert run.status.label in ("success", "rest")
+    assert len(run.transitions) < 5
+    assert np.isclose(run["joint_position"][-1, 0], max(part - 1.0, 0.0) / 0.5 * 0.125, atol=1e-12)
+
+
+def test_a_spring_that_pulls_as_hard_as_friction_holds_moves_nothing() -> None:
+    tree = spring(1.0)
+    run = tr.simulate(tree, tree.place(mass=0.02), 1.0)
+    assert run.status.label in ("success", "rest")
+    assert np.all(run["joint_position"] == 0.02)
+
+
+@pytest.mark.parametrize("rule", ["slide", "stop", "ignore"])
+def test_rules_for_slips_of_shapes_do_not_hold_joints(rule: str) -> None:
+    robot = tr.Robot(on_slip=rule)  # type: ignore[arg-type]
+    rod = robot.revolute(None, (0, 0), 1.0, 0.02, center_of_mass=(0.5, 0), actuated=False, name="rod")
+    robot.resist(rod, dry_friction=1.0)
+    tree = robot.finish()
+    run = tr.simulate(tree, tree.place(), 0.5)
+    assert run.status is tr.Status.SUCCESS
+    assert np.isclose(run["joint_position"][-1, 0], -1.597384, atol=1e-5)
+
+
+def test_what_friction_holds_is_no_rest_of_what_moves_beside_it() -> None:
+    """A foot that stands, a lever that friction has stopped: a wheel beside them turns on to its stop."""
+    robot = tr.Robot(on_slip="slide", on_separation="fly")
+    robot.revolute(
+        None, (0, 0.3), 1.0, 0.02, center_of_mass=(0.2, 0), shape=tr.Circle(0.1), shape_at=(0.4, -0.2), actuated=False,
+        name="arm",
+    )  # fmt: skip
+    robot.terrain(tr.Line(), friction=0.5)
+    lever = robot.revolute(None, (5, 1), 1.0, 0.5, actuated=False, name="lever")
+    robot.resist(lever, dry_friction=2.0)
+    wheel = robot.revolute(None, (9, 1), 1.0, 0.5, actuated=False, name="wheel")
+    robot.resist(wheel, high=1.0)
+    tree = robot.finish()
+    run = tr.simulate(tree, tree.place(rates={"lever": 1.0, "wheel": 2.0}), 1.0)
+    assert run.status is tr.Status.SUCCESS
+    assert np.allclose(run["joint_position"][-1, 1:], [0.125, 1.0], atol=1e-8)
+
+
+def test_a_kick_starts_joints_that_friction_held() -> None:
+    robot, above = tr.Robot(gravity=0.0), None
+    for i in range(2):
+        at = (0, 0) if above is None else (1, 0)
+        above = robot.revolute(above, at, 1.0, 0.02, center_of_mass=(0.5, 0), actuated=False, name=f"a{i}")
+        robot.resist(above, dry_friction=1.0)
+    tree = robot.finish()
+    kicked = tr.simulate(tree, tree.place(), 1.5, kicks={0.5: lambda x: x + np.array([0, 0, 2.0, -1.0])})
+    started = tr.simulate(tree, tree.place(rates={"a0": 2.0, "a1": -1.0}), 1.0)
+    assert kicked.status is started.status is tr.Status.SUCCESS
+    assert np.allclose(kicked["joint_position"][-1], started["joint_position"][-1], atol=1e-9)
+
+
+def test_a_start_says_which_joints_turn() -> None:
+    """Their linear model keeps the constraints of the start."""
+    robot = tr.Robot(on_slip="slide", on_separation="fly")
+    body = robot.free(2.0, 0.02, name="body")
+    for name, x in (("rear", -0.1), ("front", 0.1)):
+        wheel = robot.revolute(body, (x, -0.05), 0.2, 2e-4, shape=tr.Circle(0.05), name=name)
+        robot.resist(wheel, dry_friction=1e-3)
+    robot.terrain(tr.Line(), friction=0.5)
+    tree = robot.finish()
+    rolls = tree.place(body=(0, 0.1, 0), rates={"rear": -10.0})
+    stands = tree.place(body=(0, 0.1, 0))
+    assert rolls.laws == ("rolling", "rolling", "sliding", "sliding")
+    assert stands.laws == ("rolling", "rolling", "rolling", "rolling")
+    assert tr.linearize(tree, rolls).A.shape[0] > 0
+
+
+class Table(VectorJoint):
+    """A table that two slides move in the plane."""
+
+    d, size = 2, 2
+
+    def transform(self, q: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Return the turn, none, and the place."""
+        return ca.SX.eye(2), q
+
+    def subspace(self, q: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Return how its rates turn it, not at all, and move it."""
+        return ca.SX(1, 2), ca.SX.eye(2)
+
+
+def test_joints_of_several_coordinates_have_friction_along_each() -> None:
+    """On the world: the audit has neither a free body nor a hinge to judge by."""
+    robot = tr.Robot(gravity=0.0)
+    robot.resist(robot.joint(None, Table(), 2.0, 0.1, name="table"), dry_friction=1.0)
+    tree = robot.finish()
+    run = tr.simulate(tree, tree.place(rates={"table": (1.0, 0.25)}), 1.0)
+    assert run.status.label in ("success", "rest")
+    assert np.allclose(run["body_position"][-1, 0, :2], [1.0 - 0.25, 0.25**2], atol=1e-9)
+
+
+def test_friction_of_a_joint_is_more_than_nothing() -> None:
+    tree = spring(1.0)
+    with pytest.raises(tr.InputError) as caught:
+        tr.with_parameters(tree, {"mass.dry_friction": 0.0})
+    assert caught.value.key == "mass.dry_friction"

@@ -268,7 +268,8 @@ def _allowed(pushes: Pushes, scales: Scales) -> FloatArray:
     local = scales.at(pushes.body)
     projected = max(tolerances.PROJECTED, tolerances.DECLARED * pushes.accuracy) * local.momentum
     lever = np.where(pushes.hinged, local.size, 1.0)  # the stop of a hinge pushes with a moment
-    return tolerances.CONE * pushes.largest(pushes.size) + lever * (projected + local.rest * local.mass)
+    ended = lever**2 * tolerances.STICKS * local.mass
+    return tolerances.CONE * pushes.largest(pushes.size) + lever * (projected + local.rest * local.mass) + ended
 
 
 def _adhesion(pushes: Pushes) -> FloatArray:

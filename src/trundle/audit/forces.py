@@ -49,6 +49,8 @@ def force_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[C
     found = [judged("pulling forces", "N", names, text, values)]
 
     v = point_velocities(samples, A, B, samples.on_A[:, real])
+    if evidence.stabilized:
+        found.append(_closed(evidence, local, real, names, dot(v, normal), v))
     v = v - dot(v, normal)[..., None] * normal
     speed = length(v)
     # The slower a slip, the less it has a direction.
@@ -63,6 +65,26 @@ def force_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[C
     found.append(_moments(evidence, real, laws, names, bearing, least * local.size))
     found.append(_directions(evidence, local, real, names, v, along, mu * bearing, least, blur))
     return found
+
+
+def _closed(
+    evidence: Evidence,
+    local: Local,
+    real: list[int],
+    names: tuple[tuple[str, ...], ...],
+    opening: FloatArray,
+    velocity: FloatArray,
+) -> Check:
+    """Points that touch go neither apart nor into each other: what made them would be a blow that nobody told of."""
+    samples = evidence.samples
+    claims = samples.claims
+    rigid = claims.touches[:, real] & ~claims.compliant[:, real] & ~claims.own[:, real]
+    # Within time steps points are those of the middle of a step.
+    known = rigid & samples.acted[:, None] & (samples.stretch >= 0)[:, None]
+    allowed = tolerances.APPROACH * np.maximum(local.speed, length(velocity)) + local.rest
+    text = "{bodies} touch and go apart, or into each other, at {amount} {unit} at {time} s"
+    values = Values.of_table(np.abs(opening), np.broadcast_to(allowed, opening.shape), samples.time, samples.run, known)
+    return judged("closed contacts", "m/s", names, text, values)
 
 
 def _turn_in_steps(evidence: Evidence, A: list[int], B: list[int]) -> FloatArray:

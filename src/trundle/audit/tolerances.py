@@ -43,6 +43,9 @@ CONE = 1e-6
 PULL = 1e-7
 """Part of the weight of the whole model that is no force."""
 
+STICKS = 2e-9
+"""m/s, rad/s: a slip that is so slow has ended, which takes an impulse."""
+
 SLIP = 1e-6
 """Slip (of the fastest speed in the run) from which it has a direction that friction opposes: slips end at 1e-9 m/s."""
 

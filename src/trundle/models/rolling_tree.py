@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, choice, non_negative, number, positive
 from trundle.contact.choice import make_contact
-from trundle.contact.laws import ROLLING, SEPARATED, Friction, Law, law_named
+from trundle.contact.laws import ROLLING, SEPARATED, SLIDING, Friction, Law, law_named
 from trundle.contact.restitution import PLASTIC, Restitution
 from trundle.contact.stops import JointContact, JointFriction, JointStop, friction_of_joint
 from trundle.errors import InputError
@@ -38,6 +38,7 @@ from trundle.models.tree_start import (
     given_state,
     refuse_beyond_stops,
     starting_laws,
+    turning_joints,
     with_rolling_rates,
 )
 from trundle.threads import cached_property
@@ -336,6 +337,8 @@ class RollingTree:
         x, atlas = self._with_closed_gaps(x, closed, self.by_body(dict.fromkeys(hold)), tolerance)
         x = with_rolling_rates(self, x, atlas, given_slips(self, slips or {}, closed), rates)
         x.setflags(write=False)
+        turning = turning_joints(self, x)
+        starting = tuple(SLIDING.name if i in turning else law for i, law in enumerate(starting))
         start = system.start(x, atlas, starting)
         for i in closed:
             refuse_locked(system, start, i)

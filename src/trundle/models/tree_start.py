@@ -90,6 +90,18 @@ def starting_laws(tree: RollingTree, given: Mapping[str, str], closed: Sequence[
     return tuple(law.name for law in laws)
 
 
+def turning_joints(tree: RollingTree, x: FloatArray) -> frozenset[int]:
+    """Return the contacts that are the dry friction of joints that turn at the state `x`."""
+    layout = tree.system.model().layout
+    found = set()
+    for i in tree.system.rubbing:
+        pair = tree.system.contact_pairs[i]
+        coordinate = 0 if pair.joint is None else pair.joint.coordinate
+        if float(x[layout[f"{pair.body_A}.rate"]][coordinate]) != 0.0:
+            found.add(i)
+    return frozenset(found)
+
+
 def _closed_of(tree: RollingTree, key: str, name: str, closed: Sequence[int]) -> list[int]:
     """Return the contacts of a shape that are closed at the start."""
     part = tree.closed(key, [name])[0]

@@ -239,6 +239,8 @@ class Phase(ABC):
             holding = sum(LAWS[self.mode.laws[i]].touching for i in self.system.pair_of(contact))
             if holding > 1 or self.system.on_separation(contact) == "fly":
                 return True
+        if contact in self.system.rubbing:
+            return True
         return not any(getattr(rules, rule) == "ignore" and margin in margins for rule, margins in IGNORED.items())
 
     def parameters(

@@ -43,7 +43,9 @@ MAX_STEPS = 1_000_000
 """Most steps of one integration, beyond those of a fixed step, and of each second."""
 
 ACCURATE = 1e-7
-_AT_SEAM, _NO_LOAD = 1e-7, 1e-9
+_AT_SEAM, _NO_LOAD = 1e-7, 5e-10
+_STAYS = 1e-6
+"""Part of what counts as zero by which a margin that stays there may change within `_SOON`."""
 _INSTANT, _SOON = 1e-14, 1e-9  # s, of what is 0.1 m large
 _NO_APPROACH = 1e-9  # m/s
 _SHARP, _FEW, _PER_STEP, _INNER, _BRIEFEST, _BESIDE = 2.0, 4, 3, 300, 0.01, 0.25
@@ -51,7 +53,9 @@ _SHARP, _FEW, _PER_STEP, _INNER, _BRIEFEST, _BESIDE = 2.0, 4, 3, 300, 0.01, 0.25
 (also of steps), of motions that last so many output steps, and not nearer to a sample than a part of their spacing."""
 _NO_PULL = 1e-7  # of the weight: force that is none, at the end of a contact or of its rolling
 _BRIEF = 5e-5
-"""Longest time (s, of what is 0.1 m large) for which a contact that begins without a load is not watched."""
+"""First time (s, of what is 0.1 m large) for which what begins at zero is not looked at; twice as long each time."""
+_LIGHT = 5e-3
+"""Longest time (s, the same) between two looks at a contact that began without a load."""
 
 
 class Runner:
@@ -132,6 +136,7 @@ class Runner:
             x, mode = array("kicks", self.kicks[time](np.array(last.states[-1])), now.x.shape), last.phase.mode
             now = HybridState(time, x, mode, np.zeros_like(now.onsets))
             self.log.jumped(replace(now, x=last.states[-1]), now, kick=True)
+            now = self.board.holding(now)
         return self._through(now, duration)
 
     def _through(self, now: HybridState, duration: float) -> Status:
@@ -224,7 +229,8 @@ class Runner:
         armed = self._armed(phase, now)
         self._most = self.stepping.most(now, MAX_STEPS)
         first_step: float | None = None
-        depths = waiting_depths(self.system, phase, now.t, now.x, self.parameters(now))
+        weight = self.board.weight
+        depths = waiting_depths(self.system, phase, now.t, now.x, self.parameters(now), weight)
         brief, since = _BRIEF * self._pace, (now, np.zeros(0))
         while now.t < duration:
             interrupts.check()
@@ -234,7 +240,7 @@ class Runner:
             since = since if np.array_equal(since[1], p) else (now, p)
             light = bool(np.any(phase.loads & ~armed))
             waiting = ~armed
-            longest = _BRIEF * self._pace if light else watch.span
+            longest = min(watch.span, _LIGHT * self._pace) if light else watch.span
             if np.any(waiting & np.isfinite(depths)):
                 longest = min(longest, brief)
             stop = min(duration, until, now.t + longest)
@@ -254,6 +260,8 @@ class Runner:
                 back = recontact(self.system, phase, now.t, done, p, waiting, depths, self._state_at(phase, now, p))
                 if back is not None:
                     done, end = self._up_to(phase, now, p, armed, first_step, back)
+            if watch.sinks(done.x_end) and not watch.sinks(now.x):
+                done, end = self._before_it_sinks(watch, phase, now, p, armed, done)
             end = self._located(phase, done, p, end)
             lasted = done.t_end > now.t
             if end is None or lasted or not self.log.segments:  # forces that end a mode at once never acted
@@ -288,7 +296,10 @@ class Runner:
         return (replace(now, t=done.t_end, x=done.x_end) if good else now), Undecided(status), phase
 
     def _armed(self, phase: Phase, now: HybridState) -> np.ndarray:
-        """Return which margins may end a mode at once: not those born zero, nor seams and forces that leave zero."""
+        """Return which margins may end a mode at once: not those born zero, nor seams and forces that stay there.
+
+        What falls later, or too slowly to be seen at once, `recontact` finds.
+        """
         armed = phase.armed(now.unarmed)
         p = self.parameters(now)
         values = phase.margin_array(now.t, now.x, p)
@@ -299,7 +310,8 @@ class Runner:
             rate = np.asarray(phase.integrator.system.rate(now.t, now.x, p)).ravel()
             soon = _SOON * self._pace
             change = phase.margin_array(now.t, now.x + soon * rate, p) - values
-            armed &= ~(rising & (change > 0.0))
+            least = np.where(phase.loads, _NO_LOAD * self.board.weight, _AT_SEAM)
+            armed &= ~(rising & (change > -_STAYS * least))
             armed &= ~(touching & (change > -_NO_APPROACH * soon))  # bodies that touch have not met again
         return armed
 
@@ -382,6 +394,23 @@ class Runner:
         instant, event = found
         done, _ = self._integrate(phase, now.t, now.x, instant, p, armed, first_step)
         return done, event if done.t_end >= instant else self._event(phase, done)
+
+    def _before_it_sinks(
+        self,
+        watch: ContactDetector,
+        phase: Phase,
+        now: HybridState,
+        p: FloatArray,
+        armed: np.ndarray,
+        done: Integration,
+    ) -> tuple[Integration, Event | None]:
+        """Return a shorter integration, to before shapes overlap that touch with other parts, or to where they meet.
+
+        Corners of thin plates may pass a face, and leave what counts as its place, within one step.
+        """
+        while done.t_end - now.t > _INSTANT * self._pace and watch.sinks(done.x_end):
+            done, _ = self._integrate(phase, now.t, now.x, 0.5 * (now.t + done.t_end), p, armed.copy(), None)
+        return done, self._event(phase, done)
 
     def _just_before(self, phase: Phase, now: HybridState, p: FloatArray, done: Integration) -> Integration:
         """Return an integration that ends just before its event, where the margin is beyond zero at its end.

@@ -226,12 +226,17 @@ def _between(state: State, event: Event, contact: Contact) -> list[Array]:
 
 
 def _held(state: State, event: Event, meeting: Meeting) -> float:
-    """Return what adhesion can have held, N s, where the impulse is that of time steps since the last sample."""
+    """Return what adhesion can have held, N s, where the impulse is that of time steps since the one told before it.
+
+    Steps do not end at samples: what is told at one of them may have begun a little before the last one.
+    """
     time = state.motion.time
     for begin, end in state.motion.steps:
         if begin < event.time <= end + 1e-12:
-            last = float(time[max(int(np.searchsorted(time, event.time)) - 1, 0)])
-            return meeting.adhesion * (event.time - max(begin, last))
+            earlier = [one.time for one in state.motion.events if one.contact == event.contact]
+            told = max((t for t in earlier if begin <= t < event.time), default=begin)
+            before_last = float(time[max(int(np.searchsorted(time, event.time)) - 2, 0)])
+            return meeting.adhesion * (event.time - max(told, before_last))
     return 0.0
 
 

@@ -104,7 +104,8 @@ class Intervals:
             change = self._change(rates, there)
             if sizes is not None:  # what turns changes in all directions
                 whole = np.maximum(sizes[self.right[there]], sizes[self.left[there]])
-                change = whole * np.max(change / np.where(whole > 0.0, whole, np.inf), axis=1, keepdims=True)
+                parts = change / np.where(whole > 0.0, whole, np.inf)
+                change = whole * np.max(parts, axis=1, keepdims=True, initial=0.0)
             error[there] += _SINGULAR * self.h[there, None] * change
         two = np.flatnonzero(self.count == 2)
         if len(two):  # of two samples no more is known than that the rate goes from one to the other

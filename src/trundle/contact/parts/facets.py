@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import casadi as ca
@@ -13,7 +13,7 @@ from trundle.contact.touch import Contact, Course, OfKind, Touch
 from trundle.geometry.features import Feature
 from trundle.numerics.space import cross, dot, tangents
 from trundle.numerics.symbol import Symbol, value_of
-from trundle.threads import cached_property
+from trundle.threads import cached_property, made_once
 
 _CROSSING = 1e-3
 """Sine of the angle at which edges have to cross: at smaller ones they touch along a line."""
@@ -21,7 +21,12 @@ _FLUSH = 1e-6
 """rad. By so much an edge or a face may lie over what its corner touches: flush to round-off, it is at gaps of zero."""
 _BELOW = 0.05
 """Sizes. A corner that is further below a face stands on another one, beside whose rim it is."""
+_PARALLEL = 1e-9
+"""Sine of the angle under which edges cross nowhere: what is told of their points counts for nothing."""
 _TINY = 1e-300
+_LENGTHS = ("size", "rounding")
+_KINDS: dict[Hashable, tuple[FacetContact, ca.SX]] = {}
+"""Contacts with symbols for their numbers, one of each kind."""
 
 
 @dataclass(frozen=True)
@@ -87,14 +92,19 @@ class FacetContact(Contact):
     @property
     def of_kind(self) -> OfKind:
         """The contact with the numbers of both features, and the place of A's, as symbols."""
-        numbers = list[Symbol]()
+        key = ("facets", *(_kind(one) for one in (self.of_A, self.of_B)), len(self.center))
+        contact, symbols = made_once(_KINDS, key, self._with_symbols)
+        places = (*self.inner_A, *self.inner_B, *self.center)
+        numbers = [*_numbers(self.of_A), *_numbers(self.of_B), *places]
+        return OfKind(contact, symbols, np.array([value_of(number) for number in numbers]), key)
 
-        def symbol(value: float) -> Symbol:
-            numbers.append(Symbol(f"number_{len(numbers)}", value_of(value)))
-            return numbers[-1]
+    def _with_symbols(self) -> tuple[FacetContact, ca.SX]:
+        """Return the contact with symbols for its numbers, and these, in the order of `_numbers`."""
+        made = list[Symbol]()
 
-        def symbols(vector: Sequence[float]) -> tuple[float, ...]:
-            return tuple(symbol(value) for value in vector)  # pyright: ignore[reportReturnType]
+        def symbols(numbers: Sequence[float]) -> tuple[float, ...]:
+            made.extend(Symbol(f"number_{len(made) + i}", value_of(number)) for i, number in enumerate(numbers))
+            return tuple(made[len(made) - len(numbers) :])  # pyright: ignore[reportReturnType]
 
         def same(feature: Feature) -> Feature:
             """Return a feature with its numbers as symbols."""
@@ -105,13 +115,12 @@ class FacetContact(Contact):
                 inside=tuple((symbols(g), *symbols([h])) for g, h in feature.inside),
                 cone=tuple(symbols(g) for g in feature.cone),
                 outward=symbols(feature.outward),
-                **{name: symbol(value) for name in ("size", "rounding") if (value := getattr(feature, name))},
+                **{name: symbols([value])[0] for name in _LENGTHS if (value := getattr(feature, name))},
             )
 
         places = (symbols(point) for point in (self.inner_A, self.inner_B, self.center))
         contact = FacetContact(same(self.of_A), same(self.of_B), *places)
-        key = ("facets", *(_kind(one) for one in (self.of_A, self.of_B)), len(self.center))
-        return OfKind(contact, ca.vertcat(*numbers), np.array([one.value for one in numbers]), key)
+        return contact, ca.vertcat(*made)
 
     def _relative_pose(self, A: Motion, B: Motion) -> list[ca.SX]:
         """Return R (d, d) and the place (d,), m, of A's frame in B's."""
@@ -161,8 +170,8 @@ class FacetContact(Contact):
             sine = ca.sqrt(dot(across, across) + _TINY)
             into_B = sum((_vector(g) for g in of_B.cone), ca.SX(3, 1))
             n = across / ca.if_else(dot(across, into_B) > 0, -sine, sine)
-            moved_A = -dot(apart, cross(along_B, n)) / dot(along_A, cross(along_B, n))
-            moved_B = dot(apart, cross(along_A, n)) / dot(along_B, cross(along_A, n))
+            moved_A = -dot(apart, cross(along_B, n)) / _unless_parallel(dot(along_A, cross(along_B, n)))
+            moved_B = dot(apart, cross(along_A, n)) / _unless_parallel(dot(along_B, cross(along_A, n)))
             return p_A + along_A * moved_A, p_B + along_B * moved_B, n, [sine - _CROSSING]
         if of_A.axes:
             along_A = R @ _vector(of_A.axes[0])
@@ -185,9 +194,22 @@ class FacetContact(Contact):
         return ca.Function("rates", [R, c, w, v], ca.vertsplit(rate, d), {"allow_free": True})
 
 
+def _numbers(feature: Feature) -> list[float]:
+    """Return the numbers of a feature: points, directions and what bounds it, then its size and rounding, if any."""
+    found = [*feature.at, *(number for axis in feature.axes for number in axis)]
+    found += [number for g, h in feature.inside for number in (*g, h)]
+    found += [number for g in feature.cone for number in g]
+    return [*found, *feature.outward, *(value for name in _LENGTHS if (value := getattr(feature, name)))]
+
+
 def _kind(feature: Feature) -> tuple[int, int, int, bool]:
     """Return what two features share whose contacts differ in numbers alone."""
     return len(feature.axes), len(feature.inside), len(feature.cone), bool(feature.rounding)
+
+
+def _unless_parallel(sine: ca.SX) -> ca.SX:
+    """Return the sine of the angle of two edges, one in its place where they are parallel."""
+    return ca.if_else(ca.fabs(sine) > _PARALLEL, sine, 1.0)
 
 
 def _vector(numbers: Sequence[float]) -> ca.SX:

@@ -103,6 +103,8 @@ def _check(name: str, place: Place, value: float) -> None:
         positive(name, value)
     elif place.kind == "body" and place.path[0] in ("damping", "stiffness"):
         non_negative(name, value)
+    elif place.kind == "joint":
+        positive(name, value)  # a joint without friction has no such number
 
 
 def freed(system: ContactSystem, names: Sequence[str]) -> ContactSystem:
@@ -191,7 +193,7 @@ def _built(system: ContactSystem, found: Found, pairs: Sequence[ContactPair], at
     for place, value in found.values():
         for i in place.which if place.kind == "body" else ():
             specs[i] = with_number(specs[i], place.path, value)
-        for i in place.which if place.kind == "contact" else ():
+        for i in place.which if place.kind in ("contact", "joint") else ():
             joined[i] = dataclasses.replace(joined[i], friction=with_number(joined[i].friction, place.path, value))
         if place.kind == "gravity":
             gravity = with_number(tuple(gravity), place.path, value)

@@ -40,7 +40,7 @@ class Place:
     """A number of a model: its value, what kind of data holds it, which ones (by number) and where in these."""
 
     value: float
-    kind: Literal["body", "contact", "shape", "center", "gravity", "restitution"]
+    kind: Literal["body", "contact", "joint", "shape", "center", "gravity", "restitution"]
     which: tuple[int, ...]
     path: Path
 
@@ -91,7 +91,7 @@ def _dry_frictions(system: ContactSystem, frictions: list[Friction]) -> dict[str
     for i in sorted(system.rubbing):
         rubbing.setdefault(system.contact_pairs[i].body_A, []).append(i)
     return {
-        f"{body}.dry_friction": Place(float(frictions[numbers[0]].adhesion), "contact", tuple(numbers), ("adhesion",))
+        f"{body}.dry_friction": Place(float(frictions[numbers[0]].adhesion), "joint", tuple(numbers), ("adhesion",))
         for body, numbers in rubbing.items()
     }
 

@@ -18,7 +18,7 @@ from trundle.models.tree.touching import contact_points, points_on_both
 from trundle.simulate.events.advancement import TOUCHED
 from trundle.simulate.events.exclusion import Exclusion, exclusion
 from trundle.simulate.events.recontact import crossing
-from trundle.simulate.events.separated import Gaps, SeparatedPairs
+from trundle.simulate.events.separated import Gaps, SeparatedPairs, separated_pair
 from trundle.simulate.events.states import pace
 from trundle.simulate.events.touchdown import touch_down
 from trundle.simulate.events.transitions import Event
@@ -81,11 +81,19 @@ class ContactDetector:
         self._needed = [pair for pair in pairs if pair.needed]
         self._full = [pair for pair in pairs if pair.full]
         self._slow = max(1.0, pace(system))
+        in_parts = [numbers[0] for numbers in touching if system.contact_pairs[numbers[0]].form == "facets"]
+        self._polytopes = SeparatedPairs(system, mode, [separated_pair(system, system.pair_of(i)) for i in in_parts])
 
     @property
     def needed(self) -> bool:
         """Whether anything can happen that the compiled margins do not see."""
         return bool(self._needed) or not self.separated.margined
+
+    def sinks(self, x: FloatArray) -> bool:
+        """Return whether polytopes that touch with some parts overlap at a state `x` (n_x,) with others."""
+        if not self._polytopes.pairs:
+            return False
+        return any(look.gap < -look.pair.sunk for look in self._polytopes.looks(0.0, x))
 
     @property
     def flying(self) -> bool:

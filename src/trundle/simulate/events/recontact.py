@@ -1,6 +1,7 @@
 """Recontact: margins that begin at zero and fall below it without ever having been seen above.
 
-Gaps of contacts that came apart and close again, and features and charts that a contact has just entered and leaves.
+Gaps of contacts that came apart and close again, features and charts that a contact has just entered and leaves, and
+forces that are at their bound and go beyond it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from trundle.simulate.phase import Phase
 
 DEPTH = 1e-11
 """Of the size of the shape: how far below where it came apart such a contact lands, more than its pose is uncertain."""
+BEYOND_BOUND = 4e-10
+"""Of the weight: how far beyond its bound a force is that was at it as the mode began."""
 _TIME_ROUND_OFF = 1e-13
 
 
@@ -34,12 +37,14 @@ def crossing(value: Callable[[float], float], t0: float, t1: float) -> float:
     return float(brentq(at, t0, t1, xtol=_TIME_ROUND_OFF, rtol=1e-15)) if at(t1) < 0 else t1
 
 
-def waiting_depths(system: ContactSystem, phase: Phase, t: float, x: FloatArray, p: FloatArray) -> FloatArray:
+def waiting_depths(
+    system: ContactSystem, phase: Phase, t: float, x: FloatArray, p: FloatArray, weight: float
+) -> FloatArray:
     """Return the values (m,) of margins at which they end the mode that begins at the state `x`, though they waited.
 
     Of a gap (m), that at which a contact that came apart closes again: one that begins a little below zero has come
-    apart there. Of a seam, that at which it is left: a point is handed over to its other side but for round-off. -inf
-    for all other margins.
+    apart there. Of a seam, that at which it is left: a point is handed over to its other side but for round-off. Of a
+    force, that at which it is beyond its bound, by a part of the `weight` (N). -inf for all other margins.
     """
     values = phase.margin_values(t, x, p)
     names = {f"{pair.contact}.gap": i for i, pair in enumerate(system.contact_pairs)}
@@ -50,6 +55,8 @@ def waiting_depths(system: ContactSystem, phase: Phase, t: float, x: FloatArray,
             depths[k] = min(values[name], 0.0) - DEPTH * system.contact_pairs[i].shape_A.reference_length
         elif phase.seams[k]:
             depths[k] = min(values[name], 0.0) - ARMED
+        elif phase.loads[k]:
+            depths[k] = min(values[name], 0.0) - BEYOND_BOUND * weight
     return depths
 
 

@@ -67,9 +67,11 @@ def resting(board: EventHandler, now: HybridState) -> HybridState:
     locked = len(touching) > 1 and all(now.mode.laws[i] == ROLLING.name for i in touching)
     if board.system.d != 2 or not locked or not _base_is_still(board, now):
         return now
-    if board.system.model(now.mode.atlas).nv > 3:
+    model, phase = board.system.model(now.mode.atlas), board.phase_of(now.mode)
+    if model.nv > 3 or board.system.rubbing:
         return now  # a tree goes on moving about its joints
-    phase = board.phase_of(now.mode)
+    if phase.held and model.input_layout:
+        return now  # nobody knows what a policy will do
     p = phase.parameters(board.inputs(now.t), now.onsets)
     ends = [name for name in phase.margins if name.split(".", 1)[1].startswith(_ENDS)]
     values = phase.margin_values(now.t, now.x, p)

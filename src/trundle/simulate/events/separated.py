@@ -27,6 +27,8 @@ BETWEEN_STEPS = 2.001e-3
 that pass each other."""
 _SOONEST = 2.0**-12
 """Part of the time between two looks after which a pair that comes apart is looked at first, if not sooner."""
+_ON_THE_WAY = 65
+"""Looks between two at which a pair that was never open is deep."""
 _STILL = 1e-9
 """m/s. A pair that approaches more slowly stays as it is."""
 
@@ -192,8 +194,9 @@ class SeparatedPairs:
                 known_apart = b if b.gap > b.pair.touched else None
                 opened = known_apart if number in self._margined else _opened(a, b, look)
                 if opened is None:
-                    if b.gap < -b.pair.sunk and b.speed < -_STILL and not self._has_margin(number):
-                        return self._sunk(a, b, look)
+                    deep = b if self.system.contact_pairs[number].form != "facets" else _sinking(a, b, look)
+                    if deep.gap < -b.pair.sunk and deep.speed < -_STILL and not self._has_margin(number):
+                        return self._sunk(a, deep, look)
                     continue
                 a, self._open[j] = opened, True
                 if a is b:
@@ -212,6 +215,17 @@ class SeparatedPairs:
             if middle.gap > middle.pair.touched:
                 return first_in(middle, b, look, False) or (middle, b)
         return replace(a, opened=False), b
+
+
+def _sinking(a: Look, b: Look, look: Callable[[float, Look], Look]) -> Look:
+    """Return an early look at which polytopes that are deep at `b`, and may come out there, are on their way in."""
+    if b.speed < -_STILL or b.gap >= -b.pair.sunk:
+        return b
+    for t in np.linspace(a.t, b.t, _ON_THE_WAY)[1:-1]:
+        middle = look(float(t), b)
+        if middle.gap < -middle.pair.sunk and middle.speed < -_STILL:
+            return middle
+    return b
 
 
 def _opened(a: Look, b: Look, look: Callable[[float, Look], Look]) -> Look | None:

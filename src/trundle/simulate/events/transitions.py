@@ -149,7 +149,7 @@ class EventHandler:
         reason, resolve = TRANSITIONS[ending]
         sticky = ending is Ending.SEPARATES and self.system.rules.on_slip == "ignore"
         if ending in DECIDED and takes_part(law) and not sticky:
-            following = self._decided(now, ending, event.contact, phase)
+            following = self._decided(now, ending, event, phase)
             opened = isinstance(following, HybridState) and following.mode.laws[event.contact] == SEPARATED.name
             reason = TRANSITIONS[Ending.SEPARATES][0] if opened else reason
         else:
@@ -182,8 +182,12 @@ class EventHandler:
         slow = rest_speed(self.system, contact)
         return slow == 0.0 or back <= _LOW_HOPS * slow
 
-    def _decided(self, now: HybridState, ending: Ending, contact: int, phase: Phase) -> Following:
-        """Return what follows a force or a turning that has reached its bound, or a slip or a turning that is over."""
+    def _decided(self, now: HybridState, ending: Ending, event: Event, phase: Phase) -> Following:
+        """Return what follows a force or a turning that has reached its bound, or a slip or a turning that is over.
+
+        A joint whose friction holds exactly its bound is held on, until that is not enough.
+        """
+        contact = event.contact
         slips = ending in (Ending.SLIPS, Ending.SPINS) and self.system.on_slip(contact) != "slide"
         over = frozenset({contact}) if ending is Ending.STICKS else frozenset[int]()
         rate = phase.integrator.system.rate(now.t, now.x, phase.parameters(self.inputs(now.t), now.onsets))
@@ -204,6 +208,8 @@ class EventHandler:
             return Undecided(Status.JAMMED, PAINLEVE)
         if isinstance(following, HybridState) and self._starts_beside(following):
             return Undecided(Status.STEP_TOO_SMALL)
+        if isinstance(following, HybridState) and contact in self.system.rubbing and following.mode == now.mode:
+            return replace(following, unarmed=following.unarmed | {f"{self.name(contact)}.{event.margin}"})
         return following
 
     def _held_or_starting(self, now: HybridState, contact: int) -> HybridState:
@@ -452,17 +458,28 @@ def _rechart(board: EventHandler, now: HybridState, event: Event, phase: Phase) 
 
 
 def _onto_feature(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> Following:
-    """The corner, edge or face beside the one that touched goes on as that did."""
+    """The corner, edge or face beside the one that touched goes on as that did, or opens: normals jump at edges."""
     contact, p = event.contact, phase.parameters(board.inputs(now.t), now.onsets)
     rate = np.asarray(phase.integrator.system.rate(now.t, now.x, p)).ravel()
     after = neighbouring_feature(board.system, now.x, rate, contact)
     if after is None:
         return Undecided(Status.NOT_A_POINT_CONTACT)  # it touches along a line, where the ground is straight
-    laws, onsets = list(now.mode.laws), np.array(now.onsets)
-    if not LAWS[laws[after]].touching:
+    laws, onsets, unarmed = list(now.mode.laws), np.array(now.onsets), now.unarmed
+    touched = LAWS[laws[after]].touching
+    if not touched and _opens(board, now, after):
+        if board.system.on_separation(contact) != "fly":
+            return Status.SEPARATED
+        unarmed |= {f"{board.name(i)}.gap" for i in (contact, after)}
+    elif not touched:
         laws[after], onsets[after] = laws[contact], onsets[contact]
     laws[contact], onsets[contact] = SEPARATED.name, 0.0
-    return replace(now, mode=replace(now.mode, laws=tuple(laws)), onsets=onsets)
+    return replace(now, mode=replace(now.mode, laws=tuple(laws)), onsets=onsets, unarmed=unarmed)
+
+
+def _opens(board: EventHandler, now: HybridState, contact: int) -> bool:
+    """Return whether the points of a contact go away from each other, faster than in a hop too low to be followed."""
+    _, v, n, *_ = (np.asarray(a).ravel() for a in touch_function(board.system, now.mode.atlas, contact)(now.x))
+    return float(n @ v) > max(rest_speed(board.system, contact), _HARDLY)
 
 
 DECIDED = frozenset(

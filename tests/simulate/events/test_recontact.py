@@ -84,7 +84,8 @@ def test_a_recontact_that_another_integration_misses_by_round_off_is_none_the_le
 
     depth = DEPTH * 0.2  # m, of the radius
     ended = type(done)(**vars(done) | {"t_end": 1.0, "x_end": sunk(depth * (1 + 1e-5))})
-    waiting, depths = np.ones(len(phase.margins), dtype=bool), waiting_depths(pair.system, phase, 0.0, start.x, p)
+    waiting = np.ones(len(phase.margins), dtype=bool)
+    depths = waiting_depths(pair.system, phase, 0.0, start.x, p, weight=9.81)
     found = recontact(pair.system, phase, 0.0, ended, p, waiting, depths, lambda t: sunk(depth * (t - 1e-5)))
     assert found is not None
     assert found[0] == 1.0

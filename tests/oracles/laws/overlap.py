@@ -105,7 +105,7 @@ def jumps(state: State) -> Iterator[Finding]:
         # x' stays between both velocities and what a push turns round in between.
         off = mo.position[1:, i] - mo.position[:-1, i] - 0.5 * (v0 + v1) * dt[:, None]
         room = (0.75 * np.linalg.norm(v1 - v0, axis=1) + g * dt) * dt + allowed
-        room += _hidden(v1 - v0, dt, struck)
+        room += _hidden(v1 - v0, dt, struck) + _tossed(state, i, dt, float(state.masses[i]))
         k = int(np.argmax(np.linalg.norm(off, axis=1) - room))
         far = float(np.linalg.norm(off[k]))
         if far > room[k]:
@@ -118,7 +118,8 @@ def jumps(state: State) -> Iterator[Finding]:
         change = _around(np.linalg.norm(mo.omega[1:, i] - mo.omega[:-1, i], axis=1))
         room = (np.maximum(w0, w1) + change) * dt * 1.01 + (allowed / state.length)
         room += _hidden(mo.omega[1:, i] - mo.omega[:-1, i], dt, struck) + _risen(state, i, dt)
-        room += _tossed(state, i, dt)
+        least = float(np.linalg.eigvalsh(np.atleast_2d(link.inertia)).min())
+        room += _tossed(state, i, dt, least)
         k = int(np.argmax(np.minimum(turned, np.pi) - room))
         if turned[k] > room[k]:
             text = f"{link.name} turns by {turned[k]:.3g} rad beside its angular velocity"
@@ -148,18 +149,17 @@ def _risen(state: State, link: int, dt: Array) -> Array:
     return np.maximum(fastest[1:], fastest[:-1]) * dt * dt / 4
 
 
-def _tossed(state: State, link: int, dt: Array) -> Array:
-    """Return how much further (n - 1,), rad, a body turns that soft contacts toss to and fro between two samples.
+def _tossed(state: State, link: int, dt: Array, inertia: float) -> Array:
+    """Return how much further (n - 1,), m or rad, a body goes or turns that soft contacts toss between two samples.
 
-    Touches of two of its shapes may come and go within an interval; what turns has no more than all the energy there
-    is. Intervals in which the body falls freely are none of these.
+    Touches of two of its shapes may come and go within an interval; what moves has no more than all the energy there
+    is. Intervals in which the body falls freely are none of these. ``inertia``: its mass, or its least inertia.
     """
     mo, scene = state.motion, state.scene
     if scene.soft is None:
         return np.zeros(len(dt))
     pushed = np.linalg.norm(np.diff(mo.velocity[:, link], axis=0) - dt[:, None] * scene.gravity, axis=1)
-    least = float(np.linalg.eigvalsh(np.atleast_2d(scene.links[link].inertia)).min())
-    return np.where(pushed > 1e-6 * state.speed, np.sqrt(2.0 * state.moving / least) * dt, 0.0)
+    return np.where(pushed > 1e-6 * state.speed, np.sqrt(2.0 * state.moving / inertia) * dt, 0.0)
 
 
 def _struck(motion: Motion) -> Array:

@@ -23,7 +23,9 @@ _STRIKES = 1e-9
 _REST_FROUDE = 1.5e-5
 """Of sqrt(g L): speed of a hop that is too low to be followed, 1e-10 of the length L high. Rocking and bouncing have no
 end in time, and gaps are certain to 1e-11 of the size (`recontact.DEPTH`)."""
-_USUAL = 0.1 / 9.81
+_LARGE = 0.1
+"""m, of what times and speeds are compared with, on the earth."""
+_USUAL = _LARGE / 9.81
 """s2, L / g of what is 0.1 m large on the earth."""
 _SLOW = 0.01
 """m, the way at least of what is driven or goes on, while 0.1 m fall on the earth: falls of minutes tell no speed."""
@@ -115,6 +117,14 @@ def _pace(system: ContactSystem) -> float:
         return 1.0
     size = min(sizes)
     return min(float(np.sqrt(size / gravity / _USUAL)), max(1.0, size / _SLOW))
+
+
+def usual_speed(system: ContactSystem) -> float:
+    """Return how fast the things of a system are beside what is 0.1 m large on the earth; 1 without gravity."""
+    sizes = [pair.shape_A.reference_length for pair in system.shape_pairs.values()]
+    if not np.any(system.physics.get("gravity", 0.0)) or not sizes:
+        return 1.0
+    return min(sizes) / _LARGE / pace(system)
 
 
 def rest_speed(system: ContactSystem, contact: int) -> float:

@@ -19,7 +19,7 @@ from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.coulomb import ContactImpulses, contact_impulses
 from trundle.simulate.events.coulomb.resisted import ResistedContacts, resisted_impulses
 from trundle.simulate.events.recontact import crossing
-from trundle.simulate.events.states import pace, spins_not
+from trundle.simulate.events.states import pace, spins_not, usual_speed
 from trundle.simulate.events.transitions import EventHandler, HybridState
 from trundle.simulate.events.turning import Resistances, press_joints, resists
 from trundle.simulate.instant import GROUPS
@@ -36,7 +36,7 @@ _ROUND_OFF = 1e-12
 """Part of a jump without contacts."""
 _GROWTH, _SAME, _SHORTER = 1.25, 5, (1.0, 0.1, 0.01, 0.001)
 CLEAR_SLIP = 1e-5
-"""Slip (m/s) from which its direction turns slowly enough for an explicit integrator."""
+"""Slip (m/s, of what is 0.1 m large on the earth: `usual_speed`) from which an explicit integrator can follow it."""
 _NOTHING, _OPENS, _SLIPS = 1e-12, 1e-10, 1e-9
 _FAR = 1.0
 """m, in place of a gap without end."""
@@ -127,7 +127,7 @@ class TimeStepping:
         pure = [spins_not(self.system, i) and frictions[i].spin_bound == 0.0 for i in self.contacts]
         self.pure = np.array(pure, dtype=bool)
         self.spins = self.pure & np.array([now.mode.laws[i] == PURE_ROLLING.name for i in self.contacts], dtype=bool)
-        self.pace = pace(self.system)
+        self.pace, self.fast = pace(self.system), usual_speed(self.system)
         self.h, self.same, self.begin = FIRST_STEP * self.pace, 0, now.t
         self.slowest = np.inf
         self._forces: FloatArray | None = None
@@ -405,10 +405,10 @@ class TimeStepping:
         active = np.flatnonzero(self.active)
         slowest: list[float] = []
         for k, i in enumerate(self.contacts[j] for j in active):
-            if found.impulses[k, 0] <= _NOTHING * largest and opens[k] > _OPENS:
+            if found.impulses[k, 0] <= _NOTHING * largest and opens[k] > _OPENS * self.fast:
                 continue
             friction = self.friction[active[k]]
-            sliding = friction == 0.0 or (slips[k] > _SLIPS and np.isfinite(friction))
+            sliding = friction == 0.0 or (slips[k] > _SLIPS * self.fast and np.isfinite(friction))
             pure = bool(self.pure[active[k]])
             self.spins[active[k]] = pure and not sliding
             laws[i] = SLIDING.name if sliding else PURE_ROLLING.name if pure else ROLLING.name
@@ -429,7 +429,7 @@ class TimeStepping:
         """
         now = self.now
         least = max(least, self._asked * _GROWTH)
-        if self.same < _SAME or now.t - self.begin < least or self.slowest < CLEAR_SLIP:
+        if self.same < _SAME or now.t - self.begin < least or self.slowest < CLEAR_SLIP * self.fast:
             return None
         self._asked = now.t - self.begin
         if self.board.indeterminate(now):

@@ -15,6 +15,9 @@ from .state import MOMENTUM, Meeting, State
 BEND = 3.0
 """Times the second differences of the forces: what the trapezoidal rule may err by, twelve times what it does."""
 
+NEARBY = 3
+"""Intervals on both sides of one in which jumps of held inputs are as large."""
+
 AT_STOP = 1e-6
 """Of the largest body's size, or rad: a joint that near to an end of its range is at it."""
 
@@ -110,9 +113,17 @@ def of_forces(state: State) -> Iterator[Balance]:
             mean = dt[:, None] / 2 * (rate[1:] + rate[:-1])
             left = np.linalg.norm(np.diff(value, axis=0) - mean, axis=1)
             bend = BEND * _second(rate)
-            if scene.driven:  # inputs that are held jump between two samples, where no rule knows the mean
-                bend = bend + np.linalg.norm(np.diff(rate, axis=0), axis=1) / 2
+            if scene.driven:
+                # Inputs that are held jump between two samples, where no rule knows the mean. What they jump by may
+                # have come back until the second one; intervals nearby, in which they jump elsewhere, show it.
+                bend = bend + _around(np.linalg.norm(np.diff(rate, axis=0), axis=1)) / 2
             yield Balance(what, names, left, dt * bend, smooth, scale)
+
+
+def _around(change: Array) -> Array:
+    """Return the largest of a change (n,) and of the `NEARBY` on both sides of it."""
+    padded = np.concatenate([np.zeros(NEARBY), change, np.zeros(NEARBY)])
+    return np.lib.stride_tricks.sliding_window_view(padded, 2 * NEARBY + 1).max(axis=1)
 
 
 def _smooth(state: State) -> Array:

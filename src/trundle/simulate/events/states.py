@@ -29,9 +29,8 @@ _USUAL = _LARGE / 9.81
 """s2, L / g of what is 0.1 m large on the earth."""
 _SLOW = 0.01
 """m, the way at least of what is driven or goes on, while 0.1 m fall on the earth: falls of minutes tell no speed."""
-_LOWEST_FOLLOWED_HOP, _SMALL = 2e-8, 0.025
-"""In sizes, of a contact with coordinates: where it is apart its gap is looked for. m: what is smaller counts as so
-large, as gaps are known to 1e-10 m."""
+_LOWEST_FOLLOWED_HOP = 2e-8
+"""In sizes, of a contact with coordinates: where it is apart its gap is looked for."""
 
 
 def spins_not(system: ContactSystem, contact: int) -> bool:
@@ -142,7 +141,7 @@ def rest_speed(system: ContactSystem, contact: int) -> float:
         return _REST_FROUDE * float(np.sqrt(gravity * length if slides else gravity / length))
     length = pair.size
     follows = system.model().constraints[contact].contact.size > 0
-    lowest = _LOWEST_FOLLOWED_HOP * max(length, _SMALL) if follows else 0.0
+    lowest = _LOWEST_FOLLOWED_HOP * length if follows else 0.0
     return max(_REST_FROUDE * float(np.sqrt(gravity * length)), float(np.sqrt(2.0 * gravity * lowest)))
 
 

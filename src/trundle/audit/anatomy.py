@@ -313,7 +313,7 @@ class Anatomy:
         return any(_has_cusps(shape) for one in self.contacts for shape in (one.pair.shape_A, one.pair.shape_B))
 
     @cached_property
-    def stops(self) -> Flags:
+    def of_joints(self) -> Flags:
         """Which contacts (contacts,) are those of joints."""
         return np.array([contact.pair.joint is not None for contact in self.contacts], dtype=bool)
 

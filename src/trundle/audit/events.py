@@ -59,24 +59,24 @@ class Pushes:
         One of its bodies that moves.
     turning : tuple of (k, 3) rad/s
         Angular velocities of A minus those of B, before and after.
-    stop, rubs, hinged : (k,)
+    of_joint, rubs, hinged : (k,)
         Whether it is of a contact of a joint, of its dry friction, and of a hinge: the impulse is a moment's, N m s.
     """
 
     def __init__(self, anatomy: Anatomy, jumps: Jumps, accuracy: float = 0.0) -> None:
         self.anatomy, self.jumps, self.accuracy = anatomy, jumps, accuracy
         contacts = [anatomy.contacts[i] for i in jumps.contact]
-        self.stop: Flags = np.array([one.pair.joint is not None for one in contacts], dtype=bool)
+        self.of_joint: Flags = np.array([one.pair.joint is not None for one in contacts], dtype=bool)
         self.rubs: Flags = np.array([one.pair.rubs for one in contacts], dtype=bool)
         turning = {anatomy.names[hinge.body] for hinge in anatomy.hinges if not hinge.slides}
-        self.hinged: Flags = self.stop & np.array([one.pair.body_A in turning for one in contacts], dtype=bool)
+        self.hinged: Flags = self.of_joint & np.array([one.pair.body_A in turning for one in contacts], dtype=bool)
         A, B = (np.array([getattr(one, side) for one in contacts], dtype=np.intp) for side in "AB")
         self.sides = A, B
         self.body: Numbers = np.where(anatomy.moves[A], A, B)
-        self.axis = np.where(self.stop[:, None], np.array([0.0, 0.0, 1.0]), jumps.normal)
+        self.axis = np.where(self.of_joint[:, None], np.array([0.0, 0.0, 1.0]), jumps.normal)
         self.before, self.after = _relative(jumps, A, B)
         self.driven = _driven(anatomy, jumps, A, B)
-        for row in np.flatnonzero(self.stop):
+        for row in np.flatnonzero(self.of_joint):
             rates = stop_rates(anatomy, jumps, int(row))
             joint = contacts[row].pair.joint
             along = np.eye(3)[2 if joint is None else joint.axis_in_space]
@@ -289,7 +289,7 @@ def _cones(pushes: Pushes, scales: Scales, ignored: bool) -> Check:
     """Friction is within mu times the normal impulse."""
     load = np.maximum(pushes.normal + _adhesion(pushes), 0.0)
     off = np.where(np.isinf(pushes.mu), 0.0, np.maximum(pushes.along - np.minimum(pushes.mu, 1e300) * load, 0.0))
-    stops = pushes.stop & ~pushes.rubs
+    stops = pushes.of_joint & ~pushes.rubs
     off[stops] = pushes.along[stops]
     text = "{bodies}: the impulse of the event at {time} s is {amount} {unit} outside its friction cone"
     known = np.full(len(off), not ignored)
@@ -310,7 +310,7 @@ def _turning_bounds(pushes: Pushes, scales: Scales, ignored: bool) -> Check:
     spin = np.where(spin > 0.0, np.maximum(spin, [law.drilling for law in laws]), 0.0)
     off = np.maximum(np.maximum(across - rolling * load, about - spin * load), 0.0)
     text = "{bodies}: the moment of the event at {time} s is {amount} {unit} beyond its bound"
-    known = np.full(len(off), not ignored) & ~viscous & ~pushes.stop
+    known = np.full(len(off), not ignored) & ~viscous & ~pushes.of_joint
     return pushes.check("bound of moments", "N m s", text, off, _allowed(pushes, scales) * scales.size, known)
 
 
@@ -382,7 +382,7 @@ def _restitution(pushes: Pushes, scales: Scales, part: float) -> Check:
     wanted = np.where(approach > slow, e * approach, 0.0)
     # The common factor by which an event made its coefficients smaller.
     kept = np.ones(len(jumps))
-    bounces = pushed & (wanted > 0.0) & ~pushes.stop
+    bounces = pushed & (wanted > 0.0) & ~pushes.of_joint
     np.minimum.at(kept, jumps.jump[bounces], np.clip(after[bounces] / wanted[bounces], 0.0, 1.0))
     work, size = np.zeros(len(jumps)), np.zeros(len(jumps))
     np.add.at(work, jumps.jump, dot(jumps.impulse, pushes.before + pushes.after) / 2)
@@ -406,7 +406,7 @@ def _restitution(pushes: Pushes, scales: Scales, part: float) -> Check:
     if np.any(off > allowed):
         off = missed(alone & ~_squeezed(pushes, speed, scales))
     text = "{bodies}: after the event at {time} s the normal velocity is {amount} {unit} off from its restitution"
-    return pushes.check("restitution", "m/s", text, off, allowed, ~pushes.stop & ~jumps.steps[jumps.jump])
+    return pushes.check("restitution", "m/s", text, off, allowed, ~pushes.of_joint & ~jumps.steps[jumps.jump])
 
 
 def _squeezed(pushes: Pushes, speed: FloatArray, scales: Scales) -> Flags:

@@ -31,8 +31,8 @@ def impulses_across(system: ContactSystem, pushes: Pushes, scales: Scales) -> Ch
     jumps, count = pushes.jumps, len(pushes.size)
     # Where shapes are apart it makes no difference how little pushes: only round-off of what others do is nothing.
     allowed = tolerances.CONE * pushes.largest(pushes.size) + tolerances.ROUND_OFF * scales.momentum
-    pushing = (pushes.size > allowed) & ~pushes.stop
-    off, known = np.zeros(count), ~pushing & ~pushes.stop
+    pushing = (pushes.size > allowed) & ~pushes.of_joint
+    off, known = np.zeros(count), ~pushing & ~pushes.of_joint
     turn = np.maximum(*(length(frames.angular_velocity).max(axis=1) for frames in (jumps.before, jumps.after)))
     of_pair = pair_numbers(system, pushes.anatomy)[jumps.contact]
     pairs = pairs_of(system, pushes.anatomy)

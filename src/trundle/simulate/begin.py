@@ -35,9 +35,7 @@ def begun_mode(runner: Runner, now: HybridState) -> HybridState | Status:
     if any(name.endswith(".relative_velocity") for name in runner.system.model(now.mode.atlas).layout):
         return now  # minimal coordinates cannot slip
     touching = [i for i in touching if not LAWS[now.mode.laws[i]].distant]  # those may slip
-    for i in (i for i in touching if i in runner.system.rubbing):
-        if runner.board.turns(now, i):
-            now = replace(now, mode=runner.board.with_law(now, i, SLIDING.name))
+    now = runner.board.with_turning_joints(now)
     touching = [i for i in touching if i not in runner.system.rubbing]
     rule, reason = runner.system.rules.on_slip, "the start slips"
     frictions = [constraint.friction for constraint in runner.system.model(now.mode.atlas).constraints]

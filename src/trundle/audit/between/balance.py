@@ -290,7 +290,7 @@ def _shown(error: FloatArray, whole: FloatArray) -> Flags:
 def contact_wrenches(anatomy: Anatomy, samples: Samples, bodies: Moving) -> Wrenches:
     """Return what the contacts of shapes do to the bodies that they touch."""
     found = Wrenches.none(len(samples), len(anatomy.names))
-    pushing = flagged(np.any(samples.force, axis=0)) & ~anatomy.stops
+    pushing = flagged(np.any(samples.force, axis=0)) & ~anatomy.of_joints
     for side, sign, points in zip(anatomy.sides, (1.0, -1.0), (samples.on_A, samples.on_B), strict=True):
         some = np.flatnonzero(pushing & anatomy.moves[side])
         if len(some):

@@ -259,18 +259,16 @@ class EventHandler:
         return self.system.d == 3 and len(touching) > 1 and starts and self.steps(now)
 
     def holding(self, now: HybridState) -> HybridState:
-        """Return the state with a turning that is resisted and zero held; one that starts here has an onset.
-
-        Joints with friction that turn slide.
-        """
-        for i in self.system.rubbing:
-            if self.turns(now, i):
-                now = replace(now, mode=self.with_law(now, i, SLIDING.name))
+        """Return the state with a turning that is resisted and zero held; one that starts here has an onset."""
+        now = self.with_turning_joints(now)
         return replace(now, mode=replace(now.mode, laws=held_laws(self.system, now.mode, now.x, now.onsets)))
 
-    def turns(self, now: HybridState, contact: int) -> bool:
-        """Return whether a joint turns, whose dry friction is `contact`."""
-        return float(np.linalg.norm(slip_and_spin(self.system, now.mode.atlas, now.x, contact)[1])) > _HARDLY
+    def with_turning_joints(self, now: HybridState) -> HybridState:
+        """Return the state in which the dry friction of joints that turn slides."""
+        for i in self.system.rubbing:
+            if float(np.linalg.norm(slip_and_spin(self.system, now.mode.atlas, now.x, i)[1])) > _HARDLY:
+                now = replace(now, mode=self.with_law(now, i, SLIDING.name))
+        return now
 
     def steps(self, now: HybridState) -> bool:
         """Return whether time steps can go on: contacts may slip and come apart, or there are those of joints alone."""

@@ -338,7 +338,7 @@ def events_of(
     if not len(jumps.jump):
         return np.zeros(0), [], (none, none, none)
     pushes = Pushes(anatomy, jumps)
-    kept = np.flatnonzero(~pushes.stop & (pushes.size > 0.0))
+    kept = np.flatnonzero(~pushes.of_joint & (pushes.size > 0.0))
     steps, until = jumps.steps[jumps.jump[kept]], jumps.end[jumps.jump[kept]]
     samples = evidence.samples.time
     after = np.clip(np.searchsorted(samples, until - _SAME), 0, len(samples) - 1)

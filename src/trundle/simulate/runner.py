@@ -303,14 +303,14 @@ class Runner:
         armed = phase.armed(now.unarmed)
         p = self.parameters(now)
         values = phase.margin_array(now.t, now.x, p)
-        small = np.abs(values) < np.where(phase.loads, _NO_LOAD * self.board.weight, _AT_SEAM)
+        least = np.where(phase.loads, _NO_LOAD * self.board.weight, _AT_SEAM)
+        small = np.abs(values) < least
         rising = (phase.loads | phase.seams) & small
         touching = phase.approaches & (np.abs(values) < TOUCHED * phase.sizes)
         if np.any(rising | touching):
             rate = np.asarray(phase.integrator.system.rate(now.t, now.x, p)).ravel()
             soon = _SOON * self._pace
             change = phase.margin_array(now.t, now.x + soon * rate, p) - values
-            least = np.where(phase.loads, _NO_LOAD * self.board.weight, _AT_SEAM)
             armed &= ~(rising & (change > -_STAYS * least))
             armed &= ~(touching & (change > -_NO_APPROACH * soon))  # bodies that touch have not met again
         return armed

@@ -252,3 +252,25 @@ def test_a_corner_that_was_hardly_open_lands_again() -> None:
         rates={"a": (-0.09928939, -0.40168455, 0.1049192, -0.02397905, 0.07628085, -0.49613597)},
     )
     assert tr.simulate(tree, start, 0.2).status is tr.Status.SUCCESS
+
+
+def test_a_box_that_lands_flat_and_spins_needs_no_time_steps() -> None:
+    """Edges that are parallel to each other cross nowhere; the box slides, turns and stops as on a plane."""
+    ends = []
+    for ground in ("box", "plane"):
+        robot = tr.Robot(gravity=(0, 0, -G), **FREE)  # type: ignore[arg-type]
+        if ground == "box":
+            robot.fixed(None, shape=tr.Box([0.5, 0.5, 0.1]), at=(0, 0, -0.1), name="table")
+        else:
+            robot.terrain(tr.Plane(), friction=0.3)
+        robot.free(1.0, "solid", shape=tr.Box([0.1, 0.08, 0.02]), name="a")
+        if ground == "box":
+            robot.contact("a", "table", friction=0.3)
+        tree = robot.finish()
+        turned = (np.cos(0.15), 0, 0, np.sin(0.15))
+        start = tree.place(a=(0, 0, 0.02 + 1e-9, *turned), contacts=[], rates={"a": (0, 0, 5, 0.5, 0, 0)})
+        run = tr.simulate(tree, start, 0.3)
+        assert run.status is tr.Status.SUCCESS
+        assert "time stepping" not in {note["to"] for note in run.transitions}
+        ends.append(np.array(run["body_position"])[-1, -1])
+    np.testing.assert_allclose(ends[0], ends[1], atol=1e-12)

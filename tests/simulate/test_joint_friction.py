@@ -334,3 +334,15 @@ def test_friction_of_a_joint_is_more_than_nothing() -> None:
     with pytest.raises(tr.InputError) as caught:
         tr.with_parameters(tree, {"mass.dry_friction": 0.0})
     assert caught.value.key == "mass.dry_friction"
+
+
+@pytest.mark.parametrize("g", [0.0, G])
+def test_a_slow_slider_stops_the_same_with_weight_and_without(g: float) -> None:
+    """What ends a slip of 1e-9 m/s is no impulse that breaks a law, however little weight there is to compare it with."""
+    robot = tr.Robot(gravity=(0.0, -g))
+    mass = robot.prismatic(None, (0, 0), 2.0, 0.1, actuated=False, name="mass")
+    robot.resist(mass, stiffness=50.0, dry_friction=1e-3)
+    tree = robot.finish()
+    run = tr.simulate(tree, tree.place(mass=0.21e-3), 4.0)
+    assert run.status is tr.Status.SUCCESS
+    assert np.isclose(run["joint_position"][-1, 0], -1e-5, atol=1e-10)

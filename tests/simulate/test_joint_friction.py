@@ -338,7 +338,7 @@ def test_friction_of_a_joint_is_more_than_nothing() -> None:
 
 @pytest.mark.parametrize("g", [0.0, G])
 def test_a_slow_slider_stops_the_same_with_weight_and_without(g: float) -> None:
-    """What ends a slip of 1e-9 m/s is no impulse that breaks a law, however little weight there is to compare it with."""
+    """What ends a slip of 1e-9 m/s is no impulse that breaks a law, however little weight there is beside it."""
     robot = tr.Robot(gravity=(0.0, -g))
     mass = robot.prismatic(None, (0, 0), 2.0, 0.1, actuated=False, name="mass")
     robot.resist(mass, stiffness=50.0, dry_friction=1e-3)

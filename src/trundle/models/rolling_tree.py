@@ -159,7 +159,18 @@ class RollingTree:
                     found[f"friction-{i}" if several else "friction"] = JointFriction(self.d, i)
             for label, joint in found.items():
                 parent, center = self.tree.specs[spec.parent].name, (0.0,) * self.d
-                yield ContactPair(f"{spec.name}-{label}", spec.name, parent, A, B, center, "support", joint=joint)
+                turns = isinstance(joint, JointFriction) and not isinstance(spec.joint, Prismatic)
+                yield ContactPair(
+                    f"{spec.name}-{label}",
+                    spec.name,
+                    parent,
+                    A,
+                    B,
+                    center,
+                    "support",
+                    joint=joint,
+                    turns=turns,
+                )
 
     @cached_property
     def system(self) -> ContactSystem:

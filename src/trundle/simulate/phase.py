@@ -15,6 +15,7 @@ from trundle.checks import FloatArray
 from trundle.contact.law import Ending
 from trundle.contact.laws import ARMED, LAWS, SLIP_END, Law, Sliding, Sticking
 from trundle.geometry.queries.cloud import data_ranges
+from trundle.models.scales import slip_unit
 from trundle.models.tree.model import TreeModel
 from trundle.models.tree.system import ContactPair, ContactSystem, least_curvature
 from trundle.numerics.ode.ode import Integrator
@@ -121,7 +122,8 @@ class Phase(ABC):
             return law
         # In the plane a slip crosses zero, and is seen to; in space one passed near zero stalls a run, policy or not.
         end = 0.0 if self.held and self.system.d == 2 else self.method.end_speed
-        return replace(law, onset=slip, turning_onset=turning, end_speed=end, length=length)
+        stick = law.stick_speed * slip_unit(self.system, contact)
+        return replace(law, stick_speed=stick, onset=slip, turning_onset=turning, end_speed=end, length=length)
 
     @abstractmethod
     def instant(self, t: float, x: FloatArray, p: FloatArray, contacts: Sequence[int]) -> Instant:

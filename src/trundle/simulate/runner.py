@@ -12,6 +12,7 @@ from trundle import interrupts
 from trundle.checks import FloatArray, array, positive
 from trundle.contact.laws import LAWS
 from trundle.errors import ControlLostError
+from trundle.models.scales import pace
 from trundle.models.tree.approach import round_on_both_sides
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import speeds_at
@@ -25,7 +26,6 @@ from trundle.simulate.events.advancement import TOUCHED
 from trundle.simulate.events.jumps import with_impulses
 from trundle.simulate.events.recontact import recontact, waiting_depths
 from trundle.simulate.events.separated import Gaps
-from trundle.simulate.events.states import pace
 from trundle.simulate.events.transitions import INDETERMINATE, Following, Undecided
 from trundle.simulate.mode import Method, Mode
 from trundle.simulate.phase import Phase

@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike
 from trundle import interrupts
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
+from trundle.models.scales import pace
 from trundle.models.tree.approach import on_charts, refined
 from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.models.tree.touching import may_touch
 from trundle.simulate.events.contact_detection import ContactDetector
 from trundle.simulate.events.jumps import with_impulses
-from trundle.simulate.events.states import followed, pace
+from trundle.simulate.events.states import followed
 from trundle.simulate.events.time_stepping import TimeStepping
 from trundle.simulate.events.transitions import Event, HybridState, no_onsets
 from trundle.simulate.record import Segment

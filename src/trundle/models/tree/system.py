@@ -122,6 +122,8 @@ class ContactPair:
         An end of the range of the joint of body A, or its friction: a contact that the shapes only stand in for.
     swapped : bool
         Whether the user named B first: records tell forces, slips and normals of B.
+    turns : bool
+        Whether it is the dry friction of a hinge: its slip is a rate (rad/s).
     """
 
     contact: str
@@ -137,6 +139,7 @@ class ContactPair:
     piece: int | None = None
     joint: JointContact | None = None
     swapped: bool = False
+    turns: bool = False
 
     @property
     def stop(self) -> JointStop | None:

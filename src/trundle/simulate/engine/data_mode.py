@@ -17,6 +17,7 @@ from trundle.contact.law import Friction, Law
 from trundle.contact.laws import LAWS, SEPARATED
 from trundle.errors import CompileError, SimulationError
 from trundle.geometry.queries.convex import ball_radius
+from trundle.models.scales import slip_unit
 from trundle.models.tree.multibody import INDEPENDENT, PROXIMAL
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem
 from trundle.numerics.compiled.buffered import BufferedFunction
@@ -167,8 +168,8 @@ class DataMode(Phase):
             found = law_kernels(self.model.d, law, friction, onset)
             return None if found is None else self._added(found)
 
-        length = self.system.contact_pairs[contact].shape_A.reference_length
-        key = (self.mode.laws[contact], friction, length, self.held, self.method.end_speed)
+        length, unit = self.system.contact_pairs[contact].shape_A.reference_length, slip_unit(self.system, contact)
+        key = (self.mode.laws[contact], friction, length, unit, self.held, self.method.end_speed)
         return made_once(self.engine.laws, key, made)
 
     def _kernels_of_loop(self, law: Law) -> tuple[LawKernels, int, int, int] | None:

@@ -12,6 +12,7 @@ from trundle.contact.choice import bumpy
 from trundle.contact.laws import LAWS
 from trundle.contact.proximity import Proximity
 from trundle.geometry.queries.cloud import data_ranges
+from trundle.models.scales import pace
 from trundle.models.tree.approach import Approach, approach_at, placed, refined, with_charts
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import contact_points, points_on_both
@@ -19,7 +20,6 @@ from trundle.simulate.events.advancement import TOUCHED
 from trundle.simulate.events.exclusion import Exclusion, exclusion
 from trundle.simulate.events.recontact import crossing
 from trundle.simulate.events.separated import Gaps, SeparatedPairs, separated_pair
-from trundle.simulate.events.states import pace
 from trundle.simulate.events.touchdown import touch_down
 from trundle.simulate.events.transitions import Event
 from trundle.simulate.mode import Mode

@@ -13,11 +13,11 @@ from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.contact.proximity import Nearness
 from trundle.errors import InputError
+from trundle.models.scales import pace
 from trundle.models.tree.approach import Approach, approach_at
 from trundle.models.tree.system import ContactSystem
 from trundle.simulate.events.advancement import Look, Pair, StateAt, first_in, way_between
 from trundle.simulate.events.places import PairShapes, Places, doubtful
-from trundle.simulate.events.states import pace
 from trundle.simulate.mode import Mode
 
 SAME = 1e-5

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, PURE_ROLLING, ROLLING, SEPARATED, SLIDING, Sticking, slides
+from trundle.models.scales import pace, usual_speed
 from trundle.models.tree.system import least_curvature
 from trundle.models.tree.touching import velocities_changed
 from trundle.numerics.compiled.buffered import MatrixFunction
@@ -19,7 +20,7 @@ from trundle.simulate.compiled_mode import CompiledMode, projected
 from trundle.simulate.events.coulomb import ContactImpulses, contact_impulses
 from trundle.simulate.events.coulomb.resisted import ResistedContacts, resisted_impulses
 from trundle.simulate.events.recontact import crossing
-from trundle.simulate.events.states import pace, spins_not, usual_speed
+from trundle.simulate.events.states import spins_not
 from trundle.simulate.events.transitions import EventHandler, HybridState
 from trundle.simulate.events.turning import Resistances, press_joints, resists
 from trundle.simulate.instant import GROUPS

@@ -10,6 +10,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.law import Ending
 from trundle.contact.laws import LAWS, ROLLING, SEPARATED, SLIDING, is_own, slides
+from trundle.models.scales import pace, rest_speed, slip_unit
 from trundle.models.tree.approach import placed, with_charts
 from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.models.tree.touching import (
@@ -25,15 +26,7 @@ from trundle.simulate.events.chart_transition import neighbouring_chart, neighbo
 from trundle.simulate.events.patches import approaches, lain_down, landing_feature, landing_with, points_above
 from trundle.simulate.events.rest import resting
 from trundle.simulate.events.separated import whole_gap
-from trundle.simulate.events.states import (
-    cone_margin,
-    followed,
-    impact_at,
-    pace,
-    rest_speed,
-    slip_and_spin,
-    slip_directions,
-)
+from trundle.simulate.events.states import cone_margin, followed, impact_at, slip_and_spin, slip_directions
 from trundle.simulate.events.turning import Given, decided, held_laws, takes_part, without
 from trundle.simulate.mode import Mode
 from trundle.simulate.phase import Phase
@@ -266,7 +259,8 @@ class EventHandler:
     def with_turning_joints(self, now: HybridState) -> HybridState:
         """Return the state in which the dry friction of joints that turn slides."""
         for i in self.system.rubbing:
-            if float(np.linalg.norm(slip_and_spin(self.system, now.mode.atlas, now.x, i)[1])) > _HARDLY:
+            rate = float(np.linalg.norm(slip_and_spin(self.system, now.mode.atlas, now.x, i)[1]))
+            if rate > _HARDLY * slip_unit(self.system, i):
                 now = replace(now, mode=self.with_law(now, i, SLIDING.name))
         return now
 

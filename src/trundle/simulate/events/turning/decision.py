@@ -27,6 +27,7 @@ from trundle.contact.laws import (
     sliding_law,
     still_rate,
 )
+from trundle.models.scales import slip_unit
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import velocities_changed
 from trundle.simulate.events.coulomb.resisted import ResistedContacts, resisted_impulses
@@ -188,10 +189,11 @@ def _zero_groups(board: EventHandler, now: HybridState, contacts: Sequence[int],
     groups = GROUPS[board.system.d]
     found = np.zeros((len(contacts), len(groups)), dtype=bool)
     pairs = board.system.contact_pairs
+    no_slip = np.array([_NO_SLIP * slip_unit(board.system, i) for i in contacts])
     still = 2.0 * np.array([still_rate(pairs[i].shape_A.reference_length) for i in contacts])
     for g, columns in enumerate(groups):
         size = np.sqrt(np.sum(v[:, columns] ** 2, axis=1))
-        found[:, g] = size <= (_NO_SLIP if g == 0 else still)
+        found[:, g] = size <= (no_slip if g == 0 else still)
     if board.system.d == 3:
         unbounded = np.array([_holds_any_spin(board, now, i) for i in contacts], dtype=bool)
         found[:, -1] |= unbounded & found[:, 0]

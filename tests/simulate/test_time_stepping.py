@@ -225,3 +225,28 @@ def test_the_points_of_a_body_that_stick_need_no_search(monkeypatch):
     assert run.status is tr.Status.SUCCESS
     assert "time stepping" in {one["to"] for one in run.transitions}
     assert len(searches) < 20
+
+
+def test_the_record_of_time_steps_tells_the_moments_of_drilling():
+    """Two discs fall onto sticky ground; one slides and spins while the other one asks for time steps."""
+    drilling, adhesion = 0.000571, 0.00394
+    robot = tr.Robot(gravity=[0.093, 0.0, -9.80956], on_slip="slide", on_separation="fly")
+    robot.free(0.00465, [1.05e-07, 1.05e-07, 1.99e-07], shape=tr.Disc(0.009, 0.000647), name="one")
+    robot.free(0.00138, [3.14e-08, 3.14e-08, 5.97e-08], shape=tr.Disc(0.00979, 0.0), name="other")
+    robot.terrain(tr.Plane(), friction=tr.Friction(0.779, drilling=drilling, adhesion=adhesion))
+    tree = robot.finish()
+    orientation = np.array([0.6075813074140365, 0.6683394381554403, 0.40505420494269107, -0.14176897172994188])
+    start = tree.place(
+        one=[0.03, -0.000769, 0.011, *orientation / np.linalg.norm(orientation)],
+        other=[0.09, 0.00205, 0.0323, 1.0, 0.0, 0.0, 0.0],
+        contacts=[],
+        rates={"other": [2.45, 9.33, -6.41, 0.0, 0.0, 0.0]},
+    )
+    run = tr.simulate(tree, start, 0.085, output_step=5e-6)
+    begins = [one["time"] for one in run.transitions if one["to"] == "time stepping"]
+    ends = [one["time"] for one in run.transitions if one["from"] == "time stepping"]
+    stepped = np.any([(run.time > a) & (run.time < b) for a, b in zip(begins, ends, strict=True)], axis=0)
+    load = run["contact_force"][:, 1, 2] + adhesion
+    slides = stepped & (run["mode"][:, 1] == "sliding")
+    assert np.sum(slides) > 10
+    np.testing.assert_allclose(np.abs(run["contact_moment"][slides, 1]), drilling * load[slides], rtol=1e-6)

@@ -10,6 +10,7 @@ import numpy as np
 
 from trundle import __version__
 from trundle.audit import Report, audited
+from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, SEPARATED, SLIDING
 from trundle.models.tree.system import ContactSystem
 from trundle.records import PAIR, ModeSamples, Trajectory, make_dataset, tree_view
@@ -215,9 +216,15 @@ def merged(segments: list[Segment]) -> list[Segment]:
         times, states, parameters = (
             np.concatenate([getattr(s, name) for s in run]) for name in ("times", "states", "parameters")
         )
-        forces = None if run[0].forces is None else np.concatenate([s.forces for s in run if s.forces is not None])
-        merged.append(Segment(run[0].phase, times, states, parameters, forces, parts=tuple(run)))
+        forces, spins = (_joined([getattr(s, name) for s in run]) for name in ("forces", "spin_moments"))
+        merged.append(Segment(run[0].phase, times, states, parameters, forces, parts=tuple(run), spin_moments=spins))
     return merged
+
+
+def _joined(parts: list[FloatArray | None]) -> FloatArray | None:
+    """Return arrays one after the other; None where one of them is none: the phase knows the values itself."""
+    known = [part for part in parts if part is not None]
+    return np.concatenate(known) if len(known) == len(parts) else None
 
 
 def _arrays(system: ContactSystem, segment: Segment) -> Columns:

@@ -66,3 +66,16 @@ def test_a_motion_faster_than_its_samples_is_no_contradiction() -> None:
     assert len(edges) == 2
     assert edges[1] - edges[0] < 4e-3
     assert run.status is tr.Status.SUCCESS, run.metadata["audit"]["findings"]
+
+
+@pytest.mark.parametrize("step", [0.005, 0.0062, 0.007])
+def test_rolling_resistance_takes_most_where_the_load_is_largest_between_samples(step: float) -> None:
+    """A noncircular wheel: its load has its peak within an interval of samples."""
+    robot = tr.Robot(gravity=[0.0, -9.81], on_slip="slide", on_separation="fly")
+    shape = tr.FourierRadius(0.73, [0.0, 0.0646], [0.0, 0.0, 0.0499])
+    robot.free(1270.0, 477.0, center_of_mass=[-0.0943, -0.0492], shape=shape, name="wheel")
+    robot.terrain(tr.Line(), friction=tr.Friction(1.14, rolling=0.0702))
+    tree = robot.finish()
+    start = tree.place(wheel=[0.0, 1.43, -2.87], contacts=[], rates={"wheel": [0.873, 0.0, 0.0]})
+    run = tr.simulate(tree, start, 2.0, output_step=step)
+    assert run.status is tr.Status.SUCCESS, run.metadata["audit"]["findings"]

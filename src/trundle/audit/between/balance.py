@@ -106,6 +106,11 @@ class Between:
         """Return the larger one (k, ...) of values (n, ...) at both ends of each interval."""
         return np.maximum(values[self.intervals.before], values[self.intervals.after])
 
+    def at_most(self, rates: FloatArray) -> FloatArray:
+        """Return what rates (n, m) >= 0 give at most in each interval (k, m): they may be larger than at both ends."""
+        total, error = self.intervals.integrals(rates)
+        return np.maximum(self.intervals.h[:, None] * self.larger(rates), total + error)
+
     def change(self, values: FloatArray) -> FloatArray:
         """Return by how much (k, ...) values (n, ...) change in each interval."""
         return values[self.intervals.after] - values[self.intervals.before]
@@ -336,7 +341,7 @@ def _momentum(between: Between) -> list[Check]:
     floor = floor * np.where(kept.angular, local.size, 1.0)
     allowed = between.tolerance(tolerances.MOMENTUM) * size + error + floor
     if (slack := _slack(anatomy, samples)) is not None:
-        allowed = allowed + h * between.larger(slack)
+        allowed = allowed + between.at_most(slack)
     shown = between.resolved & _shown(error, h * largest)
     known = (error <= tolerances.JUDGED * size) & shown[:, None]
     if (untold := _untold(anatomy, samples)) is not None:
@@ -453,7 +458,7 @@ def _energy(between: Between, bodies: Moving, contacts: Wrenches, torques: Float
     put = tolerances.GAP * scales.weight * scales.size + tolerances.PROJECTED * scales.energy
     allowed = allowed + np.where(intervals.first, put, 0.0)
     if any(contact.friction.rolling or contact.friction.rolling_viscous for contact in anatomy.contacts):
-        allowed = allowed + h * between.larger(_lost_to_rolling(anatomy, samples))
+        allowed = allowed + between.at_most(_lost_to_rolling(anatomy, samples)[:, None])[:, 0]
     known = (error[:, 0] <= tolerances.JUDGED * size) & ~_powered(anatomy, samples)[intervals.right]
     known &= shown & _shown(error, h[:, None] * between.larger(sizes))
     text = "the energy of {bodies} changes by {amount} {unit} that nothing explains, at {time} s"

@@ -372,3 +372,24 @@ def test_a_hinge_stops_and_starts_at_the_same_times_in_other_units(unit: float) 
     assert len(one.transitions) > 3
     times = [[change["time"] / scale for change in run.transitions] for run, scale in ((one, 1.0), (other, unit))]
     assert np.allclose(*times, rtol=0.0, atol=1e-7)
+
+
+@pytest.mark.parametrize("ratio", [1.0, 1.3, 1.7, -1.1])
+@pytest.mark.parametrize("slides", [False, True])
+def test_a_stop_stops_two_coupled_joints_with_friction_and_their_friction_gives_no_impulse(
+    ratio: float, slides: bool
+) -> None:
+    robot = tr.Robot(gravity=(0.0, 0.0) if slides else (0.0, -G))
+    joint, more = (
+        (robot.prismatic, {"axis": (1.0, 0.0)}) if slides else (robot.revolute, {"center_of_mass": (0.0, 0.1)})
+    )
+    first = joint(None, (0.0, 0.0), 1.0, 0.1, actuated=False, name="first", **more)
+    second = joint(None, (0.0, 1.0), 1.0, 0.1, actuated=False, name="second", **more)
+    robot.resist(first, dry_friction=0.3)
+    robot.resist(second, dry_friction=0.3, high=0.1)
+    robot.couple(second, first, ratio=ratio)
+    tree = robot.finish()
+    rate = 2.0 * np.sign(ratio)
+    run = tr.simulate(tree, tree.place(rates={"first": rate, "second": ratio * rate}), 0.3)
+    assert run.status.label in ("success", "rest"), run.transitions[-1]["reason"]
+    assert np.allclose(run["joint_position"][-1], [0.1 / ratio, 0.1], atol=1e-9)

@@ -6,6 +6,7 @@ import pytest
 
 import trundle as tr
 from trundle.models import Prismatic, Start
+from trundle.simulate.events import advancement
 
 
 def two_balls(R: float, v: float, d: float, T: float, planar: bool = False, **given):
@@ -235,3 +236,22 @@ def test_a_small_ball_that_bounces_on_another_one_comes_down_on_it_again(size) -
     run = tr.simulate(tree, tree.place(contacts=(), ball=(0, 0, 5.0 * size)), 12.0 * fall)
     assert run.status is tr.Status.SUCCESS, run.transitions
     assert run["event_time"][: len(landings)] == pytest.approx(landings, rel=1e-9)
+
+
+@pytest.mark.parametrize("gap", [0.0, 3e-17, 1e-16, 1e-13])
+def test_faces_that_glide_over_each_other_at_round_off_are_not_searched_without_end(gap, monkeypatch) -> None:
+    """Two boxes fall together, one spins and slides on the other one: no instant between two looks tells more."""
+    asked = []
+    surely_apart = advancement.surely_apart
+    monkeypatch.setattr(advancement, "surely_apart", lambda *looks: (asked.append(1), surely_apart(*looks))[1])
+    robot = tr.Robot(gravity=(0, 0, -9.81), **FLYING)
+    robot.free(2.0, "solid", shape=tr.Box([0.1, 0.1, 0.05]), name="below")
+    robot.free(0.3, "solid", shape=tr.Box([0.05, 0.05, 0.1]), name="above")
+    robot.terrain(tr.Plane(), 0.3)
+    robot.contact("below", "above", friction=0.0, restitution=0.0)
+    tree = robot.finish()
+    places = {"below": (0, 0, 0.3, 1, 0, 0, 0), "above": (0, 0, 0.45 + gap, 1, 0, 0, 0)}
+    run = tr.simulate(tree, tree.place(contacts=[], rates={"above": (0, 0, 2.33, 0.43, 0.35, 0)}, **places), 0.05)
+    assert run.status is tr.Status.SUCCESS
+    assert np.allclose(run["body_position"][-1, :, 2], np.array([0.3, 0.45]) - 9.81 * 0.05**2 / 2, atol=1e-12)
+    assert len(asked) < 300

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import xarray
 
 _VARIABLES = {
-    "event_time": Variable((EVENT,), "s", "none", "time of the impulse; of time steps that of the next sample"),
+    "event_time": Variable((EVENT,), "s", "none", "time of the impulse; of time steps the end of the last one"),
     "event_contact": Variable((EVENT,), "1", "none", "name of the contact"),
     "event_impulse": Variable((EVENT, "xyz"), "N s", "world", "impulse on the object or body (A) of the contact"),
     "event_velocity_before": Variable(

@@ -12,6 +12,8 @@ from trundle.contact.contact import Kinematics
 from trundle.contact.law import Friction, Law, Rows, viscous_moment
 from trundle.numerics.space import dot
 
+_STILL = 1e-12
+"""Of the mobility that nothing holds: what is less is round-off."""
 _RANK = 1e-10
 """Of the largest singular value: rows that depend on each other."""
 
@@ -101,3 +103,12 @@ class Instant:
             free = free - lever @ (self.held @ free + self.held_b)
             inverse = np.asarray(inverse - lever @ self.held @ inverse, dtype=np.float64)
         return inverse, free
+
+    def moving(self, inverse: FloatArray) -> FloatArray:
+        """Return the rows J, zero where what holds lets nothing move along them but round-off; ``inverse``: mobility.
+
+        Of two joints that a coupling and a stop hold, neither turns: no force of theirs is told by their motion.
+        """
+        alone = np.einsum("ri,ij,rj->r", self.J, np.asarray(np.linalg.inv(self.M), dtype=np.float64), self.J)
+        there = np.einsum("ri,ij,rj->r", self.J, inverse, self.J)
+        return np.where((there > _STILL * alone)[:, None], self.J, 0.0)

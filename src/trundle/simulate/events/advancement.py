@@ -24,6 +24,8 @@ SUNK = 1e-6
 """In sizes. How deep a pair that never was open has to be for a touch."""
 _GRAZED = 1e-10
 """Depth, in sizes, of a touch that may be missed."""
+_DIPS = 1e-13
+"""Depth, in sizes, that is round-off: faces that glide over each other stay so near."""
 _NEAR = 0.02
 """Way, in sizes, over which a surface of any shape is as curved as one of a tenth of its size."""
 _BENT = 10.0
@@ -176,23 +178,34 @@ def surely_apart(a: Look, b: Look) -> bool:
         return True
     if min(a.gap, b.gap) > 0 and a.gap + b.gap > way:
         return True
-    bend = _bend(a, b, h, change)
     if a.pair.measure.convex:
-        if any(_above(a.along(n), b.along(n), bend * h * h, a.pair.touched) for n in _normals(a, b)):
+        if any(_above(a.along(n), b.along(n), _bend(a, b, change, n) * h * h, a.pair) for n in _normals(a, b)):
             return True
         return _apart_as_carried(a, b, True) or _apart_as_carried(a, b, False)
     if way < _NEAR * a.pair.size:
-        return _above(a.gap, b.gap, (bend + _BENT * (way / h) ** 2 / a.pair.size) * h * h, a.pair.touched)
+        bend = _bend(a, b, change) + _BENT * (way / h) ** 2 / a.pair.size
+        return _above(a.gap, b.gap, bend * h * h, a.pair)
     return False
 
 
-def _bend(a: Look, b: Look, h: float, change: float) -> float:
-    """Return a bound (m/s2) on how fast the velocity along a fixed direction of two points changes."""
+def _bend(a: Look, b: Look, change: float, n: FloatArray | None = None) -> float:
+    """Return a bound (m/s2) on changes of the velocity along a fixed direction `n` (d,), or any, of two points."""
     turning = [
-        0.0 if not r else r * max(length(begin.w), length(end.w)) ** 2
+        0.0 if not r else _turning(r, begin.w, end.w, n)
         for r, begin, end in zip(a.pair.arms, (a.A, a.B), (b.A, b.B), strict=True)
     ]
-    return change / h + CHANGES * sum(value for value in turning if np.isfinite(value))
+    return change / (b.t - a.t) + CHANGES * sum(value for value in turning if np.isfinite(value))
+
+
+def _turning(arm: float, first: FloatArray, last: FloatArray, n: FloatArray | None) -> float:
+    """Return a bound (m/s2) on n.(w x (w x r)), of points r within an `arm` (m), for both rates w; None: of any n.
+
+    Its size is that of (w x n).(w x r): what turns about the direction itself has none.
+    """
+    if n is None or len(first) == 1:
+        return arm * max(length(first), length(last)) ** 2
+    across = max(length(turn(w, n)) for w in (first, last))
+    return arm * max(length(first), length(last)) * across
 
 
 def _apart_as_carried(a: Look, b: Look, by_A: bool) -> bool:
@@ -209,18 +222,19 @@ def _apart_as_carried(a: Look, b: Look, by_A: bool) -> bool:
     (v_a, w_a), (v_b, w_b) = _seen_from(base_a, other_a), _seen_from(base_b, other_b)
     h = b.t - a.t
     change = CHANGES * (length(v_b - v_a) + arm * length(w_b - w_a))
-    bend = change / h + CHANGES * arm * max(length(w_a), length(w_b)) ** 2
     normals = [base.R.T @ look.normal for look, base in ((a, base_a), (b, base_b)) if look.gap > -look.pair.touched]
     for n in normals:
-        if _above(a.along(base_a.R @ n), b.along(base_b.R @ n), bend * h * h, a.pair.touched):
+        bend = change / h + CHANGES * _turning(arm, w_a, w_b, n)
+        if _above(a.along(base_a.R @ n), b.along(base_b.R @ n), bend * h * h, a.pair):
             return True
     if len(normals) < 2 or not of_base < np.inf:
         return False
     turning = 2.0 * np.arcsin(min(length(normals[1] - normals[0]) / 2.0, 1.0)) / h
     pace = max(length(v) + arm * length(w) for v, w in ((v_a, w_a), (v_b, w_b))) + change
     apart = max(length(other.c - base.c) for base, other in ((base_a, other_a), (base_b, other_b))) + arm + of_base
+    bend = change / h + CHANGES * arm * max(length(w_a), length(w_b)) ** 2
     bend += 2.0 * turning * pace + turning**2 * apart
-    return _above(a.along(a.normal), b.along(b.normal), bend * h * h, a.pair.touched)
+    return _above(a.along(a.normal), b.along(b.normal), bend * h * h, a.pair)
 
 
 def _seen_from(base: Place, other: Place) -> tuple[FloatArray, FloatArray]:
@@ -234,15 +248,15 @@ def _normals(a: Look, b: Look) -> list[FloatArray]:
     return [look.normal for look in (a, b) if look.gap > -look.pair.touched]
 
 
-def _above(start: float, end: float, bend: float, touched: float) -> bool:
-    """Return whether (1 - s) start + s end - bend s (1 - s)/2 > 0 for all 0 < s < 1.
+def _above(start: float, end: float, bend: float, pair: Pair) -> bool:
+    """Return whether (1 - s) start + s end - bend s (1 - s)/2 > 0 for all 0 < s < 1, but for dips that are none.
 
-    Ends of zero count as above, to `touched`, m.
+    Ends of zero count as above, to ``touched`` of the pair.
     """
-    start, end = (max(value, 0.0) if value > -touched else value for value in (start, end))
+    start, end = (max(value, 0.0) if value > -pair.touched else value for value in (start, end))
     if start < 0 or end < 0 or (start == 0 and end == 0):
         return False
-    if bend <= 0:
+    if bend <= 8.0 * _DIPS * pair.size:
         return True
     s = 0.5 - (end - start) / bend
     if not 0 < s < 1:

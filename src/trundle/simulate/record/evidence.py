@@ -330,8 +330,8 @@ def events_of(
 ) -> tuple[FloatArray, list[str], tuple[FloatArray, FloatArray, FloatArray]]:
     """Return times (k,), contacts, impulses and velocities (k, 3) before and after of what pushed in a run.
 
-    ``made``: the jumps of its log. Time steps between two samples are one event of each contact, at the second one; its
-    velocities are those where the bodies touch as the steps begin and as they end.
+    ``made``: the jumps of its log. Time steps between two samples are one event of each contact, where the last one
+    ends; its velocities are those where the bodies touch as the steps begin and as they end.
     """
     anatomy, jumps = anatomy_of(system), evidence.jumps
     none = np.zeros((0, 3))

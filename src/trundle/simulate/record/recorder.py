@@ -50,7 +50,8 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
     ``begin`` is the time of `time.perf_counter` from which the recording counts.
     """
     segments = merged(log.segments)
-    recorded = record_tree(system, segments) if system.records_joints else _record_pair(system, segments, log)
+    pushed = {i for jump in log.jumps for i, impulse in jump.impulses.items() if np.any(impulse)}
+    recorded = record_tree(system, segments, pushed) if system.records_joints else _record_pair(system, segments, log)
     status, feasible = judged(system, log, status, recorded.created)
     evidence = with_recorded_gaps(evidence_of(system, segments, log), system, segments, recorded.dataset)
     report = audited(system, evidence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from trundle.simulate.record.log import Columns, Segment
 
 
-def record_tree(system: ContactSystem, segments: Sequence[Segment]) -> Recorded:
-    """Return the record of a run of a tree."""
+def record_tree(system: ContactSystem, segments: Sequence[Segment], pushed: Collection[int] = ()) -> Recorded:
+    """Return the record of a run of a tree; ``pushed``: contacts that gave an impulse."""
     model = system.model()
     bodies = recorded_bodies(system)
-    slots = _slots(system, segments)
+    slots = _slots(system, segments, pushed)
     place = {contact: number for number, contact in enumerate(slots)}
     outputs = [segment.outputs() for segment in segments]
     parts = [_contacts(system, segment, out, place) for segment, out in zip(segments, outputs, strict=True)]
@@ -106,10 +106,10 @@ def _furthest(travel: FloatArray) -> float:
     return float(travel[np.argmax(np.abs(travel))])
 
 
-def _slots(system: ContactSystem, segments: Sequence[Segment]) -> list[int]:
-    """Return the contacts to record: one of each two shapes, and those further ones that ever touched."""
+def _slots(system: ContactSystem, segments: Sequence[Segment], pushed: Collection[int]) -> list[int]:
+    """Return the contacts to record: one of each two shapes, and those further ones that ever touched or pushed."""
     touched = {i for s in segments for i in system.shape_pairs if LAWS[s.phase.mode.laws[i]].touching}
-    return sorted({numbers[0] for numbers in system.pairs} | touched)
+    return sorted({numbers[0] for numbers in system.pairs} | touched | (set(pushed) & system.shape_pairs.keys()))
 
 
 def _joints(model: TreeModel) -> dict[str, tuple[int, int, int | None]]:

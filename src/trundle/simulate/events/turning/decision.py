@@ -92,6 +92,7 @@ def decided(
     instant = phase.instant(now.t, now.x, p, contacts)
     soon = instant if later is None else phase.instant(*later, p, contacts)
     inverse, free = soon.mobility()
+    J = soon.moving(inverse)
     v, d = instant.velocity, board.system.d
     groups = GROUPS[d]
     zero = _zero_groups(board, now, contacts, v)
@@ -102,8 +103,8 @@ def decided(
         for g, columns in enumerate(groups):
             size = np.sqrt(np.sum(v[:, columns] ** 2, axis=1, keepdims=True))
             rays[:, columns] = np.where(zero[:, g, None], 0.0, v[:, columns] / np.maximum(size, _SMALLEST))
-        D = soon.J @ inverse @ soon.J.T
-        accelerations = (soon.J @ free).reshape(v.shape) + soon.b
+        D = J @ inverse @ J.T
+        accelerations = (J @ free).reshape(v.shape) + soon.b
         press_joints(board.system, contacts, D, accelerations)
         problem = ResistedContacts(D, accelerations, groups, bounds, rays)
         found = resisted_impulses(problem)
@@ -294,7 +295,7 @@ def _at_zero(
     for g, columns in enumerate(GROUPS[d]):
         rows[:, columns] = (found.zero[:, g] & (found.bounds[:, g] > 0.0) & ~found.opens)[:, None]
     at = np.flatnonzero(rows.ravel())
-    R = instant.J[at]
+    R = instant.moving(inverse)[at]
     push = inverse @ R.T
     L = np.zeros(v.size)
     L[at] = -np.linalg.pinv(R @ push, rcond=_RANK, hermitian=True) @ v.ravel()[at]

@@ -194,7 +194,7 @@ class SeparatedPairs:
                 known_apart = b if b.gap > b.pair.touched else None
                 opened = known_apart if number in self._margined else _opened(a, b, look)
                 if opened is None:
-                    deep = b if self.system.contact_pairs[number].form != "facets" else _sinking(a, b, look)
+                    deep = _sinking(a, b, look)
                     if deep.gap < -b.pair.sunk and deep.speed < -_STILL and not self._has_margin(number):
                         return self._sunk(a, deep, look)
                     continue
@@ -218,7 +218,7 @@ class SeparatedPairs:
 
 
 def _sinking(a: Look, b: Look, look: Callable[[float, Look], Look]) -> Look:
-    """Return an early look at which polytopes that are deep at `b`, and may come out there, are on their way in."""
+    """Return an early look at which a pair that is deep at `b`, and may come out there, is on its way in."""
     if b.speed < -_STILL or b.gap >= -b.pair.sunk:
         return b
     for t in np.linspace(a.t, b.t, _ON_THE_WAY)[1:-1]:

@@ -193,10 +193,10 @@ def test_nothing_depends_on_the_units(seed: int) -> None:
 
     one, other = run(1.0, 1.0), run(1e-3, 1e-6)
     assert one.status is other.status is tr.Status.SUCCESS
-    # Which hop of a rattle is the last one is up to round-off: modes in the order in which they first appear.
-    assert list(dict.fromkeys(t["to"] for t in one.transitions)) == list(
-        dict.fromkeys(t["to"] for t in other.transitions)
-    )
+    # Which hop of a rattle is the last one, and whether a few time steps end it, is up to round-off: modes in the order
+    # in which they first appear.
+    modes = [dict.fromkeys(t["to"] for t in run.transitions if t["to"] != "time stepping") for run in (one, other)]
+    assert list(modes[0]) == list(modes[1])
     for k in range(2):  # slips end at 1e-9 m/s whatever the size, up to 1e-6 s apart
         there = np.interp(one["time"], other["time"], other["joint_position"][:, k])
         assert np.allclose(one["joint_position"][:, k], there, atol=1e-5)

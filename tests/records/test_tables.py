@@ -266,9 +266,10 @@ def test_samples_of_one_time_before_and_after_an_impact_stay_in_order(tmp_path) 
     run = replace(run, dataset=run.dataset.assign_coords(time=("time", time, run.dataset["time"].attrs)))
     rows = sent(run, tmp_path / "a.mcap")["/run"]
     assert [content["object_position"]["y"] for _, content in rows] == run["object_position"][:, 1].tolist()
-    early = replace(run, dataset=run.dataset.assign_coords(time=time - 1.0))
-    with pytest.raises(InputError, match=r"time = -1.0: must be at least 0 s in an MCAP file"):
-        early.to_mcap(tmp_path / "early.mcap")
+    for wrong, first in ((time - 1.0, "-1.0"), (time + 2e10, "20000000000.0"), (time + 1e300, "1e+300")):
+        other = replace(run, dataset=run.dataset.assign_coords(time=wrong))
+        with pytest.raises(InputError, match=re.escape(f"time = {first}: must be at least 0 s in an MCAP file")):
+            other.to_mcap(tmp_path / "other.mcap")
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "mcap"])

@@ -56,7 +56,7 @@ def force_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[C
     # The slower a slip, the less it has a direction.
     blur = np.maximum(tolerances.BLUR * local.speed, evidence.beginning) / np.maximum(speed, 1e-300)
     blur = np.minimum(blur, 1.0) * samples.claims.slides[:, real]
-    beyond = np.maximum(length(along) - (1.0 + blur) * np.minimum(mu, 1e300) * bearing, 0.0)
+    beyond = np.maximum(length(along) - np.minimum(mu, 1e300) * bearing, 0.0)
     beyond[:, np.isinf(mu)] = 0.0
     text = "{bodies}: the force is {amount} {unit} outside its friction cone at {time} s"
     cones = not evidence.slips_ignored

@@ -34,6 +34,8 @@ _COLORS = {"object": (0.88, 0.51, 0.08), "body": (0.88, 0.51, 0.08), "link": (0.
 _GROUND = (0.84, 0.80, 0.74)
 _LINE_STRIP, _LINE_LOOP, _WIDTH = 0, 1, 3.0  # px
 _NANOSECONDS = 10**9
+_LAST = 2.0**64 / _NANOSECONDS
+"""s: times of MCAP are 64-bit unsigned integers of nanoseconds."""
 _NUMBERS = "iuf"
 
 
@@ -68,8 +70,9 @@ _ENTITY = _object(
 
 def write_mcap(run: Trajectory, frame: pd.DataFrame, path: str | Path) -> Path:
     """Write a run and its table to a file."""
-    if run.time[0] < 0:
-        raise InputError("time", float(run.time[0]), "at least 0 s in an MCAP file")
+    outside = run.time[~((run.time >= 0.0) & (run.time < _LAST))]
+    if outside.size:
+        raise InputError("time", float(outside[0]), f"at least 0 s in an MCAP file, and below {_LAST:.4g} s")
     times = [round(float(time) * _NANOSECONDS) for time in run.time]
     writer = optional("mcap.writer", "mcap", "data").Writer(memory := io.BytesIO())
     writer.start()

@@ -81,9 +81,10 @@ def test_the_avatar_walks_three_steps(plan: Plan, robot) -> None:
     assert np.abs(run["gap"][standing]).max() < 1e-12
     assert np.linalg.norm(run["slip"][standing], axis=-1).max() < 1e-12
     force, normal = run["contact_force"], run["contact_force"][..., 2]
-    assert normal.min() >= 0.0
+    round_off = 1e-12 * normal.max()  # of a foot at the instant at which it leaves
+    assert normal.min() >= -round_off
     sideways = np.linalg.norm(force[..., :2], axis=-1)
-    assert np.all(sideways <= normal * (1 + 1e-9))
+    assert np.all(sideways <= normal * (1 + 1e-9) + round_off)
     # Each foot has landed in turn.
     landed = [t["contact"] for t in run.transitions if t["reason"] == "the gap closed"]
     assert {"left_foot", "right_foot"} == set(landed)

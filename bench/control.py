@@ -82,7 +82,7 @@ def main() -> None:
         start = pair.place(contact_on_hand=[0.004, 0.0, 0.0])
         call = best(lambda: [policy(1.0, start.x) for _ in range(1000)]) / 1000  # noqa: B023
         loop = best(lambda: tr.simulate(pair, start, DURATION, policy=policy), 3) / DURATION  # noqa: B023
-        sensed = tr.Sensed(policy, pair, tr.Camera(delay=0.004, position_sigma=5e-4, angle_sigma=5e-3))
+        sensed = tr.control.Sensed(policy, pair, tr.control.Camera(delay=0.004, position_sigma=5e-4, angle_sigma=5e-3))
         seen = best(lambda: tr.simulate(pair, start, DURATION, policy=sensed), 3) / DURATION  # noqa: B023
         print(f"plate, {law}: {policy.error.size} errors, 6 inputs, {DURATION:g} s at 1 kHz")
         print(f"  gains                          {gains:8.3f} s  (of which 201 linearisations {linear:.3f} s)")

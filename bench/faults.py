@@ -1,9 +1,9 @@
 """``python -m bench.faults [controllers]``: controllers whose measurements and ticks fail; ``--list`` names both.
 
 Every controller runs under every fault, from 0.3 s on (inputs of the wrong sign: from the start), behind a
-`trundle.Watchdog` (patience 50 ms, measurements that have not changed for 50 ms are lost, joints let go). A cell says
-how the run ended: survives, with its largest error at the end where there is a goal; the name and time of a safe stop;
-or how else it ended (fell, diverged, ...) and when.
+`trundle.control.Watchdog` (patience 50 ms, measurements that have not changed for 50 ms are lost, joints let go). A
+cell says how the run ended: survives, with its largest error at the end where there is a goal; the name and time of a
+safe stop; or how else it ended (fell, diverged, ...) and when.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ from trundle.scenarios import build, load_scenario
 from trundle.simulate.mujoco.plant import PlantRun
 from trundle.simulate.mujoco.pushes import ForcePulse
 from trundle.status import Status
-from trundle.systems.multicontact.experiment import MulticontactExperiment
-from trundle.systems.multicontact.trials import Trial as Standing
-from trundle.systems.planar.build import settings
-from trundle.systems.planar.control import TrackExperiment
-from trundle.systems.wallbounce.build import TrialsExperiment
+from trundle.systems.multicontact.scenario.experiment import MulticontactExperiment
+from trundle.systems.multicontact.scenario.trials import HumanoidTrial as Standing
+from trundle.systems.planar.scenario.build import settings
+from trundle.systems.planar.scenario.control import TrackExperiment
+from trundle.systems.wallbounce.scenario.build import TrialsExperiment
 
 BEGIN = 0.3
-FAULTS: Mapping[str, tr.Faults] = {
-    "none": tr.Faults(),
-    "30 % dropped": tr.Faults(BEGIN, dropped=0.3),
-    "10 ms late": tr.Faults(BEGIN, late=0.01),
-    "10 % NaN": tr.Faults(BEGIN, nan=0.1),
-    "NaN for 40 ms": tr.Faults(BEGIN, BEGIN + 0.04, nan=1.0),
-    "NaN for good": tr.Faults(BEGIN, nan=1.0),
-    "frozen 40 ms": tr.Faults(BEGIN, BEGIN + 0.04, frozen=True),
-    "frozen for good": tr.Faults(BEGIN, frozen=True),
-    "bias 0.01 (SI)": tr.Faults(BEGIN, bias=0.01),
-    "30 % lost ticks": tr.Faults(BEGIN, lost=0.3),
-    "model 10 % off": tr.Faults(),
-    "90 % dropped": tr.Faults(BEGIN, dropped=0.9),
-    "40 ms late": tr.Faults(BEGIN, late=0.04),
-    "bias 0.05 (SI)": tr.Faults(BEGIN, bias=0.05),
-    "90 % lost ticks": tr.Faults(BEGIN, lost=0.9),
-    "model 30 % off": tr.Faults(),
-    "wrong sign": tr.Faults(),
+FAULTS: Mapping[str, tr.control.Faults] = {
+    "none": tr.control.Faults(),
+    "30 % dropped": tr.control.Faults(BEGIN, dropped=0.3),
+    "10 ms late": tr.control.Faults(BEGIN, late=0.01),
+    "10 % NaN": tr.control.Faults(BEGIN, nan=0.1),
+    "NaN for 40 ms": tr.control.Faults(BEGIN, BEGIN + 0.04, nan=1.0),
+    "NaN for good": tr.control.Faults(BEGIN, nan=1.0),
+    "frozen 40 ms": tr.control.Faults(BEGIN, BEGIN + 0.04, frozen=True),
+    "frozen for good": tr.control.Faults(BEGIN, frozen=True),
+    "bias 0.01 (SI)": tr.control.Faults(BEGIN, bias=0.01),
+    "30 % lost ticks": tr.control.Faults(BEGIN, lost=0.3),
+    "model 10 % off": tr.control.Faults(),
+    "90 % dropped": tr.control.Faults(BEGIN, dropped=0.9),
+    "40 ms late": tr.control.Faults(BEGIN, late=0.04),
+    "bias 0.05 (SI)": tr.control.Faults(BEGIN, bias=0.05),
+    "90 % lost ticks": tr.control.Faults(BEGIN, lost=0.9),
+    "model 30 % off": tr.control.Faults(),
+    "wrong sign": tr.control.Faults(),
 }
 MODEL = {"model 10 % off": 1.1, "model 30 % off": 1.3}
 """The plant's masses and inertias over the model's."""
@@ -263,15 +263,15 @@ class Reversed(AroundPolicy):
 def ending(controller: str, fault: str, watchdog: bool = True) -> Ending:
     """Return how a controller's run under a fault ended."""
 
-    watched: list[tr.Watchdog] = []
+    watched: list[tr.control.Watchdog] = []
 
     def wrapped(policy: Policy, size: int) -> Policy:
         if fault == "wrong sign":
             policy = Reversed(policy)
         if watchdog:
-            policy = tr.Watchdog(policy, size, patience=0.05, settle=0.5, stale=0.05)
+            policy = tr.control.Watchdog(policy, size, patience=0.05, settle=0.5, stale=0.05)
             watched.append(policy)
-        return tr.Faulty(policy, FAULTS[fault])
+        return tr.control.Faulty(policy, FAULTS[fault])
 
     found = CONTROLLERS[controller].run(wrapped, MODEL.get(fault, 1.0))
     return replace(found, stopped=watched[0].stopped_at if watched else None)

@@ -16,9 +16,9 @@ from rich.table import Table
 
 from trundle.records import Trajectory
 from trundle.scenarios import build, load_scenario
-from trundle.systems.multicontact.experiment import MulticontactExperiment
-from trundle.systems.multicontact.record import TrialResult, results
-from trundle.systems.multicontact.trials import trajectory
+from trundle.systems.multicontact.scenario.experiment import MulticontactExperiment
+from trundle.systems.multicontact.scenario.record import HumanoidTrialResult, results
+from trundle.systems.multicontact.scenario.trials import trajectory
 
 HEADS = ("seed", "masses", "push (N s)", "held", "steps", "rms (mm)", "|L| (kg m2/s)", "torque", "real time", "why")
 TIMES = ("real time", "tick (ms)", "99 %", "most", "preview (ms)", "99 %", "most")
@@ -42,7 +42,7 @@ def trial_run(name: str, seeds: int, first: int, overrides: tuple[str, ...] = ()
     return trajectory(work, outcomes)
 
 
-def row_of(one: TrialResult) -> list[str]:
+def row_of(one: HumanoidTrialResult) -> list[str]:
     """Return what came of a trial, as `HEADS` names it."""
     push = f"{np.linalg.norm(one.push):.0f} {one.axis}" if one.axis else ""
     row = [str(one.seed), f"{one.mass_factor:.2f}", push, "yes" if one.survived else "no", str(one.steps)]

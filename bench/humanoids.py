@@ -20,7 +20,7 @@ from rich.table import Table
 from trundle.errors import InputError
 from trundle.models.robots.humanoid import load_humanoid
 from trundle.scenarios import Scenario, build, load_scenario
-from trundle.systems.multicontact.record import results
+from trundle.systems.multicontact.scenario.record import results
 
 FOLDER = Path(__file__).parent / "humanoids"
 ROBOTS: dict[str, tuple[str, list[str]]] = {

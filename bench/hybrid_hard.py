@@ -15,7 +15,7 @@ from trundle.numerics.compiled.buffered import BufferedCall
 from trundle.numerics.compiled.compile import compile_function
 from trundle.numerics.ilqr import ControlSolution, Guess
 from trundle.status import Status
-from trundle.systems.wallbounce.control.costs import unpacked, without
+from trundle.systems.wallbounce.control.costs import unpack_parameters, without
 from trundle.systems.wallbounce.control.hybrid import SETTLE, HybridControl
 
 __all__ = ["HardHybrid"]
@@ -130,7 +130,7 @@ class HardHybrid:
     def _program(self) -> _Program:
         level, problem = self.level, self.level.problem
         x, u, p, robot = problem.x, problem.u, problem.p, level.robot
-        given = unpacked(p, level.head, level.discs, level.walls, level.surface)
+        given = unpack_parameters(p, level.head, level.discs, level.walls, level.surface)
         equations, cones, forces = [], [], ca.vertsplit(u[9:], 3)
         for touch, f in zip(level.touches(x, u[3:9], given.walls), forces, strict=True):
             equations += [touch.approach + touch.distance / SETTLE, touch.slip]

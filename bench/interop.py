@@ -71,7 +71,7 @@ def crocoddyl_lines(feet: RollingFeet, x: FloatArray) -> list[tuple[str, float]]
 
 def main() -> None:
     """Print the table of a biped with twelve freedoms and of the avatar, each on two ellipsoids."""
-    avatar, shank = tr.build_avatar(), (0.0, 0.0, -0.22)  # m
+    avatar, shank = tr.walking.build_avatar(), (0.0, 0.0, -0.22)  # m
     robots = {
         "hopper": (tr.load_urdf(HOPPER), {side: tr.Foot(SOLE, f"{side}_shank", shank) for side in SIDES}),
         "avatar": (

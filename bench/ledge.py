@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.humanoid import TIMES, seeds_of, times, trial_run
-from trundle.systems.multicontact.metrics import ledge
-from trundle.systems.multicontact.record import results
+from trundle.systems.multicontact.scenario.metrics import ledge
+from trundle.systems.multicontact.scenario.record import results
 
 ROWS = {"as it is": (), "no momentum task": ("controller.gains.momentum=0.0",)}
 

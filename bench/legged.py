@@ -11,14 +11,14 @@ import sys
 import time
 
 from trundle.contact.patch import FlatPatch
-from trundle.control.regulators.walk_replay import replay_in_mujoco, replay_walk
 from trundle.errors import TrundleError
 from trundle.models.feet import Foot
-from trundle.models.robots.legged import LeggedRobot
 from trundle.models.urdf.examples import load_example_robot
-from trundle.models.urdf.soles import suggest_feet
-from trundle.plan.walk.robot_steps import RobotWalk, on_contacts, plan_steps
-from trundle.problems.robot_gait import RobotGait
+from trundle.systems.walking.gait.robot_gait import RobotGait
+from trundle.systems.walking.plan.robot_steps import RobotWalk, on_contacts, plan_steps
+from trundle.systems.walking.replay.walk_replay import replay_in_mujoco, replay_walk
+from trundle.systems.walking.robots.legged import LeggedRobot
+from trundle.systems.walking.robots.soles import suggest_feet
 
 ROBOTS = {
     "talos_reduced": "left_sole_link right_sole_link",

@@ -107,7 +107,7 @@ def measure(count: int) -> list[tuple[str, float, float]]:
         label = f"MuJoCo rollout, {contact}, {1e3 * step:g} ms"
         try:
             rows.append(timed(mujoco_places(balls, step, contact), balls, label))
-        except tr.MissingExtraError:
+        except tr.errors.MissingExtraError:
             rows.append((f"{label}: not installed", np.nan, np.nan))
     return rows
 

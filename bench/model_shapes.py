@@ -152,12 +152,12 @@ def random_ground(random: Random, r: float) -> GroundShape:
         lambda: hill(R),
         lambda: hill(np.full(3, R[0]), "tr.Sphere({0!r})"),
         lambda: hill(
-            np.full(3, R[0]), "tr.ExpressionLevelSurface(lambda x, y, z: x**2 + y**2 + z**2 - {0!r}**2, {0!r})"
+            np.full(3, R[0]), "tr.geometry.ExpressionLevelSurface(lambda x, y, z: x**2 + y**2 + z**2 - {0!r}**2, {0!r})"
         ),
         lambda: hollow(R),
         lambda: hollow(np.full(3, R[0])),
         lambda: hollow(
-            np.full(3, R[0]), "tr.ExpressionLevelSurface(lambda x, y, z: {0!r}**2 - x**2 - y**2 - z**2, {0!r})"
+            np.full(3, R[0]), "tr.geometry.ExpressionLevelSurface(lambda x, y, z: {0!r}**2 - x**2 - y**2 - z**2, {0!r})"
         ),
         lambda: tube(float(R[0])),
         lambda: graph(bend, 0.0, r, "level"),
@@ -222,8 +222,9 @@ def graph(bend: Array, quartic: float, r: float, kind: str) -> GroundShape:
     """Return z = a x^2 + b y^2 + c x^4 as a level set, a chart or a height map, whose splines are exact for it."""
     (a, b), c, wide = bend.tolist(), quartic * 1e-3 / r**3, 8 * r
     texts = {
-        "level": f"tr.ExpressionLevelSurface(lambda x, y, z: z - {a!r}*x**2 - {b!r}*y**2 - {c!r}*x**4, {wide!r})",
-        "chart": f"tr.ExpressionSurface(lambda u, v: (u, v, {a!r}*u**2 + {b!r}*v**2 + {c!r}*u**4), "
+        "level": "tr.geometry.ExpressionLevelSurface("
+        f"lambda x, y, z: z - {a!r}*x**2 - {b!r}*y**2 - {c!r}*x**4, {wide!r})",
+        "chart": f"tr.geometry.ExpressionSurface(lambda u, v: (u, v, {a!r}*u**2 + {b!r}*v**2 + {c!r}*u**4), "
         f"[({-wide!r}, {wide!r}), ({-wide!r}, {wide!r})])",
         "map": f"tr.HeightMap(np.linspace({-wide!r}, {wide!r}, 9), np.linspace({-wide!r}, {wide!r}, 9), "
         f"[[{a!r}*x**2 + {b!r}*y**2 + {c!r}*x**4 for y in np.linspace({-wide!r}, {wide!r}, 9)] "
@@ -245,7 +246,7 @@ def waves(r: float, length: float) -> GroundShape:
     """Return z = -h cos(k x) cos(k y), long waves over the body's size."""
     k = 2 * np.pi / (length * r)
     h = 0.08 / (k**2 * r)
-    text = f"tr.ExpressionLevelSurface(lambda x, y, z: z + {h!r}*ca.cos({k!r}*x)*ca.cos({k!r}*y), {8 * r!r})"
+    text = f"tr.geometry.ExpressionLevelSurface(lambda x, y, z: z + {h!r}*ca.cos({k!r}*x)*ca.cos({k!r}*y), {8 * r!r})"
 
     def place(random: Random) -> Array:
         x, y = r * random.uniform(-3, 3, 2)

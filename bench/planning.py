@@ -33,17 +33,17 @@ def task(case: str) -> tuple[Any, dict[str, Any]]:
         ball = tr.RigidBody(tr.Sphere(radius=0.035), mass=0.216, inertia="solid")
         pair = tr.RollingPair(ball, tr.Hand(tr.Plane()), friction=0.5)
         goal = {"contact_on_hand": (0, -0.033, 0), "object_quaternion": (np.sqrt(0.5), np.sqrt(0.5), 0, 0)}
-        return tr.Transfer(pair, {}, goal, 2.0, {"freedoms": ("wx", "wy"), "angular_acceleration": 50.0}), {}
+        return tr.juggling.Transfer(pair, {}, goal, 2.0, {"freedoms": ("wx", "wy"), "angular_acceleration": 50.0}), {}
     if case == "flip-up":
         body = tr.RigidBody(tr.Ellipse([0.0377, 0.0252]), mass=0.0553, inertia="solid")
         pair = tr.RollingPair(body, tr.Hand(tr.Line(), extent=0.375), friction=0.8, gravity=0.4 * 9.81)
-        return tr.Transfer(pair, {}, {"object_angle": np.pi / 2}, 1.0, {"linear_acceleration": 10.0}), {}
+        return tr.juggling.Transfer(pair, {}, {"object_angle": np.pi / 2}, 1.0, {"linear_acceleration": 10.0}), {}
     hand = tr.Hand(tr.FourierRadius(0.11, cos=[0, -0.04 / 0.11]), angle=np.pi / 2)
     pair = tr.RollingPair(tr.RigidBody(tr.Circle(0.0166), mass=0.03), hand, friction=0.8)
     goal = {"contact_on_hand": (-0.07, 0), "hand_angle": -np.pi / 2}
     limits = {"angular_acceleration": 100.0, "linear_acceleration": 30.0}
     contact = {"normal_force": 0.4, "friction_margin": 0.5}
-    return tr.Transfer(pair, {"contact_on_hand": (0.07, 0)}, goal, 1.0, limits, contact), {"nodes": 120}
+    return tr.juggling.Transfer(pair, {"contact_on_hand": (0.07, 0)}, goal, 1.0, limits, contact), {"nodes": 120}
 
 
 def measure(case: str, starts: int) -> dict[str, Any]:
@@ -52,10 +52,11 @@ def measure(case: str, starts: int) -> dict[str, Any]:
 
     transfer, more = task(case)
     begin = time.perf_counter()
-    plan = tr.plan(transfer, **more)
+    plan = tr.juggling.plan(transfer, **more)
     took = time.perf_counter() - begin
     reached = sum(
-        tr.plan(transfer, guess="stationary", sigma=0.1, seed=seed, starts=1, **more).success for seed in range(starts)
+        tr.juggling.plan(transfer, guess="stationary", sigma=0.1, seed=seed, starts=1, **more).success
+        for seed in range(starts)
     )
     r = plan.residuals
     names = ("goal_position_error", "goal_rotation_error", "friction_use", "kkt_residual")
@@ -68,7 +69,7 @@ def compile_case(case: str) -> None:
     import trundle as tr
 
     transfer, more = task(case)
-    tr.plan(transfer, compile=True, max_iterations=1, starts=1, max_refinements=0, **more)
+    tr.juggling.plan(transfer, compile=True, max_iterations=1, starts=1, max_refinements=0, **more)
 
 
 def main() -> None:

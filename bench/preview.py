@@ -21,10 +21,10 @@ from rich.table import Table
 from scipy.spatial.transform import Rotation
 
 from trundle.contact.patch import FlatPatch, PlacedPatch
-from trundle.control.preview.preview import Preview
-from trundle.models.centroidal.centroidal import Centroidal, CentroidalState
-from trundle.models.centroidal.forecast import Forecast, Held
-from trundle.problems.paths import PointPath
+from trundle.systems.multicontact.centroidal.centroidal import Centroidal, CentroidalState
+from trundle.systems.multicontact.centroidal.forecast import Forecast, Held
+from trundle.systems.multicontact.preview.paths import PointPath
+from trundle.systems.multicontact.preview.preview import Preview
 
 MASS = 33.3  # kg
 SOLE = FlatPatch.rectangle(0.156, 0.056, friction=0.54)  # m

@@ -15,11 +15,11 @@ import numpy as np
 
 from trundle.contact.laws import ROLLING, SEPARATED
 from trundle.models.feet import Foot
-from trundle.models.robots.avatar import build_avatar
 from trundle.models.urdf.articulated import Articulated
 from trundle.models.urdf.checks import CheckedUrdf, check_urdf
 from trundle.models.urdf.examples import load_example_robot
 from trundle.models.urdf.robot import robot_from_urdf
+from trundle.systems.walking.robots.avatar import build_avatar
 
 ROBOTS = ("bolt", "solo12", "simple_humanoid", "talos_reduced", "talos_full_v2")
 
@@ -80,7 +80,7 @@ def sizes() -> None:
     model = robot_from_urdf(avatar.robot, feet).model()
     for laws in ((SEPARATED, SEPARATED), (ROLLING, SEPARATED), (ROLLING, ROLLING)):
         rate = ca.Function("rate", [model.x, model.u], [model.dynamics(laws).xdot], {"cse": True})
-        onto = ca.Function("onto", [model.x, model.u], [model.projected(laws)], {"cse": True})
+        onto = ca.Function("onto", [model.x, model.u], [model.project(laws)], {"cse": True})
         names = " + ".join(law.name for law in laws)
         print(f"avatar, {names}: x' {rate.n_instructions()}, projection {onto.n_instructions()} instructions")
 

@@ -19,10 +19,10 @@ import numpy as np
 
 import trundle as tr
 from trundle.checks import FloatArray
-from trundle.models.linear.equilibrium import displaced
-from trundle.models.numbers.changed import Model, at_values, freed, system_of
+from trundle.models.linear.equilibrium import displace_start
+from trundle.models.numbers.changed import Model, at_values, free_numbers, system_of
 from trundle.models.tree.system import ContactSystem, Start
-from trundle.simulate.compiled_mode import projected
+from trundle.simulate.compiled_mode import project_state
 from trundle.simulate.mode import Method
 from trundle.simulate.phases import phase_of
 from trundle.simulate.run import first_of
@@ -240,7 +240,7 @@ def found(scene: Scene, model: Model, start: Start) -> tr.Sensitivities:
 
 def differences(scene: Scene, model: Model, start: Start, names: Sequence[str]) -> FloatArray:
     """Return the derivatives (n_x, m) of the last state by fourth-order central differences of simulations."""
-    system = freed(system_of(model), scene.parameters)
+    system = free_numbers(system_of(model), scene.parameters)
     values = np.zeros(0) if system.free is None else system.free.values
     table = np.zeros((0, 0)) if scene.policy is None else np.asarray(scene.policy.inputs)
     initial = len(names) - len(values) - table.size
@@ -250,7 +250,7 @@ def differences(scene: Scene, model: Model, start: Start, names: Sequence[str]) 
         change = np.zeros(len(names))
         change[j] = h * sizes[j]
         z, numbers, inputs = np.split(change, [initial, initial + len(values)])
-        begin = displaced(model, start, lambda n: z) if initial else start
+        begin = displace_start(model, start, lambda n: z) if initial else start
         other = at_values(system, values + numbers)
         policy = scene.policy and tr.LinearFeedback(scene.policy.period, table + inputs.reshape(table.shape))
         run = tr.simulate(
@@ -276,7 +276,7 @@ def on_constraints(system: ContactSystem, start: Start) -> Start:
     phase, x = phase_of(system, first.mode, False, Method()), first.x
     inputs = np.zeros(phase.input_count)
     for _ in range(3):
-        x = projected(phase, 0.0, x, phase.parameters(inputs))
+        x = project_state(phase, 0.0, x, phase.parameters(inputs))
     return Start(x, start.atlas, start.laws)
 
 

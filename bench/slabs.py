@@ -17,7 +17,7 @@ from rich.console import Console
 
 import trundle as tr
 from trundle.errors import InputError
-from trundle.systems.multicontact.record import results
+from trundle.systems.multicontact.scenario.record import results
 
 LENGTH, STEPS = 0.14, 12
 

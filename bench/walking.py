@@ -18,13 +18,13 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from trundle.models.robots.avatar import build_avatar
-from trundle.plan.transcription.transcription import MIDPOINT, Transcription
-from trundle.plan.walk.plan import WalkPlan
-from trundle.plan.walk.shooting import shoot
-from trundle.plan.walk.walking import meshes, plan_walk
-from trundle.problems.gait import RANGES, Gait
-from trundle.problems.walking import Walking, bare
+from trundle.optimal.transcription.transcription import MIDPOINT, Transcription
+from trundle.systems.walking.gait.gait import RANGES, Gait
+from trundle.systems.walking.gait.walking import Walking, bare
+from trundle.systems.walking.plan.plan import WalkPlan
+from trundle.systems.walking.plan.shooting import shoot
+from trundle.systems.walking.plan.walking import meshes, plan_walk
+from trundle.systems.walking.robots.avatar import build_avatar
 
 SLOPES = [0.0, 10.0, -10.0]
 
@@ -105,7 +105,7 @@ def replays() -> None:
 
 def replayed(name: str, plan: WalkPlan) -> None:
     """Print how many of twelve steps of a plan the simulator walks."""
-    from trundle.control.regulators.walk_replay import replay_walk, walking_robot
+    from trundle.systems.walking.replay.walk_replay import replay_walk, walking_robot
 
     began = time.process_time()
     avatar = build_avatar()

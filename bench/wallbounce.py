@@ -18,11 +18,11 @@ from rich.table import Table
 from trundle.records import Trajectory
 from trundle.scenarios import load_scenario
 from trundle.scenarios.scenario import Scenario
-from trundle.systems.wallbounce.build import trajectory
-from trundle.systems.wallbounce.metrics import avoid, general, models, recover, turn
-from trundle.systems.wallbounce.record import results
-from trundle.systems.wallbounce.setup import Setup
-from trundle.systems.wallbounce.trials import run_trial
+from trundle.systems.wallbounce.scenario.build import trajectory
+from trundle.systems.wallbounce.scenario.metrics import avoid, general, models, recover, turn
+from trundle.systems.wallbounce.scenario.record import results
+from trundle.systems.wallbounce.scenario.setup import Setup
+from trundle.systems.wallbounce.scenario.trials import run_trial
 
 METRICS = {"recover": recover, "avoid": avoid, "turn": turn, "models": models}
 PARTS = {

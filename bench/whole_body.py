@@ -14,13 +14,13 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from trundle.control.whole_body.collision import CollisionRows
-from trundle.control.whole_body.load import Load
-from trundle.control.whole_body.target import BalanceTarget
-from trundle.control.whole_body.whole_body import WholeBodyController, WholeBodyTarget
 from trundle.models.robots.humanoid import HUMANOIDS, Humanoid, load_humanoid
 from trundle.scenarios import build, load_scenario
-from trundle.systems.multicontact.carry import CarryExperiment
+from trundle.systems.multicontact.scenario.carry import CarryExperiment
+from trundle.systems.multicontact.whole_body.carried_object import Load
+from trundle.systems.multicontact.whole_body.collision import CollisionRows
+from trundle.systems.multicontact.whole_body.frame_target import BalanceTarget
+from trundle.systems.multicontact.whole_body.whole_body import WholeBodyController, WholeBodyTarget
 
 LIMIT, LIMIT_LOADED = 1.0, 2.0  # ms, median
 

@@ -19,13 +19,13 @@ from rich.progress import track
 from scipy.spatial.transform import Rotation
 
 from trundle.contact.patch import FlatPatch, PlacedPatch
-from trundle.control.preview.preview import Preview, PreviewWeights
-from trundle.control.preview.window import ReferencePath
-from trundle.models.centroidal.centroidal import Centroidal, CentroidalState, Push
-from trundle.models.centroidal.forecast import Forecast, Held, MassChange, Pushed
 from trundle.numerics.qp.qp import QpSolver
-from trundle.problems.paths import PointPath
 from trundle.status import Status
+from trundle.systems.multicontact.centroidal.centroidal import Centroidal, CentroidalState, Push
+from trundle.systems.multicontact.centroidal.forecast import Forecast, Held, MassChange, Pushed
+from trundle.systems.multicontact.preview.paths import PointPath
+from trundle.systems.multicontact.preview.preview import Preview, PreviewWeights
+from trundle.systems.multicontact.preview.window import ReferencePath
 
 GRAVITY = 9.81
 

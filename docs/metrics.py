@@ -9,7 +9,7 @@ from importlib import import_module
 from trundle.report import MetricGroup, Quantity
 from trundle.report.metrics import QUANTITIES
 from trundle.scenarios import catalogue
-from trundle.systems.planar.metrics import LATE
+from trundle.systems.planar.scenario.metrics import LATE
 
 #: Whose names begin with the name of a task, as a file of task `track` has it.
 TASKS = {f"TASK{LATE}": Quantity("unit of the task", "largest error of the task over the second half of the run")}
@@ -17,7 +17,7 @@ TASKS = {f"TASK{LATE}": Quantity("unit of the task", "largest error of the task 
 
 def declared(kind: str) -> tuple[Mapping[str, Quantity], tuple[MetricGroup, ...]]:
     """Return the metrics of every run of a kind, and the groups of those that scenarios ask for."""
-    module = import_module(f"trundle.systems.{kind}.metrics")
+    module = import_module(f"trundle.systems.{kind}.scenario.metrics")
     return module.QUANTITIES | (TASKS if kind == "planar" else {}), module.GROUPS
 
 

@@ -17,7 +17,7 @@ TICK, STEP, CYCLES = 0.05, 0.6, 3  # s, s; each cycle moves the four limbs once
 LIMBS = {"left foot": (1, -0.4), "right hand": (-1, 0.4), "right foot": (-1, -0.4), "left hand": (1, 0.4)}  # wall, m
 
 
-def schedule() -> tuple[tr.Forecast, tr.PointPath]:
+def schedule() -> tuple[tr.multicontact.Forecast, tr.multicontact.PointPath]:
     """Return the holds, of which three or four are always there, and where the centre of mass should be."""
     pad, held, cycle = tr.FlatPatch.rectangle(0.12, 0.08, friction=0.9), [], STEP * len(LIMBS)  # m
     for i, (name, (side, height)) in enumerate(LIMBS.items()):
@@ -27,16 +27,18 @@ def schedule() -> tuple[tr.Forecast, tr.PointPath]:
             lift = 0.4 if k < CYCLES else 0.0  # s in the air before the next hold
             start = moves[k]
             contact = tr.PlacedPatch(name, pad, (0.1 * height, side * HALF_GAP, height + k * RISE), R)
-            held.append(tr.Held(contact, start, moves[k + 1] - lift))
+            held.append(tr.multicontact.Held(contact, start, moves[k + 1] - lift))
     end = 1.0 + CYCLES * cycle
-    return tr.Forecast(held), tr.PointPath([0.6, end], [(0.0, 0.0, 0.0), (0.0, 0.0, CYCLES * RISE)])
+    return tr.multicontact.Forecast(held), tr.multicontact.PointPath(
+        [0.6, end], [(0.0, 0.0, 0.0), (0.0, 0.0, CYCLES * RISE)]
+    )
 
 
 def main(plot: str | None = None) -> float:
     """Print height, friction use and sway; return the sway along the privileged axis, m."""
     known, path = schedule()
-    model, state, rows = tr.Centroidal(MASS), tr.CentroidalState((0.0, 0.0, 0.0)), []
-    preview = tr.Preview(model, axis=(0.0, 1.0, 0.0))
+    model, state, rows = tr.multicontact.Centroidal(MASS), tr.multicontact.CentroidalState((0.0, 0.0, 0.0)), []
+    preview = tr.multicontact.Preview(model, axis=(0.0, 1.0, 0.0))
     for time in np.arange(0.0, path.times[-1] + 1.0, TICK):
         plan = preview(time, state, known, path)
         if not plan.usable:

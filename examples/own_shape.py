@@ -22,7 +22,7 @@ def egg(ux: ca.SX, uy: ca.SX, uz: ca.SX) -> ca.SX:
 
 def main(plot: str | None = None) -> float:
     """Print the balance of energy and return its error relative to the work."""
-    shape = tr.ExpressionBody(egg)  # checked: homogeneous and convex, or an error says where it is not
+    shape = tr.geometry.ExpressionBody(egg)  # checked: homogeneous and convex, or an error says where it is not
     centroid, _ = shape.mass_properties()
     body = tr.RigidBody(shape, MASS, inertia="solid", center_of_mass=centroid)
     shaking = tr.SinusoidMotion(

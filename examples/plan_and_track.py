@@ -25,21 +25,23 @@ def pair(motion: Any = None) -> tr.RollingPair:
 def main(plot: str | None = None) -> float:
     """Print how far plan, planned inputs and feedback end from the goal; return the plan's error, m."""
     plate = pair()
-    task = tr.Transfer(
+    task = tr.juggling.Transfer(
         plate,
         plate.place(),
-        tr.Goal(contact_on_hand=GOAL, object_quaternion=[np.sqrt(0.5), np.sqrt(0.5), 0, 0]),  # +90 degrees about x
+        tr.juggling.Goal(
+            contact_on_hand=GOAL, object_quaternion=[np.sqrt(0.5), np.sqrt(0.5), 0, 0]
+        ),  # +90 degrees about x
         duration=2.0,  # s
-        hand_limits=tr.HandLimits(freedoms="rotations", angular_acceleration=50.0),  # rad/s^2
+        hand_limits=tr.juggling.HandLimits(freedoms="rotations", angular_acceleration=50.0),  # rad/s^2
     )
-    plan = tr.plan(task)
+    plan = tr.juggling.plan(task)
     Q = {"hand_rotation": 10, "object_rotation": 10, "contact": 1e4, "hand_angular_velocity": 0.1}
     Q |= {"hand_position": 1, "hand_velocity": 1, "relative_velocity": 0.1}
     R = {"hand_angular_acceleration": 1e-3, "hand_acceleration": 1e-3}
     track = tr.TrackingLQR(plate, plan, Q, R, {k: 1e3 * v for k, v in Q.items()}, freedoms="rotations")
-    eyes = tr.Camera(position_sigma=2e-4, angle_sigma=1e-3)  # m, rad
+    eyes = tr.control.Camera(position_sigma=2e-4, angle_sigma=1e-3)  # m, rad
     off = plate.place(contact_on_hand=[0.0032, 0.0024, 0.0])  # m
-    run = tr.simulate(plate, off, policy=tr.Sensed(track, plate, eyes), duration=2.0)  # s
+    run = tr.simulate(plate, off, policy=tr.control.Sensed(track, plate, eyes), duration=2.0)  # s
     planned = tr.SampledMotion(plan.times, plan.inputs)
     alone = tr.simulate(pair(planned), off, duration=2.0)
 

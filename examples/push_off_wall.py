@@ -17,7 +17,7 @@ WALL = tr.Wall([0, 0, 0], [1, 0, 0])
 LAWS = [(0.15, 0.1), (0.08, 0.06), (0.04, 0.03), (0.02, 0.02)]  # m, widths and offsets: wide ones lead to the wall
 
 
-def build() -> tuple[tr.ControlProblem, ca.Function]:
+def build() -> tuple[tr.optimal.ControlProblem, ca.Function]:
     """Return the problem with p = (largest force, width, offset), and what happens at a stage."""
     x, u, p = ca.SX.sym("x", 4), ca.SX.sym("u", 4), ca.SX.sym("p", 3)  # (place, speed, angles), (drive, rates, u_t)
     a, b = x[2], x[2] + x[3]
@@ -26,30 +26,32 @@ def build() -> tuple[tr.ControlProblem, ca.Function]:
     touch = tr.SoftTouch.at(hand, velocity, HAND, WALL)
     press = tr.normal_force(touch.distance, *ca.vertsplit(p))
     force = touch.force(press, ca.vertcat(u[3], 0))
-    step, jacobian = tr.midpoint(ca.vertcat(x[1], (u[0] + force[0]) / MASS, u[1:3]), x, u, STEP)
+    step, jacobian = tr.optimal.midpoint(ca.vertcat(x[1], (u[0] + force[0]) / MASS, u[1:3]), x, u, STEP)
     off, most = ca.vertcat(x[0] - GOAL, x[1], x[2] + 1.0, x[3] - 2.0), [DRIVE, RATE, RATE, FRICTION]
     residual = ca.vertcat(off, u / most, touch.no_slip(press, PUSH), touch.landing())
     limits = ca.vertcat(1 - (u / most) ** 2, x[3] - 0.1, 2.6 - x[3], touch.distance + 0.02)
-    along = tr.Cost(residual, [4, 0.4, 0.05, 0.05, *[0.02] * 4, 20, 20, 6], limits, mu=0.05, delta=0.02)
-    problem = tr.ControlProblem(x, u, p, step, along, tr.Cost(off, [40, 20, 0.5, 0.5]), STAGES, jacobian)
+    along = tr.optimal.Cost(residual, [4, 0.4, 0.05, 0.05, *[0.02] * 4, 20, 20, 6], limits, mu=0.05, delta=0.02)
+    problem = tr.optimal.ControlProblem(
+        x, u, p, step, along, tr.optimal.Cost(off, [40, 20, 0.5, 0.5]), STAGES, jacobian
+    )
     return problem, ca.Function("seen", [x, u, p], [touch.distance, force])
 
 
-def plan(optimiser: tr.Optimiser, largest: float) -> tuple[tr.ControlSolution, np.ndarray]:
+def plan(optimiser: tr.optimal.Optimiser, largest: float) -> tuple[tr.optimal.ControlSolution, np.ndarray]:
     """Return the plan and its parameters, from a guess at rest, arm folded, without any contact."""
     start, p = np.array([1.2, -0.8, -1.0, 2.0]), np.zeros(3)
-    guess = tr.Guess(np.zeros((STAGES, 4)), np.tile(start, (STAGES + 1, 1)))
+    guess = tr.optimal.Guess(np.zeros((STAGES, 4)), np.tile(start, (STAGES + 1, 1)))
     for width, offset in LAWS:
         p = np.array([largest, width, offset])
-        found = optimiser.solve(start, p, guess, tr.Limits(200, tolerance=1e-6))
-        guess = tr.Guess(found.inputs, found.states)
+        found = optimiser.solve(start, p, guess, tr.optimal.Limits(200, tolerance=1e-6))
+        guess = tr.optimal.Guess(found.inputs, found.states)
     return found, p
 
 
 def main(plot: str | None = None) -> float:
     """Print both plans and return the largest error of m v = impulse of drive and hand (N s)."""
     (problem, seen), error = build(), 0.0
-    optimiser = tr.Optimiser(problem, damping=0.1)
+    optimiser = tr.optimal.Optimiser(problem, damping=0.1)
     for name, largest in (("drive alone", 1e-9), ("with the arm", PUSH)):
         found, p = plan(optimiser, largest)
         x, u = found.states, found.inputs

@@ -28,7 +28,7 @@ def main(plot: str | None = None) -> float:
     """Print how level the centre stays and return how much it moves up and down (m)."""
     wheel = tr.RigidBody(tr.FourierRadius(SIZE, [0, 0, 0, CORNER]), MASS, INERTIA)
     points = road(bumps=14)
-    ground = tr.Ground(tr.SampledCurve(points))
+    ground = tr.Ground(tr.geometry.SampledCurve(points))
     pair = tr.RollingPair(wheel, ground, friction=2.0, on_slip="slide", on_separation="fly")
     # On top of the second bump the middle of a side is below; the wheel rolls to the right.
     start = pair.place(contact_x=points[120, 0], angle=0.0, angular_velocity=-2.0)  # m, rad, rad/s

@@ -16,18 +16,20 @@ PULL, START, END = 20.0, 1.0, 4.0  # N, s, s
 TICK, DURATION = 0.05, 6.0  # s
 
 
-def feet() -> list[tr.Held]:
+def feet() -> list[tr.multicontact.Held]:
     """Return two soles on flat ground."""
     sole = tr.FlatPatch.rectangle(0.2, 0.08, friction=0.7)  # m
-    return [tr.Held(tr.PlacedPatch(name, sole, (0.0, y, 0.0))) for name, y in (("left", 0.1), ("right", -0.1))]
+    return [
+        tr.multicontact.Held(tr.PlacedPatch(name, sole, (0.0, y, 0.0))) for name, y in (("left", 0.1), ("right", -0.1))
+    ]
 
 
 def stand(told: bool) -> tuple[np.ndarray, ...]:
     """Return times (s), sideways position of the centre of mass and of the centre of pressure (m)."""
-    pull = tr.Pushed(tr.Push((0.0, PULL, 0.0)), START, END)
-    known, model = tr.Forecast(feet(), [pull] if told else []), tr.Centroidal(MASS)
-    preview, still = tr.Preview(model), tr.PointPath([0.0], [(0.0, 0.0, HEIGHT)])
-    state, rows = tr.CentroidalState((0.0, 0.0, HEIGHT)), []
+    pull = tr.multicontact.Pushed(tr.multicontact.Push((0.0, PULL, 0.0)), START, END)
+    known, model = tr.multicontact.Forecast(feet(), [pull] if told else []), tr.multicontact.Centroidal(MASS)
+    preview, still = tr.multicontact.Preview(model), tr.multicontact.PointPath([0.0], [(0.0, 0.0, HEIGHT)])
+    state, rows = tr.multicontact.CentroidalState((0.0, 0.0, HEIGHT)), []
     for time in np.arange(0.0, DURATION, TICK):
         plan = preview(time, state, known, still)
         w = plan.wrenches[0]

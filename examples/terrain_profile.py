@@ -18,7 +18,7 @@ def main(plot: str | None = None) -> float:
     """Print how far the wheel turned and return the error (rad)."""
     points = np.loadtxt(PROFILE, delimiter=",", skiprows=2)
     wheel = tr.RigidBody(tr.Circle(RADIUS), MASS, INERTIA)
-    path = tr.Ground(tr.SampledCurve(points))
+    path = tr.Ground(tr.geometry.SampledCurve(points))
     pair = tr.RollingPair(wheel, path, friction=0.8, on_slip="slide", on_separation="fly")
     start = pair.place(contact_x=0.5, angular_velocity=-6.0)  # m, rad/s counter-clockwise
     run = tr.simulate(pair, start, duration=5.0, output_step=0.001)  # s

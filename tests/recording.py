@@ -20,8 +20,11 @@ import numpy as np
 
 import trundle as tr
 
-FAMILIES = "contact control geometry models numerics.ilqr plan problems records scenarios simulate report".split()
-PUBLIC: dict[str, Any] = {name: getattr(tr, name) for name in tr.__all__ if name != "__version__"}
+FAMILIES = (
+    "contact control geometry models numerics.ilqr optimal records scenarios simulate report "
+    "systems.juggling systems.multicontact systems.planar systems.walking systems.wallbounce"
+).split()
+PUBLIC: dict[str, Any] = {name: getattr(tr, name) for name in tr.__all__ if name not in {"__version__", *tr._SLICES}}
 """Public names of the package, then those that only its families have."""
 for family in FAMILIES:
     home = importlib.import_module(f"trundle.{family}")
@@ -33,8 +36,8 @@ patch = tr.FlatPatch.rectangle(0.2, 0.1, friction=0.7)
 w = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 10.0])
 patch.edge_distance(w); patch.friction_use(w); tr.FlatPatch.point(0.5); patch.uses([w])
 place = tr.PlacedPatch("left", patch, (0.0, 0.1, 0.0)); place.world(w)
-body = tr.Centroidal(10.0); state = tr.CentroidalState((0.0, 0.0, 0.5))
-body.rate(state, [place], [w], [tr.Push()]); body.advance(state, [place], [w], 0.01)
+body = tr.multicontact.Centroidal(10.0); state = tr.multicontact.CentroidalState((0.0, 0.0, 0.5))
+body.rate(state, [place], [w], [tr.multicontact.Push()]); body.advance(state, [place], [w], 0.01)
 both, joint = body.with_body(state, 1.0, state); both.without_body(joint, 1.0, state)
 ball = tr.Sphere(0.1); ball.closest([[1.0, 0, 0]]); ball.distance([[1.0, 0, 0]]); ball.locate([0.1, 0, 0])
 ball.mass_properties("solid"); ball.mesh(8); ball.sample(5); ball.points_with_normal([0, 0, 1.0])
@@ -55,7 +58,7 @@ still = tr.SampledMotion(np.arange(3.0), np.zeros((3, 6))); still.is_still(0.1);
 pair = tr.RollingPair(tr.RigidBody(tr.Sphere(0.1), 0.1), tr.Hand(tr.Plane())); start = pair.place()
 pair.start(start.placement) if hasattr(start, "placement") else None
 pair.model(); pair.tree()
-tr.HandLimits().acceleration(3); tr.HandLimits().components(3)
+tr.juggling.HandLimits().acceleration(3); tr.juggling.HandLimits().components(3)
 tr.Foot(tr.Sphere(0.1)).contacts("left")
 tr.Box((0.1, 0.2, 0.3)).bundle(); tr.Capsule(0.1, 0.2).bundle(); tr.Disc(0.1, 0.01).bundle(); tr.Sphere(0.1).bundle()
 tr.Ellipsoid((0.1, 0.2, 0.3)).polar_chart(); tr.Sphere(0.1).polar_chart(); sine.rate(0.1, sine.parameters(0.1)[0])

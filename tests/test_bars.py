@@ -163,8 +163,10 @@ def test_a_verbose_callback_shows_and_passes_on(monkeypatch: pytest.MonkeyPatch)
 
 def verbose_plan() -> tuple[object, str]:
     pair = tr.RollingPair(tr.RigidBody(tr.Circle(0.05), mass=0.1), tr.Hand(tr.Line(), extent=0.4))
-    task = tr.Transfer(pair, {}, {"contact_on_hand": (0.1, 0.0)}, duration=1.0)
-    return tr.plan(task, nodes=10, starts=1, max_refinements=0, max_iterations=2, verbose=True), "iteration 1: cost"
+    task = tr.juggling.Transfer(pair, {}, {"contact_on_hand": (0.1, 0.0)}, duration=1.0)
+    return tr.juggling.plan(
+        task, nodes=10, starts=1, max_refinements=0, max_iterations=2, verbose=True
+    ), "iteration 1: cost"
 
 
 def verbose_simulation() -> tuple[object, str]:
@@ -183,14 +185,14 @@ def verbose_run(folder: Path) -> tuple[object, str]:
 
 
 def verbose_walk() -> tuple[object, str]:
-    bolt, gait = tr.load_example_robot("bolt"), tr.RobotGait(speed=0.25, intervals=(4, 2))
-    return tr.plan_walk(bolt, ["FL_FOOT", "FR_FOOT"], gait, max_iterations=2, verbose=True), "iteration 1: cost"
+    bolt, gait = tr.load_example_robot("bolt"), tr.walking.RobotGait(speed=0.25, intervals=(4, 2))
+    return tr.walking.plan_walk(bolt, ["FL_FOOT", "FR_FOOT"], gait, max_iterations=2, verbose=True), "iteration 1: cost"
 
 
 def verbose_throw() -> tuple[object, str]:
     body, hand = tr.RigidBody(tr.Ellipse((0.04, 0.025)), 0.05), tr.Hand(tr.Line(), extent=0.4)
     pair = tr.RollingPair(body, hand, friction=0.8, on_slip="slide", on_separation="fly")
-    task = tr.ThrowCatch(pair, pair.place(), goal_angle=1.5)
+    task = tr.juggling.ThrowCatch(pair, pair.place(), goal_angle=1.5)
     return task.plan(samples=20, starts=1, max_rollouts=20, verbose=True), " throws"
 
 

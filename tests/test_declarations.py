@@ -13,14 +13,14 @@ import trundle
 
 OF_EXTRAS = ("trundle.interop", "trundle.environments", "trundle.__main__")
 CHANGING = {  # they count, record or accumulate, or are put together step by step
-    "control": "ControllerDiagnostics Sensed Actuated Switching Faulty Watchdog",
+    "control": "Sensed Actuated Switching Faulty Watchdog",
     "interrupts": "_State",
     "models": "Robot RobotBodies Tree",
     "numerics": "_Progress",
-    "plan": "PlayThenHold ProgramRows",
+    "optimal": "ProgramRows",
     "scenarios": "_Place",
     "simulate": "Log Segment",
-    "systems": "PlanCounts Replanning",
+    "systems": "ControllerDiagnostics PlanCounts PlayThenHold Replanning",
 }
 ASKED = {
     "contact.law.Law": "rows wrench margins",
@@ -37,16 +37,16 @@ ASKED = {
     "geometry.shapes.abstract.SupportShape": "support",
     "geometry.support.Support": "support",
     "geometry.support.SupportLike": "support point_and_radii",
-    "models.tree.joint.Connection": "configuration motion moved rates velocity with_velocity",
+    "models.tree.joint.Connection": "configuration displace motion rates velocity with_velocity",
     "models.tree.joint.Joint": "transform subspace retract",
     "models.tree.joint.VectorJoint": "transform subspace",
-    "models.tree.multibody.Multibody": "moved replaced state_rate",
+    "models.tree.multibody.Multibody": "displace replace_contacts state_rate",
     "numerics.ilqr.backend.Backend": "backward measure roll slope",
 }
 BY_IDENTITY = {  # they hold arrays or expressions, whose equality is no truth value
     "contact.soft": "SoftTouch",
     "contact.walls": "Wall",
-    "models.tree": "Frames Free _Parts",
+    "models.tree": "Frames FreeNumbers _Parts",
     "numerics.ilqr": "ControlProblem ControlSolution Cost Guess MidpointJacobian",
     "numerics.nlp": "ElementGroup Program",
     "numerics.ode": "BatchIntegration Pieces",
@@ -55,7 +55,7 @@ DEFAULTS = {  # what users get who say nothing
     "contact.laws.Sliding": {"end_speed": 0.0},
     "contact.packed.contact_function": {"compiled": True},
     "contact.soft.SoftLaw": {"offset": 0.02},
-    "geometry.chart.Range": {"coordinate": 0, "periodic": False},
+    "geometry.chart.ChartRange": {"coordinate": 0, "periodic": False},
     "geometry.features.Feature": {"rim": False, "rounding": 0.0},
     "geometry.sampled.circle_fit.fit_circle": {"tolerance": 1e-10},
     "geometry.shapes.bodies.Disc": {"rounding": 0.0},

@@ -19,20 +19,20 @@ import pytest
 
 import trundle as tr
 from tests.geometry import shape_table
-from trundle.control.inverse_dynamics import signals
 from trundle.control.regulators.balancing import BalancingLQR
 from trundle.control.sensing.sensing import Sensed
 from trundle.geometry.sampled.sampled import SampledSurface
 from trundle.geometry.shapes import bodies, curves, surfaces
 from trundle.models.feet import Foot
-from trundle.models.robots.avatar_feet import Toes
 from trundle.models.robots.humanoid import Humanoid, load_humanoid
 from trundle.parameters import Range, parameters_of
-from trundle.plan.throw.shooting import SearchParameter, Shooting
-from trundle.plan.throw.throw import ThrowCatch
-from trundle.plan.transfer.rolling_ball import BallTransfer
-from trundle.problems.tracking import Tracking
-from trundle.simulate.mujoco.humanoid import HumanoidPlant
+from trundle.systems.juggling.throw.shooting import SearchParameter, Shooting
+from trundle.systems.juggling.throw.throw import ThrowCatch
+from trundle.systems.multicontact.humanoid.mujoco_humanoid import HumanoidPlant
+from trundle.systems.planar import signals
+from trundle.systems.walking.gait.tracking import Tracking
+from trundle.systems.walking.plan.rolling_ball import BallTransfer
+from trundle.systems.walking.robots.avatar_feet import Toes
 
 Arguments = dict[str, Any]
 
@@ -70,7 +70,7 @@ def arm() -> Arguments:
 
 
 MAKERS: dict[type, Callable[[], Arguments]] = {
-    tr.Arm: arm,
+    tr.juggling.Arm: arm,
     Toes: lambda: {"sole": tr.Sphere(0.04), "center": (0.12, 0.0, -0.05), "joint": (0.11, 0.0, -0.05)},
     signals.Ramp: lambda: {"rate": 1.0},
     signals.SecondOrder: lambda: {"start": 1.0},
@@ -97,7 +97,7 @@ MAKERS: dict[type, Callable[[], Arguments]] = {
     tr.RollingPair: lambda: {"body": pair().body, "base": pair().base},
     BalancingLQR: lambda: {"pair": pair(), "state": pair().place(), "Q": np.eye(20), "R": np.eye(6)},
     Sensed: lambda: {"policy": Resting(), "pair": pair()},
-    tr.Watchdog: lambda: {"policy": Resting(), "size": 3},
+    tr.control.Watchdog: lambda: {"policy": Resting(), "size": 3},
     Shooting: lambda: {"parameters": [SearchParameter("a", 0.0, 1.0)], "roll_out": lambda values: None},
     ThrowCatch: lambda: {"pair": flat_pair(), "start": flat_pair().place(), "goal_angle": 1.0},
     BallTransfer: lambda: {"radius": 0.1, "mass": 1.0, "goal": (0.1, 0.0)},

@@ -22,7 +22,15 @@ DOCS, EXAMPLES = ROOT / "docs", ROOT / "examples"
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)
 TUTORIALS = sorted((DOCS / "tutorials").glob("*.md"))
 STILLS = sorted((DOCS / "images" / "gallery").iterdir())
-FAMILIES = ("contact", "control", "geometry", "models", "plan", "problems", "records", "simulate")
+FAMILIES = (
+    *("contact", "control", "geometry", "models", "optimal", "records", "simulate"),
+    *(
+        "systems.juggling",
+        "systems.multicontact",
+        "systems.planar",
+        "systems.walking",
+    ),  # pages of wallbounce are by module
+)
 
 
 @pytest.fixture

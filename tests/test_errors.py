@@ -35,7 +35,7 @@ def test_long_values_are_cut() -> None:
 
 
 def test_errors_keep_what_was_given_and_travel_between_processes() -> None:
-    error = pickle.loads(pickle.dumps(tr.ShapeError("key", [1.0], "better", "a.toml")))
+    error = pickle.loads(pickle.dumps(tr.errors.ShapeError("key", [1.0], "better", "a.toml")))
     assert (error.key, error.value, error.allowed, error.file) == ("key", [1.0], "better", "a.toml")
     assert str(error.within("table")) == "a.toml: table.key = [1.0]: must be better"
 
@@ -61,9 +61,9 @@ def test_sizes_and_exponents_are_named_as_given(make, text: str) -> None:
 @pytest.mark.parametrize(
     "error",
     [
-        tr.SimulationError("it fell", tr.Status.FAILED, {"steps": 3}),
-        tr.CompileError("refused", "line 1"),
-        tr.MissingExtraError("mujoco", "sim"),
+        tr.errors.SimulationError("it fell", tr.Status.FAILED, {"steps": 3}),
+        tr.errors.CompileError("refused", "line 1"),
+        tr.errors.MissingExtraError("mujoco", "sim"),
     ],
     ids=lambda error: type(error).__name__,
 )

@@ -78,7 +78,7 @@ def test_example_is_short_uses_public_names_and_says_its_units(script: Path) -> 
     assert len(text.splitlines()) <= 80
     assert "import trundle as tr\n" in text
     assert "from trundle" not in text
-    assert set(re.findall(r"\btr\.(\w+)", text)) <= {*trundle.__all__, "environments", "interop"}
+    assert set(re.findall(r"\btr\.(\w+)", text)) <= {*trundle.__all__, *trundle._FAMILIES}
     assert re.search(r"# .*\bm\b", text)
 
 

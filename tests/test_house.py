@@ -40,21 +40,33 @@ def test_a_tree_in_order_passes(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out == ""
 
 
+ONE_USER = {
+    "systems/__init__.py": "",
+    "systems/planar/__init__.py": "",
+    "systems/planar/walk.py": "from trundle.models import hull\n",
+    "models/hull.py": "x = 1\n",
+}
 LONG_FUNCTION = "def f():\n" + "    x = 1\n" * 79
 LAZY = "def f():\n    from trundle.models import b\n    return b\n"
 BROKEN = {
     "folders": {f"plan/m{i}.py": "" for i in range(17)},
-    "modules": {"plan/long.py": "x = 1\n" * 600},
-    "functions": {"plan/long.py": LONG_FUNCTION},
+    "long_modules": {"plan/long.py": "x = 1\n" * 600},
+    "long_functions": {"plan/long.py": LONG_FUNCTION},
     "circles": {"models/a.py": "from trundle.models import b\n", "models/b.py": "import trundle.models.a\n"},
     "circles_with_inner": {"models/a.py": LAZY, "models/b.py": "from .a import f\n"},
     "quoted_kinds": {"report/plots.py": 'if kind == "planar":\n    pass\n'},
     "any": {"plan/loose.py": "from typing import Any\n\nx: Any\n" + "y: list[Any]\n" * 199},
     "aliases_of_any": {"plan/loose.py": "from typing import Any\n\nJson = Any\n"},
+    "of_one_system": ONE_USER,
+    "of_nobody": {"models/hull.py": "x = 1\n"},
+    "largest_slice": {
+        "systems/planar/__init__.py": "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n"
+        + "".join(f"    from trundle.systems.planar.a import N{i} as N{i}\n" for i in range(41))
+    },
 }
 
 
-@pytest.mark.parametrize("rule", house.TARGETS)
+@pytest.mark.parametrize("rule", house.HELD)
 def test_a_broken_rule_is_seen(tmp_path: Path, rule: str, capsys: pytest.CaptureFixture[str]) -> None:
     root = checkout(tmp_path, BROKEN[rule])
     assert house.main(["--root", str(root), "--check"]) == 1
@@ -68,7 +80,7 @@ def test_a_broken_rule_is_seen(tmp_path: Path, rule: str, capsys: pytest.Capture
         {f"plan/m{i}.py": "" for i in range(16)} | {"plan/__init__.py": ""},
         {"plan/long.py": "x = 1\n" * 599},
         {"plan/long.py": "def f():\n" + "    x = 1\n" * 78},
-        {"systems/planar/build.py": 'kind = "planar"\n'},
+        {"systems/planar/scenario/build.py": 'kind = "planar"\n'},
         {"report/plots.py": '"""planar"""\n\n\ndef f():\n    """walking"""\n    return "a planar run"\n'},
         {"models/urdf/joints.py": 'TYPES = ("revolute", "planar")\n'},
         {"plan/words.py": '# Any\nx = "Any"\n\n\ndef f():\n    """Any."""\n'},
@@ -83,6 +95,7 @@ def test_a_broken_rule_is_seen(tmp_path: Path, rule: str, capsys: pytest.Capture
 )
 def test_what_is_allowed_is_not_reported(tmp_path: Path, files: dict[str, str]) -> None:
     found = figures(tmp_path, files)
+    found["of_nobody"] = []  # nothing imports these files
     assert house.check(found) == []
     assert found["any"] == 0
 
@@ -192,3 +205,79 @@ def test_json_holds_what_the_report_prints(tmp_path: Path, capsys: pytest.Captur
     text = capsys.readouterr().out
     assert "report/plots.py:1: 'planar'" in text
     assert all(key.replace("_", " ") in text for key in found)
+
+
+@pytest.mark.parametrize(("name", "is_one"), [("told", True), ("_held", True), ("turned", True), ("speed", False)])
+def test_a_participle_is_told_from_a_verb(name: str, is_one: bool, tmp_path: Path) -> None:
+    text = f"def {name}():\n    pass\n\n\nclass C:\n    @property\n    def moved(self):\n        return 1\n"
+    found = figures(tmp_path, {"models/a.py": text})
+    assert found["participles"] == ([f"models/a.py:1: {name}"] if is_one else [])
+
+
+def test_the_text_is_counted(tmp_path: Path) -> None:
+    text = '''"""A module."""
+
+# Why this number,
+# in two lines.
+NEAR = 1.0  # m
+FAR = 2.0
+SIZE = 3.0
+"""m: of what."""
+PROGRAM = """
+int f(void) { return 1; }
+"""
+
+
+def f(d: int) -> list[int]:
+    """Return numbers."""
+    if d == 2:
+        return [i for i in range(3)]
+    return [
+        i
+        for j in range(3)
+        for i in range(j)
+    ]
+'''
+    found = figures(tmp_path, {"models/a.py": text})
+    assert found["bare_constants"] == ["models/a.py:6: FAR"]
+    assert found["nested_comprehensions"] == ["models/a.py:18"]
+    assert found["modules_that_ask_for_the_dimension"] == ["models/a.py"]
+    base = figures(tmp_path / "other", {})
+    lines = found["code_lines"] - base["code_lines"]
+    assert lines == 14
+    assert found["comments_per_100_code_lines"] == round(100 * 3 / found["code_lines"], 2)
+    assert found["comprehensions_per_1000_code_lines"] == round(1000 * 2 / found["code_lines"], 1)
+    of_constants, of_program, of_function = 3 * 3, 2 + 10, 13 + 5 + 11 + 18
+    assert found["tokens"] - base["tokens"] == of_constants + of_program + of_function
+
+
+def test_tokens_of_c_leave_out_comments(tmp_path: Path) -> None:
+    base = figures(tmp_path / "other", {})["tokens"]
+    found = figures(tmp_path, {"models/a.c": "/* a\n   comment */ int x = 1.5e3; // more\n"})
+    assert (found["tokens"] - base, found["tokens_of_c"]) == (5, 5)
+
+
+def test_a_name_that_a_package_hands_on_counts_for_its_module(tmp_path: Path) -> None:
+    """What the core reaches through a package is the core's, also if a system uses it."""
+    files = {
+        **ONE_USER,
+        "models/__init__.py": BASE["models/__init__.py"].replace(
+            "Ball\n\n", "Ball\nfrom trundle.models.hull import x\n\n"
+        ),
+        "simulate/__init__.py": "",
+        "simulate/run.py": "from trundle.models import x\n",
+    }
+    assert figures(tmp_path, files)["of_one_system"] == []
+
+
+def test_matches_of_prose_are_counted(tmp_path: Path) -> None:
+    tests = tmp_path / "tests"
+    tests.mkdir()
+    lines = [
+        "pytest.raises(E, match='a text')",
+        "pytest.raises(E, match='key')",
+        "pytest.raises(E)",
+        "raises(E, match=f'{x}')",
+    ]
+    (tests / "test_a.py").write_text("\n".join(lines))
+    assert house.measure(checkout(tmp_path, {}) / "src" / "trundle", tests)["prose_matches"] == 2

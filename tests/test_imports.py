@@ -29,13 +29,12 @@ FLOORS = {
     "systems": 11,
     "scenarios": 10,
     "report": 9,
-    "plan": 8,
     "environments": 11,
     "interop": 10,
     "control": 8,
     "simulate": 7,
     "audit": 6,
-    "problems": 6,
+    "optimal": 6,
     "models": 5,
     "contact": 4,
     "geometry": 3,
@@ -48,16 +47,15 @@ FLOORS = {
     "checks": 1,
     "arguments": 1,
     "parameters": 1,
-    "units": 1,
     "bars": 1,
     "extras": 1,
     "cluster": 1,
     "scratch": 1,
+    "lazy": 1,
+    "version": 1,
 }
-SIBLINGS = {"plan", "control"}  # of one floor, and know nothing of each other
 
 # (file, module) that may break the order, and why. The facade gives public names without naming a higher floor.
-FACADE_NAMES = {"__version__"}
 EXCEPTIONS = {
     (
         "records/trajectory.py",
@@ -170,10 +168,12 @@ def broken_floors(path: Path, source: str) -> list[str]:
         if parts[0] != "trundle" or (file_id(path), module) in EXCEPTIONS:
             continue
         there = parts[1] if len(parts) > 1 else ""
-        if there in FACADE_NAMES or there == here:
+        if there == here:  # a slice knows no other one
+            if here == "systems" and len(parts) > 2 and parts[2] != path.relative_to(PACKAGE).parts[1]:
+                broken.append(f"{file_id(path)}:{line} imports {module}")
             continue
         named = there == "systems"  # a system is found through its entry point, never by its module
-        if there not in FLOORS or FLOORS[there] > FLOORS[here] or {here, there} == SIBLINGS or named:
+        if there not in FLOORS or FLOORS[there] > FLOORS[here] or named:
             broken.append(f"{file_id(path)}:{line} imports {module}")
     return broken
 
@@ -206,7 +206,8 @@ def test_imports_go_down() -> None:
         ("geometry/x.py", "import trundle"),
         ("records/x.py", "import importlib\nimportlib.import_module('trundle.report')"),
         ("records/x.py", "import importlib\nimportlib.import_module(f'trundle.report.{name}')"),
-        ("control/x.py", "from trundle.plan import transcription"),
+        ("optimal/x.py", "from trundle.control import lqr"),
+        ("systems/planar/x.py", "from trundle.systems.walking.plan import plan"),
         ("errors.py", "if True:\n    from trundle.numerics import space"),
         ("cli/x.py", "from trundle.systems.juggling import SYSTEM"),
         ("scenarios/x.py", "import trundle.systems.planar"),
@@ -221,8 +222,9 @@ def test_an_import_that_goes_up_is_seen(file: str, source: str) -> None:
     [
         ("geometry/x.py", "from trundle.numerics.space import cross"),
         ("geometry/x.py", "from .chart import Chart"),
-        ("cli/x.py", "from trundle import __version__"),
+        ("cli/x.py", "from trundle.version import __version__"),
         ("control/x.py", "from trundle.simulate import simulate"),
+        ("systems/planar/scenario/x.py", "from trundle.systems.planar import limit_cycle"),
     ],
 )
 def test_an_import_that_goes_down_is_allowed(file: str, source: str) -> None:
@@ -231,6 +233,7 @@ def test_an_import_that_goes_down_is_allowed(file: str, source: str) -> None:
 
 KINDS = {"juggling", "planar", "walking", "multicontact", "wallbounce", "spatial"}
 OTHER_MEANINGS = {
+    "__init__.py": "the libraries of the systems, handed out as `trundle.juggling`, ...",
     "models/hand_freedoms.py": "freedoms of a hand that stays in a plane",
     "models/urdf/joints.py": "a joint type of URDF",
 }
@@ -341,6 +344,35 @@ def test_type_checkers_see_the_public_names() -> None:
         a.asname: n.module for n in block.body if isinstance(n, ast.ImportFrom) for a in n.names if a.asname == a.name
     }
     assert seen == trundle._HOME_OF
+    modules = {a.asname: a.name for n in block.body if isinstance(n, ast.Import) for a in n.names}
+    assert {f"trundle.systems.{name}" for name in trundle._SLICES} <= set(modules.values())
+
+
+@pytest.mark.parametrize("name", trundle._SLICES)
+def test_a_slice_hands_out_its_names_lazily(name: str) -> None:
+    """Its table, what type checkers see and what it hands out are one; reading the library loads nothing heavy."""
+    module = getattr(trundle, name)
+    tree = ast.parse((PACKAGE / "systems" / name / "__init__.py").read_text())
+    block = next(n for n in tree.body if isinstance(n, ast.If) and getattr(n.test, "id", "") == "TYPE_CHECKING")
+    seen = {a.asname: n.module for n in block.body if isinstance(n, ast.ImportFrom) for a in n.names}
+    listed = {one: home for home, names in module._HOMES.items() for one in names.split()}
+    assert seen == {one: f"{module.__name__}.{home}" for one, home in listed.items()}
+    assert sorted(seen) == sorted(module.__all__) == dir(module)
+    assert len(seen) <= 40
+    assert [one for one in seen if getattr(module, one) is None] == []
+    loaded = json.loads(fresh_python(f"import trundle, sys, json; trundle.{name}; print(json.dumps([*sys.modules]))"))
+    assert HEAVY & set(loaded) == set()
+    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
+        _ = module.Nothing
+
+
+@pytest.mark.parametrize(("library", "names"), trundle._MOVED.items())
+def test_a_name_that_moved_works_with_a_warning(library: str, names: str) -> None:
+    for name in names.split():
+        with pytest.warns(DeprecationWarning, match=rf"trundle\.{name} is trundle\.{library}\.{name} now"):
+            old = getattr(trundle, name)
+        assert old is getattr(getattr(trundle, library), name)
+        assert name not in trundle.__all__
 
 
 @pytest.mark.parametrize("home", trundle._HOMES)

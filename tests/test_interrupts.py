@@ -58,21 +58,21 @@ def test_at_any_instant_the_record_is_the_beginning_of_the_whole_run() -> None:
 
 
 def test_a_signal_is_noted_and_raised_where_it_is_checked_or_after_the_block() -> None:
-    with interrupts.held():
+    with interrupts.hold_interrupts():
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)  # soon after the first: waits with it
-        with interrupts.held() as outermost:
+        with interrupts.hold_interrupts() as outermost:
             assert not outermost
         with pytest.raises(KeyboardInterrupt):
             interrupts.check()
         interrupts.check()
-    with pytest.raises(KeyboardInterrupt), interrupts.held():
+    with pytest.raises(KeyboardInterrupt), interrupts.hold_interrupts():
         signal.raise_signal(signal.SIGINT)
 
 
 def test_one_that_comes_late_is_not_kept_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interrupts, "PATIENCE", 0.0)
-    with interrupts.held():
+    with interrupts.hold_interrupts():
         monkeypatch.setattr(interrupts, "PATIENCE", 1e9)
         signal.raise_signal(signal.SIGINT)
         monkeypatch.setattr(interrupts, "PATIENCE", 0.0)
@@ -82,7 +82,7 @@ def test_one_that_comes_late_is_not_kept_back(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("error", [None, ValueError("as which it came out")])
 def test_what_is_open_is_left_at_once_even_where_the_exception_gets_lost(error: Exception | None) -> None:
-    with interrupts.held(), pytest.raises(KeyboardInterrupt), interrupts.opened():  # noqa: PT012
+    with interrupts.hold_interrupts(), pytest.raises(KeyboardInterrupt), interrupts.opened():  # noqa: PT012
         try:
             signal.raise_signal(signal.SIGINT)
         except KeyboardInterrupt:
@@ -91,17 +91,17 @@ def test_what_is_open_is_left_at_once_even_where_the_exception_gets_lost(error: 
 
 
 def test_other_errors_and_threads_are_left_alone() -> None:
-    with interrupts.held(), pytest.raises(ValueError, match="of its own"), interrupts.opened():
+    with interrupts.hold_interrupts(), pytest.raises(ValueError, match="of its own"), interrupts.opened():
         raise ValueError("of its own")
     seen: list[object] = []
 
     def elsewhere() -> None:
-        with interrupts.held():
+        with interrupts.hold_interrupts():
             seen.append(signal.getsignal(signal.SIGINT))
             interrupts.check()
 
     before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt), interrupts.held():  # noqa: PT012
+    with pytest.raises(KeyboardInterrupt), interrupts.hold_interrupts():  # noqa: PT012
         signal.raise_signal(signal.SIGINT)
         thread = threading.Thread(target=elsewhere)
         thread.start()
@@ -113,7 +113,7 @@ def test_other_errors_and_threads_are_left_alone() -> None:
 def test_an_ignored_signal_stays_ignored() -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with interrupts.held():
+        with interrupts.hold_interrupts():
             signal.raise_signal(signal.SIGINT)
             interrupts.check()
     finally:

@@ -25,15 +25,17 @@ def transfer(goal: Any, **given: Any) -> object:
     """Return a plan of the ellipse on its hand that is stopped at once."""
     pair = ellipse_on_hand()
     more = {name: given.pop(name) for name in ("hand_limits", "contact_limits", "weights") if name in given}
-    task = tr.Transfer(pair, pair.place(contact_on_hand=(0, 0)), tr.Goal(**goal), given.pop("duration", 0.8), **more)
-    return tr.plan(task, max_iterations=0, max_refinements=0, starts=1, **given)
+    task = tr.juggling.Transfer(
+        pair, pair.place(contact_on_hand=(0, 0)), tr.juggling.Goal(**goal), given.pop("duration", 0.8), **more
+    )
+    return tr.juggling.plan(task, max_iterations=0, max_refinements=0, starts=1, **given)
 
 
 def spatial_transfer(**goal: Any) -> object:
     """Return a plan of the ball on its plate that is stopped at once."""
     pair = ball_on_hand()
-    task = tr.Transfer(pair, pair.place(), tr.Goal(**goal), 1.0)
-    return tr.plan(task, max_iterations=0, max_refinements=0, starts=1)
+    task = tr.juggling.Transfer(pair, pair.place(), tr.juggling.Goal(**goal), 1.0)
+    return tr.juggling.plan(task, max_iterations=0, max_refinements=0, starts=1)
 
 
 def run(place: dict[str, Any] | None = None, **given: Any) -> object:
@@ -50,13 +52,15 @@ def balanced(**given: Any) -> object:
 
 def actuated(**given: Any) -> object:
     """Return a policy behind actuators."""
-    return tr.Actuated(balanced(**WEIGHTS), 3, **given)  # type: ignore[arg-type]
+    return tr.control.Actuated(balanced(**WEIGHTS), 3, **given)  # type: ignore[arg-type]
 
 
 def sensed(camera: dict[str, Any], encoders: dict[str, Any], **given: Any) -> object:
     """Return a policy behind sensors."""
     policy: Any = balanced(**WEIGHTS)
-    return tr.Sensed(policy, ellipse_on_hand(), tr.Camera(**camera), tr.Encoders(**encoders), **given)
+    return tr.control.Sensed(
+        policy, ellipse_on_hand(), tr.control.Camera(**camera), tr.control.Encoders(**encoders), **given
+    )
 
 
 def tree(body: dict[str, Any], hinge: dict[str, Any], slide: dict[str, Any], place: dict[str, Any], **more: Any) -> Any:
@@ -91,7 +95,7 @@ CALLS: dict[str, tuple[Callable[..., object], dict[str, Any]]] = {
     "parabola": (tr.Parabola, {"curvature": 1.0}),
     "polytope": (tr.Polytope, {"vertices": ((0.0, 0, 0), (1.0, 0, 0), (0, 1.0, 0), (0, 0, 1.0))}),
     "rounded": (lambda **k: tr.Rounded(tr.Box(AXES3), **k), {"radius": 0.01}),
-    "curve": (tr.SampledCurve, {"points": [(0.1 * i, 0.01 * i * i) for i in range(9)]}),
+    "curve": (tr.geometry.SampledCurve, {"points": [(0.1 * i, 0.01 * i * i) for i in range(9)]}),
     "sinusoid": (tr.Sinusoid, {"amplitude": 0.1, "wavelength": 1.0, "phase": 0.1}),
     "sphere": (tr.Sphere, {"radius": 0.1}),
     "superellipsoid": (tr.Superellipsoid, {"semi_axes": AXES3, "exponents": 2.5, "rounding": 0.01}),

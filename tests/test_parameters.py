@@ -13,8 +13,6 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from trundle import parameters
-from trundle.control.preview import PreviewWeights
-from trundle.control.whole_body import WholeBodyGains
 from trundle.errors import InputError
 from trundle.parameters import (
     NonNegative,
@@ -28,6 +26,8 @@ from trundle.parameters import (
 from trundle.scenarios import schema
 from trundle.scenarios.problems import problems_of
 from trundle.scenarios.schema import table_of
+from trundle.systems.multicontact.preview import PreviewWeights
+from trundle.systems.multicontact.whole_body import WholeBodyGains
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ def test_only_a_table_of_one_dataclass_is_made_into_it() -> None:
 def test_a_range_is_declared_once() -> None:
     """The key types of files are derived from the ranges of `trundle.parameters`; no schema states one again."""
     found = [each for kind in vars(parameters).values() for each in get_args(kind)[1:] if isinstance(each, Range)]
-    schemas = sorted(Path(parameters.__file__).parent.glob("systems/*/schema*.py"))
+    schemas = sorted(Path(parameters.__file__).parent.glob("systems/*/scenario/schema*.py"))
     stated = [(path.name, each.text) for path in schemas for each in found if f'("{each.text}")' in path.read_text()]
     assert len(schemas) > 5
     assert len(found) > 5

@@ -19,8 +19,8 @@ import pytest
 import trundle as tr
 from tests.recording import NAMES, PUBLIC, recorded
 from trundle.models import load_humanoid
-from trundle.plan.stances.pose import StanceError
 from trundle.scenarios.problems import Problem, ScenarioError
+from trundle.systems.multicontact.stances.pose import StanceError
 
 OF_THE_EXAMPLE = {"Actuated", "Delayed", "FunctionPolicy", "Faulty", "Part", "Noisy", "PhaseLinkage", "PlayThenHold",
                   "Sensed", "Switching", "Watchdog"}  # fmt: skip
@@ -57,7 +57,8 @@ def test_every_public_name_is_found_again() -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_an_instance_of_every_public_class_travels(way: str) -> None:
-    classes = {name for name in tr.__all__ if isinstance(PUBLIC.get(name), type)}
+    moved = {name for names in tr._MOVED.values() for name in names.split()}
+    classes = {name for name in {*tr.__all__} | moved if isinstance(PUBLIC.get(name), type)}
     objects = recorded().objects
     assert classes - set(objects) <= {"Shape", "ShapeError", "StorageError", "TrundleError"}, "no instance was recorded"
     for name, one in objects.items():
@@ -73,9 +74,9 @@ def test_an_instance_of_every_public_class_travels(way: str) -> None:
     [
         tr.InputError("a.b", -1.0, "> 0 (m)", "a.toml"), tr.InputError("f", lambda: 0, "a number"),
         tr.InputError("f", (x for x in [1]), "a number"), tr.InputError("n", 10**5000, "an integer"),
-        tr.ShapeError("shape", tr.Sphere(0.1), "flat"), tr.MissingExtraError("mujoco", "sim"),
-        tr.CompileError("cc failed", "line 3"), tr.StorageError("full"), tr.TrundleError("that"),
-        tr.SimulationError("it slipped", tr.Status.SLIPPED, None), StanceError("no pose", {"left": 0.1}),
+        tr.errors.ShapeError("shape", tr.Sphere(0.1), "flat"), tr.errors.MissingExtraError("mujoco", "sim"),
+        tr.errors.CompileError("cc failed", "line 3"), tr.errors.StorageError("full"), tr.TrundleError("that"),
+        tr.errors.SimulationError("it slipped", tr.Status.SLIPPED, None), StanceError("no pose", {"left": 0.1}),
         ScenarioError([Problem("a.b", -1.0, "must be > 0")], "a.toml"),
     ],
     ids=lambda error: type(error).__name__,
@@ -105,7 +106,7 @@ class Push:
 
 def test_what_holds_a_policy_travels_with_it() -> None:
     late, noisy = tr.Delayed(Push(), delay=0.01, first=[0.0]), tr.Noisy(Push(), deviation=0.1, seed=1)
-    for one in (late, noisy, tr.Actuated(Push(), 1, gain=1.01)):
+    for one in (late, noisy, tr.control.Actuated(Push(), 1, gain=1.01)):
         other = through(one)
         for policy in (one, other):
             policy.reset()
@@ -113,19 +114,19 @@ def test_what_holds_a_policy_travels_with_it() -> None:
         assert found[0] == found[1]
 
 
-def control() -> tr.Optimiser:
+def control() -> tr.optimal.Optimiser:
     x, u, p = (ca.SX.sym(name) for name in "xup")
-    stage, end = tr.Cost(residual=u), tr.Cost(residual=x - p, weights=10.0)
-    return tr.Optimiser(tr.ControlProblem(x, u, p, x + 0.1 * u, stage, end, stages=10), damping=0.5)
+    stage, end = tr.optimal.Cost(residual=u), tr.optimal.Cost(residual=x - p, weights=10.0)
+    return tr.optimal.Optimiser(tr.optimal.ControlProblem(x, u, p, x + 0.1 * u, stage, end, stages=10), damping=0.5)
 
 
 def test_what_holds_expressions_computes_the_same_in_its_new_place() -> None:
-    guess = tr.Guess(np.zeros((10, 1)), np.zeros((11, 1)))
+    guess = tr.optimal.Guess(np.zeros((10, 1)), np.zeros((11, 1)))
     optimiser = control()
     found = [one.solve([0.0], [1.0], guess).states for one in (optimiser, through(optimiser), copy.deepcopy(optimiser))]
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])
-    slope = tr.ExpressionCurve(lambda u: (u, 0.3 * u**2), range=(-2.0, 2.0))
+    slope = tr.geometry.ExpressionCurve(lambda u: (u, 0.3 * u**2), range=(-2.0, 2.0))
     np.testing.assert_array_equal(through(slope).sample(5)[0], slope.sample(5)[0])
     touch = tr.SoftTouch.at([0.45, 0.0, 1.0], [-0.2, 0, 0], 0.03, tr.Wall([0, 0, 0], [1, 0, 0]))
     assert float(through(touch).distance) == float(touch.distance)
@@ -142,7 +143,7 @@ def test_models_travel_to_processes_that_start_anew() -> None:
 
 
 def test_robots_say_what_they_are_in_one_line() -> None:
-    avatar = tr.build_avatar()
+    avatar = tr.walking.build_avatar()
     sole = tr.Foot(avatar.foot.sole, "left_foot", avatar.foot.center.tolist())
     tree = tr.robot_from_urdf(avatar.robot, {"left": sole})
     assert repr(tree) == (

@@ -196,10 +196,14 @@ def test_scenarios_take_the_values_that_commands_in_prose_set() -> None:
 
 
 def test_names_modules_and_tests_in_prose_exist() -> None:
-    public = {*trundle.__all__, "environments", "interop"}
+    public = {*trundle.__all__, *trundle._FAMILIES}
+    libraries = {name: getattr(trundle, name) for name in (*trundle._SLICES, *trundle._FAMILIES)}
+    slices = {name: {*module.__all__} for name, module in libraries.items() if hasattr(module, "__all__")}
     for name, page in NAMES.items():
         text = page.read_text() if name != "CHANGELOG.md" else ""
         assert set(re.findall(r"\btr\.(\w+)", text)) <= public, name
+        for slice_name, names in slices.items():
+            assert set(re.findall(rf"\btr\.{slice_name}\.(\w+)", text)) <= names, name
         modules = [one.replace(".", "/") for one in re.findall(r"python -m ((?:bench|tests)[.\w]*\w)", text)]
         assert [m for m in modules if not (ROOT / f"{m}.py").exists() and not (ROOT / m / "__main__.py").exists()] == []
         for file, test in re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", text):

@@ -117,7 +117,7 @@ def quadratic_program(solver: str) -> Call:
 def preview() -> Call:
     from tests.control.preview.test_preview import MASS, REST, SWAY, walking
 
-    shared, forecast = tr.Preview(tr.Centroidal(MASS)), walking()
+    shared, forecast = tr.multicontact.Preview(tr.multicontact.Centroidal(MASS)), walking()
 
     def call(k: int) -> object:
         plan = shared(0.05 * (k % 4), REST, forecast, SWAY)
@@ -129,10 +129,12 @@ def preview() -> Call:
 def optimiser() -> Call:
     from tests.numerics.ilqr.test_ilqr import PENDULUM, pendulum
 
-    shared = tr.Optimiser(pendulum())
+    shared = tr.optimal.Optimiser(pendulum())
 
     def call(k: int) -> object:
-        found = shared.solve([0.1 * k, 0.0], PENDULUM, tr.Guess(np.zeros((40, 1))), tr.Limits(iterations=60))
+        found = shared.solve(
+            [0.1 * k, 0.0], PENDULUM, tr.optimal.Guess(np.zeros((40, 1))), tr.optimal.Limits(iterations=60)
+        )
         return found.status, found.states, found.inputs, found.iterations
 
     return call
@@ -211,8 +213,8 @@ def rigid_body_terms() -> Call:
 def whole_body() -> Call:
     pytest.importorskip("pinocchio")
     from tests.control.whole_body.test_whole_body import aim_at_rest
-    from trundle.control.whole_body.whole_body import WholeBodyController
     from trundle.models.robots.humanoid import load_humanoid
+    from trundle.systems.multicontact.whole_body.whole_body import WholeBodyController
 
     shared = WholeBodyController(load_humanoid("g1"))
     q = shared.humanoid.standing()
@@ -235,7 +237,7 @@ def transfer() -> Call:
     shared = reorient()
 
     def call(k: int) -> object:
-        found = tr.plan(shared, nodes=20 + k, starts=1)
+        found = tr.juggling.plan(shared, nodes=20 + k, starts=1)
         return found.status, found.states, found.inputs
 
     return call
@@ -244,7 +246,7 @@ def transfer() -> Call:
 def throw() -> Call:
     from tests.plan.throw.test_throw import NARROW, PAIR
 
-    shared = tr.ThrowCatch(PAIR, PAIR.place(), goal_angle=np.pi / 2, **NARROW)  # type: ignore[arg-type]
+    shared = tr.juggling.ThrowCatch(PAIR, PAIR.place(), goal_angle=np.pi / 2, **NARROW)  # type: ignore[arg-type]
 
     def call(k: int) -> object:
         found = shared.plan(seed=k, samples=2, max_rollouts=6)

@@ -76,8 +76,8 @@ def robot(speed: float, roll_rate: float = 0.0) -> tuple[Any, Any]:
 
     import trundle as tr
 
-    def wheel(radius: float) -> tr.ExpressionBody:  # the axis of a `Disc` is z and cannot be turned
-        return tr.ExpressionBody(lambda x, y, z: radius * ca.sqrt(x**2 + z**2))
+    def wheel(radius: float) -> tr.geometry.ExpressionBody:  # the axis of a `Disc` is z and cannot be turned
+        return tr.geometry.ExpressionBody(lambda x, y, z: radius * ca.sqrt(x**2 + z**2))
 
     made = tr.Robot(gravity=(0, 0, -GRAVITY))
     frame = made.free(MB, IB, center_of_mass=(XB, 0, ZB), name="frame")  # origin: rear contact

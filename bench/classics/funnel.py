@@ -87,7 +87,7 @@ def _trundle() -> Answer:
 
     import trundle as tr
 
-    cone = tr.ExpressionLevelSurface(lambda x, y, z: z - np.tan(SLOPE) * ca.sqrt(x**2 + y**2), size=1.0)
+    cone = tr.geometry.ExpressionLevelSurface(lambda x, y, z: z - np.tan(SLOPE) * ca.sqrt(x**2 + y**2), size=1.0)
     pair = tr.RollingPair(tr.RigidBody(tr.Sphere(RADIUS), MASS), tr.Hand(cone))
     center, w, _ = start()
     where = center - RADIUS * np.array([-S, 0.0, C])

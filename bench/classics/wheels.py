@@ -51,7 +51,7 @@ def wheel_shape() -> Any:
 
     import trundle as tr
 
-    return tr.ExpressionBody(lambda x, y, z: RADIUS * ca.sqrt(x**2 + z**2))
+    return tr.geometry.ExpressionBody(lambda x, y, z: RADIUS * ca.sqrt(x**2 + z**2))
 
 
 def chain(pitch: bool, speed: float) -> tuple[Body, ...]:

@@ -26,15 +26,15 @@ from bench.classics.blocks import (
 from bench.classics.scene import GRAVITY as DOWN
 from bench.contacts.balls import GRAVITY
 from bench.contacts.scene import Case, Drive, Replay
-from trundle.control.regulators.walk_gains import walk_gains
-from trundle.control.regulators.walk_replay import replay_walk
 from trundle.interop.forms import Form
 from trundle.interop.scene import PeerContact, PeerGeom, PeerScene, scene_of
-from trundle.models.robots.legged import LeggedRobot
-from trundle.models.urdf.soles import suggest_feet
-from trundle.plan.walk.robot_steps import RobotWalk, on_contacts, plan_steps
-from trundle.problems.robot_gait import RobotGait
-from trundle.simulate.run import captured
+from trundle.simulate.run import capture_call
+from trundle.systems.walking.gait.robot_gait import RobotGait
+from trundle.systems.walking.plan.robot_steps import RobotWalk, on_contacts, plan_steps
+from trundle.systems.walking.replay.walk_gains import walk_gains
+from trundle.systems.walking.replay.walk_replay import replay_walk
+from trundle.systems.walking.robots.legged import LeggedRobot
+from trundle.systems.walking.robots.soles import suggest_feet
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -73,7 +73,7 @@ def landing() -> Case:
     """Solo12 of example-robot-data lands: examples/quadruped_lands.toml."""
     scenario = tr.load_scenario(ROOT / "examples" / "quadruped_lands.toml")
     with tempfile.TemporaryDirectory() as folder:
-        call = captured(lambda: tr.run(scenario, Path(folder) / "out"))
+        call = capture_call(lambda: tr.run(scenario, Path(folder) / "out"))
     assert call is not None
     return Case(call.model, call.start, call.duration)
 

@@ -11,7 +11,7 @@ import numpy as np
 from bench.contacts.scene import Case, Drive, Scene
 from bench.contacts.truth import energy_made, momentum_lost, overlap
 from trundle.errors import TrundleError
-from trundle.interop.peers import PeerRun, spaced
+from trundle.interop.peers import PeerRun, divide_interval
 from trundle.interop.scene import PeerScene, scene_of
 
 SAMPLES, FEWEST = 1e-2, 500  # s between samples at most, and samples of a shorter run
@@ -90,7 +90,7 @@ Steps = Callable[[Statement, np.ndarray, float, int], PeerRun]
 def timed(name: str, statement: Statement, step: float, run: Steps, places: Mapping[str, list[float]]) -> PeerTime:
     """Return the time of a run of a simulator, and how true it is; `places`: where bodies end here, (3,) m."""
     times = statement.times(step)
-    own, every = spaced(times, step)
+    own, every = divide_interval(times, step)
     label = f"{name}, {1e3 * own:.2g} ms"
     try:
         found = run(statement, times, own, every)

@@ -10,7 +10,7 @@ import numpy as np
 from bench.measure import Samples, output_grid
 from bench.reference import BallCase, EllipseCase
 from bench.trundle_cases import ball_pair, ellipse_pair
-from trundle.interop.peers import Peer, spaced
+from trundle.interop.peers import Peer, divide_interval
 from trundle.interop.scene import PeerScene, scene_of
 
 REACH = 1.0  # m, half the width of the ellipse's terrain
@@ -30,7 +30,7 @@ def samples(case: BallCase | EllipseCase, peer: Peer, step: float, width: float 
     found = peer.run(made, times, step, **options)
     body = [one.name for one in made.bodies].index("object" if isinstance(case, BallCase) else "body")
     at, turn = found.bodies[:, body, :3], found.bodies[:, body, 3:7]
-    count = spaced(times, step)[1] * (len(times) - 1)
+    count = divide_interval(times, step)[1] * (len(times) - 1)
     if isinstance(case, BallCase):
         return Samples(at[:, :2], None, found.seconds, count)
     angle = np.unwrap(2 * np.arctan2(-turn[:, 2], turn[:, 0]))

@@ -65,7 +65,8 @@ KINDS: dict[str, Kind] = {
     "Spheroid": Kind("tr.Revolution(tr.Ellipse([{across}, {up}]))", None,
                      lambda across, up: judged_grounds.solid(judged.ellipsoid([across, across, up])),
                      {"across": 1, "up": 1}),
-    "Quadric": Kind("tr.ExpressionLevelSurface(lambda x, y, z: z - {a} * x**2 - {b} * y**2, size={size})", None,
+    "Quadric": Kind("tr.geometry.ExpressionLevelSurface("
+                    "lambda x, y, z: z - {a} * x**2 - {b} * y**2, size={size})", None,
                     lambda a, b, size: judged_grounds.quadric(a, b), {"a": -1, "b": -1, "size": 1}),
     "HeightMap": Kind("tr.HeightMap({x}, {y}, {z})", None, _height_map, {"x": 1, "y": 1, "z": 1}),
     "Sinusoid": Kind("tr.Sinusoid({amplitude}, {wavelength}, {phase})", None,

@@ -33,13 +33,13 @@ def guard(package: str) -> None:
     """Guard the public names of a package: called at the end of its ``__init__``."""
     home = sys.modules[package]
     for name in vars(home)["__all__"]:
-        setattr(home, name, guarded(getattr(home, name)))
+        setattr(home, name, guard_name(getattr(home, name)))
 
 
-def guarded(public: object) -> object:
+def guard_name(public: object) -> object:
     """Return a public function guarded, or a public class with its methods guarded, those it inherits too."""
     if inspect.isfunction(public):
-        made = _guarded(public)
+        made = _guard_function(public)
         setattr(sys.modules[public.__module__], public.__name__, made)  # where pickle looks for it
         return made
     if not isinstance(public, type) or issubclass(public, Exception) or hasattr(public, "model_fields"):
@@ -48,12 +48,12 @@ def guarded(public: object) -> object:
         for name, member in list(vars(owner).items()) if owner.__module__.startswith("trundle.") else ():
             function = getattr(member, "__func__", member)
             if inspect.isfunction(function) and (name in ("__init__", "__call__") or not name.startswith("_")):
-                made = _guarded(function)
+                made = _guard_function(function)
                 setattr(owner, name, made if function is member else type(member)(made))
     return public
 
 
-def _guarded(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+def _guard_function(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     if hasattr(function, "__wrapped__"):
         return function
 

@@ -54,7 +54,7 @@ def bar(wanted: bool = True) -> Iterator[Bar]:
     >>> with bar(wanted=False) as show:
     ...     show("solve", 0.5)
     """
-    with _shown(wanted) as made:
+    with _show_bar(wanted) as made:
         try:
             yield made
         except BaseException:
@@ -91,7 +91,7 @@ def reporting(
 
 
 @contextmanager
-def _shown(wanted: bool) -> Iterator[Bar]:
+def _show_bar(wanted: bool) -> Iterator[Bar]:
     if not wanted:
         yield Bar()
     elif sys.stderr.isatty() and os.environ.get("TERM") != "dumb":

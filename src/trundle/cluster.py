@@ -8,8 +8,8 @@ from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol, TypeVar, cast
 
-from trundle import __version__
 from trundle.errors import InputError, TrundleError, optional
+from trundle.version import __version__
 
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
@@ -83,7 +83,7 @@ class Cluster:
         source = optional("cloudpickle", "dask", "scale").dumps(run)
         # The work itself is the result of a task: should its worker die, Dask has it made again.
         made = self._client.submit(bytes, source, pure=False)
-        futures = self._client.map(_worked, [(__version__, item) for item in items], kept=made, pure=False)
+        futures = self._client.map(_work_on_item, [(__version__, item) for item in items], kept=made, pure=False)
         numbers = {future.key: number for number, future in enumerate(futures)}
         ahead = iter(futures) if ordered else self._dask.as_completed(futures, loop=self._client.loop)
         for future in ahead:
@@ -105,7 +105,7 @@ class Cluster:
             raise InputError("scheduler", self.address, allowed) from None
 
 
-def connected(address: str | None) -> AbstractContextManager[Cluster | None]:
+def connect_scheduler(address: str | None) -> AbstractContextManager[Cluster | None]:
     """Return the connection to a scheduler, or None where there is no address, for a ``with`` block."""
     return nullcontext() if address is None else Cluster(address)
 
@@ -125,7 +125,7 @@ def once(kept: bytes, item: object) -> object:
     return run(item)
 
 
-def _worked(versioned: tuple[str, object], kept: bytes) -> object:
+def _work_on_item(versioned: tuple[str, object], kept: bytes) -> object:
     """Work on an item, on a worker."""
     version, item = versioned
     if version != __version__:

@@ -131,7 +131,7 @@ class ShapeError(InputError):
 
     Examples
     --------
-    >>> issubclass(tr.ShapeError, tr.InputError)
+    >>> issubclass(tr.errors.ShapeError, tr.InputError)
     True
     """
 
@@ -141,7 +141,7 @@ class MissingExtraError(TrundleError, ImportError):
 
     Examples
     --------
-    >>> str(tr.MissingExtraError("mujoco", "sim")).startswith("mujoco is not installed: pip install ")
+    >>> str(tr.errors.MissingExtraError("mujoco", "sim")).startswith("mujoco is not installed: pip install ")
     True
     """
 
@@ -161,7 +161,7 @@ class StorageError(TrundleError):
 
     Examples
     --------
-    >>> raise tr.StorageError("run.nc cannot be written: no space left on device")
+    >>> raise tr.errors.StorageError("run.nc cannot be written: no space left on device")
     Traceback (most recent call last):
         ...
     trundle.errors.StorageError: run.nc cannot be written: no space left on device
@@ -176,7 +176,7 @@ def optional(module: str, package: str, extra: str) -> ModuleType:
         raise MissingExtraError(package, extra) from None
 
 
-def pinned(module: str) -> ModuleType:
+def load_pinocchio(module: str) -> ModuleType:
     """Return a module of Pinocchio or Pink; raises `MissingExtraError` where it is not installed."""
     return optional(module, "pin-pink" if module.startswith("pink") else "pin", "robots")
 
@@ -199,7 +199,7 @@ class CompileError(TrundleError):
 
     Examples
     --------
-    >>> tr.CompileError("cc failed", log="line 3: ...").log
+    >>> tr.errors.CompileError("cc failed", log="line 3: ...").log
     'line 3: ...'
     """
 
@@ -216,7 +216,7 @@ class SimulationError(TrundleError):
 
     Examples
     --------
-    >>> tr.SimulationError("it fell", tr.Status.FAILED).status.label
+    >>> tr.errors.SimulationError("it fell", tr.Status.FAILED).status.label
     'failed'
     """
 
@@ -234,7 +234,7 @@ class ControlLostError(SimulationError):
 
     Examples
     --------
-    >>> raise tr.ControlLostError("the ball is gone", tr.Status.DIVERGED)
+    >>> raise tr.errors.ControlLostError("the ball is gone", tr.Status.DIVERGED)
     Traceback (most recent call last):
         ...
     trundle.errors.ControlLostError: the ball is gone

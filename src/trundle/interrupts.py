@@ -1,8 +1,8 @@
-"""Ctrl-C between two steps: a computation that is `held` meets the signal where its results are whole.
+"""Ctrl-C between two steps: a computation that is `hold_interrupts` meets the signal where its results are whole.
 
-Within `held` the signal is noted. `check` lets it through between two steps; `opened` at any instant, around what is
-not ours (policies, progress) or has nothing to lose (compiling). One that comes `PATIENCE` after another that still
-waits is let through wherever it is.
+Within `hold_interrupts` the signal is noted. `check` lets it through between two steps; `opened` at any instant, around
+what is not ours (policies, progress) or has nothing to lose (compiling). One that comes `PATIENCE` after another that
+still waits is let through wherever it is.
 Signals reach the main thread only; in others nothing here does anything.
 """
 
@@ -34,7 +34,7 @@ _state = _State()
 
 
 @contextmanager
-def held() -> Iterator[bool]:
+def hold_interrupts() -> Iterator[bool]:
     """Note Ctrl-C within the block, or the function it decorates; one that no `check` let through is raised after it.
 
     Within another such block it waits for that one: yields whether there is none. Nothing changes where Ctrl-C is
@@ -76,7 +76,7 @@ def check() -> None:
             handler(signal.SIGINT, None)
 
 
-class opened(ContextDecorator):  # noqa: N801 - used like `held`, in every call of a policy
+class opened(ContextDecorator):  # noqa: N801 - used like `hold_interrupts`, in every call of a policy
     """Let Ctrl-C through at any instant of the block; where its exception got lost it is raised after the block."""
 
     def __enter__(self) -> None:

@@ -134,14 +134,14 @@ def check_parameters(owner: DataclassInstance, prefix: str = "") -> None:
         That names the parameter (behind `prefix`), its value and what is allowed.
     """
     for one in parameters_of(type(owner)):
-        clean = checked(prefix + one.name, getattr(owner, one.name), one.type)
+        clean = check_parameter(prefix + one.name, getattr(owner, one.name), one.type)
         object.__setattr__(owner, one.name, clean)
-    for name, keep in _kept(type(owner)):
+    for name, keep in _list_kept_fields(type(owner)):
         object.__setattr__(owner, name, keep(prefix + name, getattr(owner, name)))
 
 
 @cache
-def _kept(owner: type) -> tuple[tuple[str, Callable[[str, object], object]], ...]:
+def _list_kept_fields(owner: type) -> tuple[tuple[str, Callable[[str, object], object]], ...]:
     """Return the fields of a dataclass that say themselves what is kept of them."""
     fields = ((name, field) for name, field in vars(owner).items() if isinstance(field, Converted))
     return tuple((name, field.keep) for name, field in fields if field.keep is not None)
@@ -157,16 +157,16 @@ class Checked:
         check_parameters(self)
 
 
-def checked(key: str, value: Any, kind: Any, allowed: Range | None = None) -> Any:
+def check_parameter(key: str, value: Any, kind: Any, allowed: Range | None = None) -> Any:
     """Return a value as a dataclass keeps it, or raise; what is neither number, sequence nor Literal stays as it is."""
     if isinstance(value, Standing):
-        checked(key, value.value, kind, allowed)
+        check_parameter(key, value.value, kind, allowed)
         return value
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     if origin is Annotated:
         found = next((entry for entry in inner[1:] if isinstance(entry, Range)), allowed)
         try:
-            return checked(key, value, inner[0], found)
+            return check_parameter(key, value, inner[0], found)
         except InputError:
             if found is None or not found.worded:
                 raise
@@ -176,7 +176,7 @@ def checked(key: str, value: Any, kind: Any, allowed: Range | None = None) -> An
     if origin in (Union, UnionType):
         left = [one for one in inner if one is not type(None)]
         free = len(left) > 1 or (value is None and len(left) < len(inner))
-        return value if free else checked(key, value, left[0], allowed)
+        return value if free else check_parameter(key, value, left[0], allowed)
     if kind is bool:
         return _flag(key, value)
     if allowed is None or (allowed.infinite and _is_number(value, math.inf)):
@@ -190,7 +190,7 @@ def checked(key: str, value: Any, kind: Any, allowed: Range | None = None) -> An
             raise InputError(key, value, f"{count or ''} integers >= {allowed.minimum:g}".strip())
         if allowed.order and not all(map(allowed.order, numbers, numbers[1:])):
             raise InputError(key, value, allowed.text)
-        return tuple(checked(f"{key}[{i}]", one, inner[0], allowed) for i, one in enumerate(value))
+        return tuple(check_parameter(f"{key}[{i}]", one, inner[0], allowed) for i, one in enumerate(value))
     if allowed.or_zero and _is_number(value, 0.0):
         return 0.0
     low, high, above, below = allowed.minimum, allowed.maximum, allowed.above, allowed.below

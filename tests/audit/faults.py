@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 import trundle as tr
-from trundle.audit import Claims, Evidence, Frames, Jumps, Samples, anatomy_of
+from trundle.audit import BodyFrames, Claims, Evidence, Jumps, Samples, anatomy_of
 from trundle.models.tree.system import ContactSystem, Start
 
 DATA = Path(__file__).parent / "data"
@@ -233,8 +233,8 @@ def load(name: str, system: ContactSystem) -> Evidence:
         wider = np.concatenate([values, np.zeros_like(values[:, :1])], axis=1)
         return wider[:, order]
 
-    def frames(key: str) -> Frames:
-        return Frames(*(known[f"{key}.{field.name}"] for field in fields(Frames)))
+    def frames(key: str) -> BodyFrames:
+        return BodyFrames(*(known[f"{key}.{field.name}"] for field in fields(BodyFrames)))
 
     claims = Claims(**{f.name: of_contacts(known[f"samples.claims.{f.name}"]) for f in fields(Claims)})
     plain = ("time", "stretch", "run", "inputs", "joints", "rates")

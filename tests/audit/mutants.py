@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from trundle.audit import Anatomy, Evidence, Frames
+from trundle.audit import Anatomy, BodyFrames, Evidence
 
 MOVE, TURN, SCALE = 1e-6, np.radians(1.0), 1.01
 """m, rad, -: of a pose, of a force, of an impulse."""
@@ -35,7 +35,7 @@ def _moving(evidence: Evidence, anatomy: Anatomy) -> np.ndarray:
 
 def _with_frames(evidence: Evidence, **parts: np.ndarray) -> Evidence:
     samples = evidence.samples
-    frames = Frames(**{name: parts.get(name, getattr(samples.frames, name)) for name in _FRAME})
+    frames = BodyFrames(**{name: parts.get(name, getattr(samples.frames, name)) for name in _FRAME})
     return replace(evidence, samples=replace(samples, frames=frames))
 
 

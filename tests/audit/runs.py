@@ -11,7 +11,7 @@ from trundle.audit import Evidence
 from trundle.models.tree.system import ContactSystem, Start
 from trundle.records import Policy
 from trundle.simulate.record.evidence import evidence_of
-from trundle.simulate.record.recorder import merged
+from trundle.simulate.record.recorder import merge_segments
 from trundle.simulate.run import Runner, chosen_method, first_of, sample_times
 
 FLYING = {"on_slip": "slide", "on_separation": "fly"}
@@ -25,7 +25,7 @@ def evidence(run: Run, step: float | None = None, **method: float) -> tuple[Cont
     chosen = chosen_method(duration, method.get("relative_tolerance"), method.get("step"), None, "projection")
     runner = Runner(system, chosen, policy, sample_times(duration, step), None)
     runner.run(first_of(system, start), duration)
-    return system, evidence_of(system, merged(runner.log.segments), runner.log)
+    return system, evidence_of(system, merge_segments(runner.log.segments), runner.log)
 
 
 def rolls() -> Run:

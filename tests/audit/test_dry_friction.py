@@ -9,7 +9,7 @@ import pytest
 
 import trundle as tr
 from tests.audit.runs import Run, evidence
-from trundle.audit import audited
+from trundle.audit import audit_run
 from trundle.status import Status
 
 
@@ -50,10 +50,10 @@ def _swings() -> Run:
 def test_friction_of_a_joint_that_is_not_its_law_is_found(factor: float, turns: bool) -> None:
     """While the joint turns all of the bound acts against it; while it rests no more than that."""
     system, told = evidence(_swings())
-    assert not audited(system, told).findings
+    assert not audit_run(system, told).findings
     moves = np.abs(told.samples.rates[:, 0]) > 1e-3
     row = np.flatnonzero(moves if turns else ~moves)[-5]
     force = told.samples.force.copy()
     force[row] = force[row] * factor if turns else factor * np.sign(force[row])
     planted = replace(told, samples=replace(told.samples, force=force))
-    assert "friction of joints" in {finding.law for finding in audited(system, planted).findings}
+    assert "friction of joints" in {finding.law for finding in audit_run(system, planted).findings}

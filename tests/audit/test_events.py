@@ -13,7 +13,7 @@ import pytest
 
 import trundle as tr
 from tests.audit.runs import RUNS, STEPPED, Run, bounces, drives, evidence, rolls
-from trundle.audit import Anatomy, Evidence, Frames, Report, anatomy_of, audited
+from trundle.audit import Anatomy, BodyFrames, Evidence, Report, anatomy_of, audit_run
 from trundle.models import Prismatic
 from trundle.models.tree.system import ContactSystem
 
@@ -42,7 +42,7 @@ def moving(anatomy: Anatomy) -> int:
 def with_after(told: Evidence, **parts: np.ndarray) -> Evidence:
     after = told.jumps.after
     names = ("position", "rotation", "velocity", "angular_velocity")
-    frames = Frames(**{name: parts.get(name, getattr(after, name)) for name in names})
+    frames = BodyFrames(**{name: parts.get(name, getattr(after, name)) for name in names})
     return replace(told, jumps=replace(told.jumps, after=frames))
 
 
@@ -82,9 +82,9 @@ def first_push(told: Evidence, steps: bool) -> int:
 def test_a_body_that_is_moved_or_turned_by_an_event_is_found(name: str, steps: bool) -> None:
     system, told = known(name)
     row = first_push(told, steps)
-    clean = audited(system, told)
+    clean = audit_run(system, told)
     for law, plant in (("motion", moved_at(row)), ("turning", turned_at(row))):
-        report = audited(system, plant(told, anatomy_of(system)))
+        report = audit_run(system, plant(told, anatomy_of(system)))
         assert worst(clean, law) < 1.0 < worst(report, law)
         (found,) = {finding.bodies for finding in report.findings if finding.law == law}
         assert found == (anatomy_of(system).names[moving(anatomy_of(system))],)
@@ -96,7 +96,7 @@ def test_a_path_that_starts_elsewhere_after_an_event_is_found() -> None:
     position = told.samples.frames.position.copy()
     position[later, moving(anatomy_of(system)), 0] += MOVE  # all that comes after is as smooth as it was
     frames = replace(told.samples.frames, position=position)
-    report = audited(system, replace(told, samples=replace(told.samples, frames=frames)))
+    report = audit_run(system, replace(told, samples=replace(told.samples, frames=frames)))
     first = next(finding for finding in report.findings if finding.law == "motion")
     assert first.time == pytest.approx(float(told.jumps.begin[0]))
     assert first.amount == pytest.approx(MOVE, rel=1e-3)
@@ -110,8 +110,8 @@ def test_a_contact_that_claims_to_touch_in_flight_is_found(name: str) -> None:
     touches = told.samples.claims.touches.copy()
     touches[row, contact] = True
     claims = replace(told.samples.claims, touches=touches)
-    report = audited(system, replace(told, samples=replace(told.samples, claims=claims)))
-    assert worst(audited(system, told), "recorded gap") < 1e-3
+    report = audit_run(system, replace(told, samples=replace(told.samples, claims=claims)))
+    assert worst(audit_run(system, told), "recorded gap") < 1e-3
     (found,) = [finding for finding in report.findings if finding.law == "recorded gap"]
     assert found.bodies == (anatomy_of(system).contacts[contact].name,)
     assert found.time == told.samples.time[row]
@@ -122,7 +122,7 @@ def test_a_gap_that_is_recorded_wrong_is_found(off: float) -> None:
     system, told = known("rolls")
     gap = told.samples.gap.copy()
     gap[len(gap) // 2, 0] += off
-    report = audited(system, replace(told, samples=replace(told.samples, gap=gap)))
+    report = audit_run(system, replace(told, samples=replace(told.samples, gap=gap)))
     (found,) = [finding for finding in report.findings if finding.law == "recorded gap"]
     assert abs(found.amount) == pytest.approx(MOVE, rel=1e-6)
 
@@ -142,8 +142,8 @@ def test_an_impulse_across_an_open_gap_is_found(name: str, steps: bool) -> None:
         position = frames.position.copy()
         position[jump, body] += LIFT * jumps.normal[push]
         lifted.append(replace(frames, position=position))
-    report = audited(system, replace(told, jumps=replace(jumps, before=lifted[0], after=lifted[1])))
-    assert worst(audited(system, told), "impulse across a gap") == 0.0
+    report = audit_run(system, replace(told, jumps=replace(jumps, before=lifted[0], after=lifted[1])))
+    assert worst(audit_run(system, told), "impulse across a gap") == 0.0
     assert anatomy.contacts[jumps.contact[push]].name in {
         finding.bodies[0] for finding in report.findings if finding.law == "impulse across a gap"
     }
@@ -155,8 +155,8 @@ def test_a_bounce_with_another_restitution_than_is_declared_is_found(declared: f
     assert isinstance(pair, tr.RollingPair)
     assert pair.restitution == 0.7
     told = known("bounces")[1]
-    assert worst(audited(pair.system, told), "restitution") < 1.0
-    report = audited(replace(pair, restitution=declared).system, told)
+    assert worst(audit_run(pair.system, told), "restitution") < 1.0
+    report = audit_run(replace(pair, restitution=declared).system, told)
     assert worst(report, "restitution") > 1.0
     assert {finding.law for finding in report.findings} == {"restitution"}
 
@@ -177,15 +177,15 @@ def row(masses: tuple[float, ...], restitution: float) -> Run:
 def test_a_blow_that_runs_along_a_row_gives_back_what_is_declared() -> None:
     """All of its events are of one instant; each contact pushes once."""
     system, told = evidence(row((1.0, 1.0, 1.0), 1.0))
-    assert worst(audited(system, told), "restitution") < 1.0
-    assert worst(audited(row((1.0, 1.0, 1.0), 0.3)[0].system, told), "restitution") > 1e3
+    assert worst(audit_run(system, told), "restitution") < 1.0
+    assert worst(audit_run(row((1.0, 1.0, 1.0), 0.3)[0].system, told), "restitution") > 1e3
 
 
 def test_blows_to_and_fro_in_a_row_may_end() -> None:
     """They come faster and faster, and the last ones give nothing back."""
     system, told = evidence(row((0.8497, 1.465, 1.748, 1.354, 1.187), 0.2))
     assert len(np.unique(told.jumps.begin)) > 5
-    assert worst(audited(system, told), "restitution") < 1.0
+    assert worst(audit_run(system, told), "restitution") < 1.0
 
 
 @pytest.mark.parametrize("beside", [False, True])
@@ -199,17 +199,17 @@ def test_what_is_allowed_of_a_light_body_is_the_same_beside_a_heavy_one_far_away
         poses, rates = poses | {"heavy": (100.0, 0, 50.0)}, rates | {"heavy": (0, 0, 0, 5.0, 0, 0)}
     tree = robot.finish()
     system, told = evidence((tree, tree.place(contacts=(), **poses, rates=rates), 0.05, None))
-    assert not audited(system, told).findings
+    assert not audit_run(system, told).findings
     impulse = told.jumps.impulse.copy()
     impulse[0] *= 1.01
     laws = {
-        finding.law for finding in audited(system, replace(told, jumps=replace(told.jumps, impulse=impulse))).findings
+        finding.law for finding in audit_run(system, replace(told, jumps=replace(told.jumps, impulse=impulse))).findings
     }
     assert laws == {"impulses"}
     # Six times the friction: what is beyond the cone is the same, too.
     impulse[0, 0] *= 6.0
     laws = {
-        finding.law for finding in audited(system, replace(told, jumps=replace(told.jumps, impulse=impulse))).findings
+        finding.law for finding in audit_run(system, replace(told, jumps=replace(told.jumps, impulse=impulse))).findings
     }
     assert "cone of impulses" in laws
 
@@ -222,11 +222,11 @@ def test_a_body_that_moves_as_it_is_told_is_judged_by_its_velocity() -> None:
     robot.contact("ball", "told", friction=0.0)
     tree = robot.finish()
     system, known = evidence((tree, tree.place(ball=(1.0, 0, 0)), 0.2, None))
-    assert not audited(system, known).findings
+    assert not audit_run(system, known).findings
     position = known.samples.frames.position.copy()
     position[len(position) // 2, anatomy_of(system).names.index("told"), 0] += MOVE
     samples = replace(known.samples, frames=replace(known.samples.frames, position=position))
-    (found,) = audited(system, replace(known, samples=samples)).findings
+    (found,) = audit_run(system, replace(known, samples=samples)).findings
     assert (found.law, found.bodies) == ("motion", ("told",))
     assert found.amount == pytest.approx(MOVE, rel=1e-3)
 
@@ -238,11 +238,11 @@ def test_forces_that_are_wrong_by_a_hundredth_are_found_at_any_accuracy_that_a_r
 ) -> None:
     """A thousand times the accuracy is allowed: less than a hundredth for all of these."""
     system, told = evidence(make(), 0.01, relative_tolerance=declared)
-    right = audited(system, told)
+    right = audit_run(system, told)
     assert not right.findings
     assert worst(right, "momentum") < 0.1
     samples = replace(told.samples, force=1.01 * told.samples.force)
-    assert worst(audited(system, replace(told, samples=samples)), "momentum") > 1.0
+    assert worst(audit_run(system, replace(told, samples=samples)), "momentum") > 1.0
 
 
 @pytest.mark.slow
@@ -268,12 +268,12 @@ def test_a_force_within_a_time_step_is_judged_by_the_cone_of_its_middle(
     tree, unit = robot.finish(), np.sqrt(radius / 9.81)
     start = tree.place(contacts=(), a=(0, 0, low * radius), b=tuple(radius * x for x in high))
     system, told = evidence((tree, start, 4.0 * unit, None), 0.05 * unit)
-    assert not audited(system, told).findings
+    assert not audit_run(system, told).findings
     samples = told.samples
     row, contact = np.argwhere((samples.stretch < 0)[:, None] & np.any(samples.force, axis=2))[-1]
     force, normal = samples.force.copy(), samples.normal[row, contact]
     force[row, contact] = 2.0 * force[row, contact] - (force[row, contact] @ normal) * normal  # twice the friction
-    report = audited(system, replace(told, samples=replace(samples, force=force)))
+    report = audit_run(system, replace(told, samples=replace(samples, force=force)))
     assert [finding.law for finding in report.findings] == ["friction cone"]
 
 
@@ -299,7 +299,7 @@ def test_bodies_that_touch_and_go_apart_are_found(name: str) -> None:
     velocity = samples.frames.velocity.copy()
     velocity[0, moving(anatomy_of(system))] += 1e-3 * samples.normal[0, 0]
     names = ("position", "rotation", "velocity", "angular_velocity")
-    frames = Frames(**{n: velocity if n == "velocity" else getattr(samples.frames, n) for n in names})
+    frames = BodyFrames(**{n: velocity if n == "velocity" else getattr(samples.frames, n) for n in names})
     planted = replace(told, samples=replace(samples, frames=frames))
-    assert worst(audited(system, told), "closed contacts") < 1e-3
-    assert "closed contacts" in {finding.law for finding in audited(system, planted).findings}
+    assert worst(audit_run(system, told), "closed contacts") < 1e-3
+    assert "closed contacts" in {finding.law for finding in audit_run(system, planted).findings}

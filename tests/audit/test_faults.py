@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.audit.faults import FAULTS, load
-from trundle.audit import audited
+from trundle.audit import audit_run
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -14,7 +14,7 @@ def test_a_run_that_broke_a_law_is_condemned(name: str) -> None:
     make, law = FAULTS[name]
     system = make().model.system
     evidence = load(name, system)
-    report = audited(system, evidence)
+    report = audit_run(system, evidence)
     found = [finding for finding in report.findings if finding.law == law]
     assert found, [finding.text for finding in report.findings]
     first, times = found[0], evidence.samples.time

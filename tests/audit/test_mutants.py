@@ -9,7 +9,7 @@ import pytest
 
 from tests.audit.mutants import MUTATIONS
 from tests.audit.runs import RUNS, STEPPED, evidence
-from trundle.audit import anatomy_of, audited
+from trundle.audit import anatomy_of, audit_run
 
 COUNT, CAUGHT = 200, 0.95
 
@@ -17,7 +17,7 @@ COUNT, CAUGHT = 200, 0.95
 @pytest.mark.parametrize("name", [*RUNS, *STEPPED])
 def test_a_run_that_keeps_the_laws_is_passed(name: str) -> None:
     system, told = evidence((RUNS | STEPPED)[name]())
-    report = audited(system, told)
+    report = audit_run(system, told)
     assert [finding.text for finding in report.findings] == []
     assert sum(check.count for check in report.checks) > 1000
 
@@ -33,5 +33,5 @@ def test_planted_faults_are_found() -> None:
         if mutant is None:
             continue
         tried += 1
-        missed[name] += not audited(system, mutant).findings
+        missed[name] += not audit_run(system, mutant).findings
     assert sum(missed.values()) <= (1.0 - CAUGHT) * COUNT, missed

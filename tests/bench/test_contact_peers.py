@@ -18,7 +18,7 @@ from bench.contacts.scene import Scene
 from bench.contacts.scenes import SCENES
 from bench.contacts.statement import PeerTime, Statement, UnstatedError, state, timed
 from trundle.interop.forms import Form
-from trundle.interop.peers import PeerRun, spaced
+from trundle.interop.peers import PeerRun, divide_interval
 from trundle.interop.scene import PeerBody, PeerContact, PeerGeom, PeerScene, scene_of
 
 EXUDYN = pytest.mark.skipif(find_spec("exudyn") is None, reason="Exudyn is not installed")
@@ -48,7 +48,7 @@ def ball(name: str, place: Any, velocity: Any, mass: float = MASS) -> tuple[Peer
 def stepped(run: Run, statement: Statement, step: float = STEP) -> PeerRun:
     """Return a run with about this step."""
     times = statement.times(step)
-    return run(statement, times, *spaced(times, step))
+    return run(statement, times, *divide_interval(times, step))
 
 
 def given(scene: PeerScene, duration: float) -> Statement:

@@ -16,8 +16,8 @@ from trundle.models.robots.servo import SensorNoise
 from trundle.models.urdf.articulated import Articulated
 from trundle.models.urdf.examples import example_robots, load_example_robot
 from trundle.scenarios import build, load_scenario
-from trundle.simulate.mujoco.humanoid import HumanoidPlant
-from trundle.systems.multicontact.walk import WalkExperiment
+from trundle.systems.multicontact.humanoid.mujoco_humanoid import HumanoidPlant
+from trundle.systems.multicontact.scenario.walk import HumanoidWalkExperiment
 
 pytest.importorskip("pinocchio")
 pytest.importorskip("mujoco")
@@ -90,9 +90,9 @@ def test_a_scenario_takes_the_robots_sensors_where_it_says_nothing_else(tmp_path
     path, file = walk("icub_reduced", tmp_path).file, tmp_path / "icub_reduced.toml"
     file.write_text(file.read_text() + "\n[sensors]\ngyro = 0.5\nforce = 3.0\n")
     scenario = load_scenario(path, [f'robot.name="{file.name}"', "noise.force=0.0"])
-    assert WalkExperiment(scenario).noise() == SensorNoise(gyro=0.5, force=0.0)
+    assert HumanoidWalkExperiment(scenario).noise() == SensorNoise(gyro=0.5, force=0.0)
     (tmp_path / "again.toml").write_text(scenario.resolved_toml())
-    assert WalkExperiment(load_scenario(tmp_path / "again.toml")).noise() == SensorNoise(gyro=0.5, force=0.0)
+    assert HumanoidWalkExperiment(load_scenario(tmp_path / "again.toml")).noise() == SensorNoise(gyro=0.5, force=0.0)
 
 
 def test_rotors_left_out_are_in_proportion_to_the_torques(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from bench import wallbounce
 from trundle.scenarios import load_scenario
-from trundle.systems.wallbounce.setup import Setup
+from trundle.systems.wallbounce.scenario.setup import Setup
 
 
 def test_it_imports_nothing_from_the_tests() -> None:

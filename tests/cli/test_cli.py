@@ -230,7 +230,7 @@ def test_exit_code_says_how_it_ended(
 
 
 def test_interrupt_is_130_anywhere(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def interrupted() -> list[catalogue.Entry]:
+    def interrupted() -> list[catalogue.CatalogueEntry]:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(catalogue, "entries", interrupted)

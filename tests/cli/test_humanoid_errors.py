@@ -11,7 +11,7 @@ from tests.cli.test_cli import trundle
 from tests.scenarios.files import own_robot
 from trundle.extras import command
 from trundle.models.urdf import examples as example_robots
-from trundle.systems.multicontact.experiment import MulticontactExperiment
+from trundle.systems.multicontact.scenario.experiment import MulticontactExperiment
 
 pytest.importorskip("pinocchio")
 pytest.importorskip("mujoco")

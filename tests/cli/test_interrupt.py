@@ -18,7 +18,7 @@ import typer
 from tests.cli.test_cli import trundle
 from tests.scenarios.files import JUGGLING, written
 from trundle.cli import interrupt
-from trundle.cli.guard import guarded
+from trundle.cli.guard import guard_command
 from trundle.errors import InputError
 from trundle.scenarios import catalogue
 from trundle.scenarios.engine import building
@@ -34,30 +34,30 @@ def lose_an_interrupt() -> None:
 
 def test_the_signal_raises_and_is_noted_and_the_handler_goes_when_the_block_ends() -> None:
     before = signal.getsignal(signal.SIGINT)
-    with interrupt.watched():
+    with interrupt.watch_interrupts():
         interrupt.check()
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
-        assert interrupt.noted()
+        assert interrupt.was_interrupted()
         with pytest.raises(KeyboardInterrupt):
             interrupt.check()
     assert signal.getsignal(signal.SIGINT) is before
-    with interrupt.watched():
-        assert not interrupt.noted()
+    with interrupt.watch_interrupts():
+        assert not interrupt.was_interrupted()
 
 
 def test_ignored_interrupts_stay_ignored_and_other_threads_change_nothing() -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with interrupt.watched():
+        with interrupt.watch_interrupts():
             signal.raise_signal(signal.SIGINT)
-            assert not interrupt.noted()
+            assert not interrupt.was_interrupted()
     finally:
         signal.signal(signal.SIGINT, before)
     seen: list[Any] = []
 
     def elsewhere() -> None:
-        with interrupt.watched():
+        with interrupt.watch_interrupts():
             seen.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=elsewhere)
@@ -72,7 +72,7 @@ def test_ignored_interrupts_stay_ignored_and_other_threads_change_nothing() -> N
 def test_a_lost_interrupt_is_130_whatever_comes_of_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: Exception | None
 ) -> None:
-    def entries() -> list[catalogue.Entry]:
+    def entries() -> list[catalogue.CatalogueEntry]:
         lose_an_interrupt()
         if error is not None:
             raise error
@@ -101,8 +101,8 @@ def test_without_an_interrupt_the_guard_changes_nothing() -> None:
     def left() -> None:
         raise typer.Exit(7)
 
-    with interrupt.watched(), pytest.raises(typer.Exit) as caught:
-        guarded(left)()
+    with interrupt.watch_interrupts(), pytest.raises(typer.Exit) as caught:
+        guard_command(left)()
     assert caught.value.exit_code == 7
 
 
@@ -169,7 +169,7 @@ def test_a_second_interrupt_ends_the_process_at_once(tmp_path: Path) -> None:
         "import signal, sys, time\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from trundle.cli import interrupt\n"
-        "with interrupt.watched():\n"
+        "with interrupt.watch_interrupts():\n"
         "    for _ in range(2):\n"
         "        print('up', flush=True)\n"
         "        try:\n"

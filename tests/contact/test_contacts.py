@@ -17,7 +17,7 @@ from trundle.contact.contacts import (
     SupportChartContact,
     SupportContact,
 )
-from trundle.contact.motion import prescribed
+from trundle.contact.motion import prescribe_motion
 from trundle.errors import InputError
 
 LAWS = ("rolling", "pure-rolling", "sliding")
@@ -161,7 +161,7 @@ def test_two_dimensions_do_not_mix():
 
 def _still(name: str):
     R = ca.SX.eye(3)
-    return prescribed(R, ca.SX(3, 1), ca.SX(6, 1), ca.SX(6, 1), 0) if name else None
+    return prescribe_motion(R, ca.SX(3, 1), ca.SX(6, 1), ca.SX(6, 1), 0) if name else None
 
 
 def limits(contact: Contact, s: list[float]) -> dict[str, float]:

@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 
 import trundle as tr
 from trundle.contact.choice import bumpy, contact_form, features_on, make_contact, pieces_of
-from trundle.contact.motion import prescribed
+from trundle.contact.motion import prescribe_motion
 from trundle.contact.parts.feature import FeatureContact
 from trundle.geometry.features import Feature
 from trundle.numerics.symbol import Symbol
@@ -40,7 +40,7 @@ def test_in_a_hollow_corners_alone_touch() -> None:
     for floor, count in ((tr.Dish([1.0, 2.0, 1.5]), 8), (tr.Sphere(1.0), 26), (tr.Tube(2.0), 8)):
         assert contact_form(box, floor) == "features"
         assert len(pieces_of(box, "features", floor)) == count
-    saddle = tr.ExpressionLevelSurface(lambda x, y, z: z - 0.3 * (x * x - y * y), size=1.0)
+    saddle = tr.geometry.ExpressionLevelSurface(lambda x, y, z: z - 0.3 * (x * x - y * y), size=1.0)
     assert len(pieces_of(box, "features", saddle)) == 20
     assert contact_form(box, tr.Plane()) == "support"
 
@@ -120,8 +120,8 @@ def test_the_margin_of_a_rim_is_the_least_of_what_makes_it_the_nearest_point(hol
 @pytest.mark.parametrize("feature", [0, 1])
 def test_a_disc_whose_radius_is_a_symbol_touches_as_one_of_its_number(feature: int) -> None:
     R, zeros = Rotation.from_rotvec([0.3, 0.4, 0.0]).as_matrix(), ca.SX(6, 1)
-    A = prescribed(ca.SX(ca.DM(R)), ca.SX([0.05, -0.02, 0.7]), zeros, zeros, 0)
-    B = prescribed(ca.SX.eye(3), ca.SX(3, 1), zeros, zeros, 0)
+    A = prescribe_motion(ca.SX(ca.DM(R)), ca.SX([0.05, -0.02, 0.7]), zeros, zeros, 0)
+    B = prescribe_motion(ca.SX.eye(3), ca.SX(3, 1), zeros, zeros, 0)
 
     def sides(radius: float | Symbol) -> ca.SX:
         contact = make_contact(tr.Disc(radius), tr.Sphere(0.5), "features", piece=feature)
@@ -139,7 +139,7 @@ def touched(shape: tr.Shape, feature: int, R: np.ndarray, p: np.ndarray) -> tupl
     assert ground.level is not None
     contact = FeatureContact(shape.representations.features[feature], ground.level, (), ground.distance)
     poses = ((R, p), (np.eye(3), np.zeros(3)))
-    A, B = (prescribed(ca.SX(ca.DM(r)), ca.SX(ca.DM(x)), ca.SX(6, 1), ca.SX(6, 1), 0) for r, x in poses)
+    A, B = (prescribe_motion(ca.SX(ca.DM(r)), ca.SX(ca.DM(x)), ca.SX(6, 1), ca.SX(6, 1), 0) for r, x in poses)
     sides = contact.touch(A, B, ca.SX(0, 1))
     margins = contact.limits(A, B, ca.SX(0, 1))
     assert float(ca.evalf(margins["feature"])) > 0
@@ -179,7 +179,7 @@ def test_without_a_ground_whatever_touches_counts() -> None:
     assert pieces_of(box, "support") == tuple(range(8))
     assert pieces_of(tr.Sphere(0.1), "support") == pieces_of(tr.Sphere(0.1), "level") == (None,)
     x = np.linspace(0.0, 1.0, 6)
-    waves = tr.ExpressionLevelSurface(lambda x, y, z: z - 0.05 * ca.sin(20 * x), 0.1)
+    waves = tr.geometry.ExpressionLevelSurface(lambda x, y, z: z - 0.05 * ca.sin(20 * x), 0.1)
     grounds = (waves, tr.Sphere(1.0), tr.Plane(), tr.HeightMap(x, x, np.zeros((6, 6))))
     assert [bumpy(ground) for ground in grounds] == [True, False, False, True]
 

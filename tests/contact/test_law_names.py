@@ -34,7 +34,7 @@ def numbers(model: Multibody, expression: ca.SX) -> np.ndarray:
 
 @pytest.mark.parametrize("name", [name for name, law in LAWS.items() if name != "fixed"])
 def test_a_model_takes_names_as_it_takes_laws(model: Multibody, name: str) -> None:
-    for made in (lambda mode: model.dynamics(mode).xdot, lambda mode: model.terms(mode).J, model.projected):
+    for made in (lambda mode: model.dynamics(mode).xdot, lambda mode: model.terms(mode).J, model.project):
         by_law = numbers(model, made([LAWS[name]]))
         np.testing.assert_array_equal(numbers(model, made([name])), by_law)
         np.testing.assert_array_equal(numbers(model, made(name)), by_law)
@@ -69,7 +69,7 @@ def test_an_unknown_name_is_told_the_known_ones(takes: Callable[[str], Any]) -> 
 
 
 def test_one_law_is_not_enough_for_two_contacts() -> None:
-    avatar = tr.build_avatar()
+    avatar = tr.walking.build_avatar()
     feet = {f"{side}_foot": tr.Foot(avatar.foot.sole, position=avatar.foot.center) for side in ("left", "right")}
     with pytest.raises(tr.InputError, match="2 laws, one a contact"):
         tr.robot_from_urdf(avatar.robot, feet).model().terms("rolling")

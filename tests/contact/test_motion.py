@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from trundle.contact.motion import Motion, free, jointed, prescribed, still
+from trundle.contact.motion import Motion, carry_by_joint, free, prescribe_motion, still
 from trundle.numerics.space import (
     angular_size,
     cross,
@@ -44,16 +44,16 @@ class Chain:
         else:
             R = rotation(ca.vertcat(ca.cos(orientation / 2), self.axis * ca.sin(orientation / 2)))
         h, b = self.hand, self.body
-        hand = prescribed(rotation(h["orientation"]), h["p"], h["twist"], self.twist_rate, nv)
+        hand = prescribe_motion(rotation(h["orientation"]), h["p"], h["twist"], self.twist_rate, nv)
         body = free(rotation(b["orientation"]), b["p"], b["w"], b["v"], nv, 0)
         still_w, still_v = ca.SX(k, 1), ca.SX(d, 1)
 
         def slid(parent: Motion) -> Motion:
             at = self.at + self.slide * self.joint["travel"]
             bias = still_w, still_v
-            return jointed(parent, ca.SX.eye(d), at, (still_w, self.slide), self.joint["v"], bias, k + d + 1)
+            return carry_by_joint(parent, ca.SX.eye(d), at, (still_w, self.slide), self.joint["v"], bias, k + d + 1)
 
-        hinged = jointed(body, R, self.at, (self.axis, still_v), self.joint["w"], (still_w, still_v), k + d)
+        hinged = carry_by_joint(body, R, self.at, (self.axis, still_v), self.joint["w"], (still_w, still_v), k + d)
         sliding, on_hand = slid(hinged), slid(hand)
         self.motions = {"hand": hand, "body": body, "hinged": hinged, "sliding": sliding, "on hand": on_hand,
                         "point of hinged": hinged.at(self.at), "point on hand": on_hand.at(self.at)}  # fmt: skip
@@ -120,7 +120,7 @@ def test_a_hand_has_the_acceleration_of_the_sheet():
     # a = R (u_v + w x v), al = R u_w
     q, twist, u = ca.SX.sym("q", 4), ca.SX.sym("V", 6), ca.SX.sym("u", 6)
     R = rotation(q)
-    hand = prescribed(R, ca.SX(3, 1), twist, u, 0)
+    hand = prescribe_motion(R, ca.SX(3, 1), twist, u, 0)
     f = ca.Function("f", [q, twist, u], [
         hand.a - R @ (u[3:] + ca.cross(twist[:3], twist[3:])), hand.al - R @ u[:3]])  # fmt: skip
     rng = np.random.default_rng(1)

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trundle.contact.packed import FrameMotion
-from trundle.control.whole_body.collision import CollisionRows
 from trundle.errors import InputError
-from trundle.models.robots.capsules import Capsule, Clearance
-from trundle.models.robots.obstacles import KINDS, Obstacle
+from trundle.models.robots.capsules import Clearance, LimbCapsule
 from trundle.numerics.rotations import rotation_rpy
+from trundle.systems.multicontact.humanoid.obstacles import KINDS, Obstacle
+from trundle.systems.multicontact.whole_body.collision import CollisionRows
 
 pytest.importorskip("coal")
 EYE, NONE = np.eye(3), np.zeros(3)
@@ -66,12 +66,12 @@ triples = {"place": st.tuples(places, places, places), "turn": st.tuples(angles,
 
 
 @st.composite
-def scenes(draw: Any) -> tuple[Capsule, np.ndarray, np.ndarray, Obstacle]:
+def scenes(draw: Any) -> tuple[LimbCapsule, np.ndarray, np.ndarray, Obstacle]:
     """A capsule of a link, the link's pose, and an obstacle."""
     ends = [np.array(draw(triples["place"])) / 2 for _ in range(2)]
     if np.linalg.norm(ends[1] - ends[0]) < 1e-6:
         ends[1] = ends[0]
-    limb = Capsule("link", *ends, draw(st.floats(0.01, 0.2)))
+    limb = LimbCapsule("link", *ends, draw(st.floats(0.01, 0.2)))
     kind = draw(st.sampled_from(sorted(KINDS)))
     size = [draw(lengths) for _ in range(KINDS[kind])]
     R = rotation_rpy(np.array(draw(triples["turn"])))
@@ -81,7 +81,7 @@ def scenes(draw: Any) -> tuple[Capsule, np.ndarray, np.ndarray, Obstacle]:
 
 @settings(max_examples=150, deadline=None)
 @given(scenes(), st.tuples(*[st.floats(-1.0, 1.0)] * 6))
-def test_distance_and_its_growth(scene: tuple[Capsule, np.ndarray, np.ndarray, Obstacle], rates: Any) -> None:
+def test_distance_and_its_growth(scene: tuple[LimbCapsule, np.ndarray, np.ndarray, Obstacle], rates: Any) -> None:
     limb, p, R, other = scene
     rows, nu = CollisionRows(Clearance({"limb": limb}, reach=10.0), [other]), np.array(rates)
     (one,) = rows.distances({"link": moved(p, R, nu)}, nu)
@@ -110,7 +110,7 @@ def rotation_by_vector(v: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_gradient_is_that_of_the_distance(kind: str) -> None:
     rng = np.random.default_rng(7)
-    limb, seen = Capsule("link", (0.05, 0.0, -0.1), (0.0, 0.02, 0.15), 0.05), 0
+    limb, seen = LimbCapsule("link", (0.05, 0.0, -0.1), (0.0, 0.02, 0.15), 0.05), 0
     for _ in range(40):
         size = rng.uniform(0.1, 0.4, KINDS[kind])
         R_o, R = (rotation_rpy(rng.uniform(-3, 3, 3)) for _ in range(2))
@@ -148,7 +148,7 @@ def test_wrong_obstacles_are_named(change: dict[str, Any], key: str) -> None:
 
 
 def test_a_name_is_taken_once() -> None:
-    limbs = Clearance({"limb": Capsule("link", NONE, NONE, 0.1)})
+    limbs = Clearance({"limb": LimbCapsule("link", NONE, NONE, 0.1)})
     box = ((0.1, 0.1, 0.1), NONE, ("limb",))
     with pytest.raises(InputError, match=r"limb\.name"):
         CollisionRows(limbs, [Obstacle("limb", *box)])

@@ -17,14 +17,14 @@ from bench import windows
 from bench.preview import MASS, walking
 from tests.oracles import preview as oracle
 from trundle.contact.patch import FlatPatch, PlacedPatch
-from trundle.control.preview.plan import PreviewPlan
-from trundle.control.preview.preview import Preview, PreviewWeights
 from trundle.errors import InputError
-from trundle.models.centroidal.centroidal import Centroidal, CentroidalState, Push
-from trundle.models.centroidal.forecast import Forecast, Held, MassChange, Pushed
 from trundle.numerics.qp.qp import QpSolution, QpSolver
-from trundle.problems.paths import PointPath
 from trundle.status import Status
+from trundle.systems.multicontact.centroidal.centroidal import Centroidal, CentroidalState, Push
+from trundle.systems.multicontact.centroidal.forecast import Forecast, Held, MassChange, Pushed
+from trundle.systems.multicontact.preview.paths import PointPath
+from trundle.systems.multicontact.preview.plan import PreviewPlan
+from trundle.systems.multicontact.preview.preview import Preview, PreviewWeights
 
 GAP, LIGHTEST = 1e-9, 20.0
 COST = 10 * GAP

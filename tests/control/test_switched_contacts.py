@@ -135,10 +135,10 @@ class Remembering:
 DISC = tr.RollingPair(tr.RigidBody(tr.Circle(0.05), mass=0.1), tr.Hand(tr.Line()))
 AROUND = {
     tr.Noisy: lambda policy: tr.Noisy(policy, 0.0),
-    tr.Sensed: lambda policy: tr.Sensed(policy, DISC, tr.Camera(period=0.02)),
-    tr.Actuated: lambda policy: tr.Actuated(policy, 3),
-    tr.Faulty: lambda policy: tr.Faulty(policy, tr.Faults()),
-    tr.Watchdog: lambda policy: tr.Watchdog(policy, 3),
+    tr.control.Sensed: lambda policy: tr.control.Sensed(policy, DISC, tr.control.Camera(period=0.02)),
+    tr.control.Actuated: lambda policy: tr.control.Actuated(policy, 3),
+    tr.control.Faulty: lambda policy: tr.control.Faulty(policy, tr.control.Faults()),
+    tr.control.Watchdog: lambda policy: tr.control.Watchdog(policy, 3),
 }
 
 

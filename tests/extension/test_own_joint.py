@@ -11,7 +11,7 @@ import pytest
 import trundle as tr
 from trundle.errors import InputError
 from trundle.models import Joint, RollingTree, VectorJoint
-from trundle.models.tree.joints import Fixed, Revolute
+from trundle.models.tree.joints import FixedJoint, Revolute
 from trundle.numerics.space import orientation_rate, rotation
 
 G = 9.81
@@ -204,7 +204,7 @@ def test_a_joint_that_contradicts_itself_is_refused() -> None:
 
 def test_a_body_that_does_not_move_has_its_place_and_no_state() -> None:
     robot = tr.Robot(9.81)
-    post = robot.joint(None, Fixed(2), 1.0, 0.1, at=(0.0, 0.3), name="post")
+    post = robot.joint(None, FixedJoint(2), 1.0, 0.1, at=(0.0, 0.3), name="post")
     robot.revolute(post, (0.0, 0.0), 0.2, 1e-3, center_of_mass=(0.0, -0.1), actuated=False, name="arm")
     tree = robot.finish()
     run = tr.simulate(tree, tree.place(arm=0.1), 0.5)
@@ -215,7 +215,7 @@ def test_a_body_that_does_not_move_has_its_place_and_no_state() -> None:
     with pytest.raises(InputError, match=r"rates\.post"):
         tree.place(rates={"post": 0.1})
     with pytest.raises(InputError, match="actuated = True"):
-        tr.Robot(9.81).joint(None, Fixed(2), 1.0, 0.1, actuated=True)
+        tr.Robot(9.81).joint(None, FixedJoint(2), 1.0, 0.1, actuated=True)
     with pytest.raises(InputError, match=r"arm = \[0\.1, 0\.2\]: must be a finite number"):
         tree.place(arm=(0.1, 0.2))
 

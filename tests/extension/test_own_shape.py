@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import trundle as tr
-from trundle.geometry import ChartShape, DistanceShape, LevelShape, Range, SupportShape
+from trundle.geometry import ChartRange, ChartShape, DistanceShape, LevelShape, SupportShape
 
 R = 0.1
 
@@ -18,7 +18,7 @@ R = 0.1
 class OutlineDisc(ChartShape):
     d = 2
     side = -1
-    ranges = (Range(0.0, 2 * np.pi, periodic=True),)
+    ranges = (ChartRange(0.0, 2 * np.pi, periodic=True),)
 
     def point(self, u: ca.SX) -> ca.SX:
         return R * ca.vertcat(ca.cos(u), ca.sin(u))
@@ -29,7 +29,7 @@ class Slope(ChartShape):
     """Terrain without end."""
 
     d = 2
-    ranges = (Range(),)
+    ranges = (ChartRange(),)
 
     def point(self, u: ca.SX) -> ca.SX:
         return ca.vertcat(u, -0.1 * u)

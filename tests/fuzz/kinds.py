@@ -17,13 +17,13 @@ from tests.fuzz.robots import ROBOTS
 from tests.fuzz.tables import TABLES
 from tests.report.synthetic import ball_on_plate, disk_down_slope
 from trundle.numerics.compiled import cache as compiled
-from trundle.plan.walk.plan import WalkPlan, load_walk, repeat
 from trundle.records import Plan, Reference, Trajectory, load_plan, load_trajectory
 from trundle.scenarios import load_scenario
 from trundle.scenarios.engine import folder as folders
 from trundle.scenarios.engine import journal, sweep
 from trundle.scenarios.engine.sweep_points import axes_of, points_of
 from trundle.status import Status
+from trundle.systems.walking.plan.plan import WalkPlan, load_walk, repeat
 
 POINTS = points_of(axes_of(["object.mass=1:4:4"]), None, 0)
 PLAN = {"scenario": "x", "digest": "d", "set": [], "over": ["object.mass=1:4:4"], "samples": None, "seed": 0, "runs": 4}
@@ -95,7 +95,7 @@ def a_walk(path: Path) -> Path:
 
 def a_journal(path: Path) -> Path:
     """Write the journal of a sweep."""
-    with journal.opened(path, POINTS) as one:
+    with journal.open_journal(path, POINTS) as one:
         for point in POINTS:
             row = sweep.row_of(point, "success", "ok") | {"metric.x": 0.5, "metric.y": None, "part.a.status": "success"}
             one.add(row)
@@ -104,13 +104,13 @@ def a_journal(path: Path) -> Path:
 
 def read_journal(path: Path) -> dict[int, str]:
     """Read the rows of a journal; a lost one is computed again."""
-    with journal.opened(path, POINTS) as one:
+    with journal.open_journal(path, POINTS) as one:
         return {number: repr(row) for number, row in one.rows.items()}
 
 
 def a_list(path: Path) -> Path:
     """Write the list of a folder's files, and the files."""
-    with folders.owned(path.parent, "run", "") as own:
+    with folders.own_folder(path.parent, "run", "") as own:
         for name in OURS:
             own.target(name).write_text(name)
     return path
@@ -123,7 +123,7 @@ def read_list(path: Path) -> str:
     for name in OURS:
         (path.parent / name).parent.mkdir(exist_ok=True)
         (path.parent / name).write_text(name)
-    with folders.owned(path.parent, "run", "") as own:
+    with folders.own_folder(path.parent, "run", "") as own:
         names = sorted(name for name in own.names if os.path.isfile((own.path / name).resolve()))
         own.clear()
     if mine.read_text() != "mine":
@@ -133,7 +133,7 @@ def read_list(path: Path) -> str:
 
 def read_sweep_plan(path: Path) -> str:
     """Go on with a sweep."""
-    with sweep._opened(path.parent, dict(PLAN), POINTS) as one:
+    with sweep._open_folder(path.parent, dict(PLAN), POINTS) as one:
         return repr(one.rows)
 
 

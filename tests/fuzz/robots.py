@@ -15,7 +15,6 @@ from tests.fuzz import damage
 from tests.fuzz.cases import LEG
 from tests.fuzz.kind import Kind, must, plain, text, written
 from tests.models.urdf.test_meshes import DAE, PLY, stl
-from trundle.models.robots.avatar import build_avatar
 from trundle.models.robots.humanoid import load_humanoid
 from trundle.models.urdf.articulated import Articulated
 from trundle.models.urdf.checks import CheckedUrdf, load_urdf
@@ -23,6 +22,7 @@ from trundle.models.urdf.lock import joint_ranges, lock_joints
 from trundle.models.urdf.meshes import visual_meshes
 from trundle.models.urdf.robot import robot_from_urdf
 from trundle.models.urdf.tree import urdf_tree
+from trundle.systems.walking.robots.avatar import build_avatar
 from trundle.systems.wallbounce.robot import BallBalancer
 
 ROOT = Path(__file__).resolve().parents[2] / "src/trundle"

@@ -18,7 +18,7 @@ from tests.systems.walking.test_foot_fit import file_of, synthetic
 from trundle.scenarios import build, load_scenario
 from trundle.scenarios.engine.building import Simulation
 from trundle.scenarios.files import read_table
-from trundle.systems.walking.measured.gait_data import GaitData, read_gait
+from trundle.systems.walking.scenario.measured.gait_data import GaitData, read_gait
 
 _MARKERS = ("RLM", "RLEK", "FP2", "RGTRO")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import trundle as tr
-from trundle.geometry.features import divided, features
+from trundle.geometry.features import divide_edges, features
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -62,7 +62,7 @@ def test_sides_of_a_polygon_have_two_ends() -> None:
 def test_parts_of_an_edge_cover_it_and_two_crests_never_meet_neighbours(half: list[float]) -> None:
     length = 0.45
     whole = tr.Box(half).representations.features
-    found = divided(whole, length)
+    found = divide_edges(whole, length)
     assert all(k in found[i].beside for k, one in enumerate(found) for i in one.beside)
     for number, edge in enumerate(whole):
         if len(edge.axes) != 1:

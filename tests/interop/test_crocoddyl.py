@@ -65,9 +65,11 @@ def test_an_evaluation_is_differentiated_as_crocoddyl_asks(ground: str, law: str
     np.testing.assert_allclose(slopes[:, 12:], by_v, atol=2e-6)
     J, a0 = at(q, v, np.zeros(12)).rows()
     np.testing.assert_allclose(J @ a + a0, at(q, v, a).rows()[1], atol=1e-12)
-    local, slope = at(q, v, a).pushed(force)
+    local, slope = at(q, v, a).push_joint(force)
     np.testing.assert_allclose(torques(q, local), -J.T @ force, atol=1e-12)
-    fixed = differences(lambda q: torques(q, at(q, v, a).pushed(force)[0])) - differences(lambda q: torques(q, local))
+    fixed = differences(lambda q: torques(q, at(q, v, a).push_joint(force)[0])) - differences(
+        lambda q: torques(q, local)
+    )
     np.testing.assert_allclose(slope, fixed, atol=2e-6)
 
 
@@ -136,5 +138,5 @@ def test_without_crocoddyl_the_error_says_what_to_install(monkeypatch: pytest.Mo
     feet, _, _ = biped("flat", "rolling")
     state = SimpleNamespace(pinocchio=feet.model, nv=12)
     for make in (contact_model, cone_residual):
-        with pytest.raises(tr.MissingExtraError, match=re.escape(command("crocoddyl"))):
+        with pytest.raises(tr.errors.MissingExtraError, match=re.escape(command("crocoddyl"))):
             make(state, feet, "left")  # type: ignore[arg-type]

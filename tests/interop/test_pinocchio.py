@@ -296,7 +296,7 @@ def test_feet_can_be_sent_to_another_process() -> None:
 
 def test_without_pinocchio_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pinocchio", None)
-    with pytest.raises(tr.MissingExtraError, match=re.escape(command("robots"))):
+    with pytest.raises(tr.errors.MissingExtraError, match=re.escape(command("robots"))):
         RollingFeet(HOPPER, {"left": tr.Foot(SOLE, "left_shank")})
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 import trundle as tr
 from trundle.errors import InputError
-from trundle.models.tree.approach import placed, with_charts
+from trundle.models.tree.approach import place_approach, with_charts
 from trundle.models.tree.closing import nearest
 from trundle.models.tree.touching import touch_function, velocities_changed
 
@@ -97,7 +97,7 @@ def test_the_rows_are_the_derivative_of_the_gap(seed: int) -> None:
     found = nearest(system, start.atlas, start.x, 0)
     assert found is not None
     atlas = with_charts(start.atlas, 0, found.charts)
-    x = placed(system, atlas, start.x, 0, found)
+    x = place_approach(system, atlas, start.x, 0, found)
     J, _, n, *_ = (np.asarray(value) for value in touch_function(system, atlas, 0)(x))
     nu = np.concatenate([rates[name] for name in tree.system.model().columns])
     assert found.speed == pytest.approx(float(n.ravel() @ (J @ nu)), rel=1e-9)

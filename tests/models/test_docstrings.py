@@ -8,18 +8,18 @@ from importlib import import_module
 import pytest
 
 MODULES = (
-    "rigid_body",
-    "rolling_pair",
-    "centroidal.centroidal",
-    "centroidal.forecast",
-    "tree.tree",
-    "tree.joint",
-    "feet",
+    "models.rigid_body",
+    "models.rolling_pair",
+    "models.tree.tree",
+    "models.tree.joint",
+    "models.feet",
+    "systems.multicontact.centroidal.centroidal",
+    "systems.multicontact.centroidal.forecast",
 )
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_in_docstrings_run(name: str) -> None:
-    result = doctest.testmod(import_module(f"trundle.models.{name}"))
+    result = doctest.testmod(import_module(f"trundle.{name}"))
     assert result.attempted > 0
     assert result.failed == 0

@@ -7,7 +7,7 @@ import trundle as tr
 from tests.slowly import slow_but
 from trundle.errors import InputError
 from trundle.geometry import Shape
-from trundle.models.numbers.changed import freed, parameters_of, system_of
+from trundle.models.numbers.changed import free_numbers, parameters_of, system_of
 from trundle.numerics.symbol import Symbol
 
 BODIES = {
@@ -37,7 +37,7 @@ def test_the_sizes_of_a_body_are_free_on_flats_and_curved_grounds(name: str, gro
         if key.startswith("object.") and any(f".{size}" in key for size in SIZES) and parameters_of(system)[key] != 0.0
     ]
     assert sizes
-    free = freed(system, sizes).free  # compared there with a model of other numbers
+    free = free_numbers(system, sizes).free  # compared there with a model of other numbers
     assert free is not None
     assert free.names == tuple(sizes)
 
@@ -45,10 +45,10 @@ def test_the_sizes_of_a_body_are_free_on_flats_and_curved_grounds(name: str, gro
 def test_what_no_expression_holds_is_said_in_one_line() -> None:
     sharp = system_of(pair(BODIES["disc"], GROUNDS["plane"]))
     with pytest.raises(InputError, match=r"parameters = .*rounding.*expressions can hold.*a length > 0"):
-        freed(sharp, ["object.rounding"])  # without a rounding it touches with points, not with balls
+        free_numbers(sharp, ["object.rounding"])  # without a rounding it touches with points, not with balls
     on_ball = system_of(pair(BODIES["box"], GROUNDS["ball"]))
     with pytest.raises(InputError, match=r"hand\.radius.*expressions can hold$"):
-        freed(on_ball, ["hand.radius"])
+        free_numbers(on_ball, ["hand.radius"])
 
 
 def test_symbols_stay_comparable_through_sums_and_products_with_numbers() -> None:

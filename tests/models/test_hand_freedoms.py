@@ -31,4 +31,4 @@ def test_plans_and_controllers_mean_the_same():
     R = {"hand_angular_acceleration": 1.0, "hand_acceleration": 1.0}
     for freedoms in ("all", ("w", "vx")):
         policy = BalancingLQR(pair, pair.place(), Q, R, freedoms=freedoms)
-        assert policy.used == tr.HandLimits(freedoms=freedoms).components(2)
+        assert policy.used == tr.juggling.HandLimits(freedoms=freedoms).components(2)

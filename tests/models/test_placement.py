@@ -95,7 +95,7 @@ def test_impossible_starts_on_terrain(start, key, words):
 
 def test_terrain_ends_where_its_data_end():
     x = np.linspace(0, 2, 12)
-    base = tr.Ground(tr.SampledCurve(np.stack([x, 0.02 * np.sin(x)], axis=1)))
+    base = tr.Ground(tr.geometry.SampledCurve(np.stack([x, 0.02 * np.sin(x)], axis=1)))
     body = tr.RigidBody(tr.Circle(0.1), 1.0, 0.005)
     assert tr.RollingPair(body, base).place(contact_x=1.0)
     refused(lambda: tr.RollingPair(body, base).place(contact_x=2.5), "contact_x", "2.5")

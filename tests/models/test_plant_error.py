@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import trundle as tr
-from trundle.control.inverse_dynamics.state_adapter import ModelStateAdapter
 from trundle.models import RollingTree
-from trundle.models.plant_error import PlantError, resized
+from trundle.systems.planar.plant_error import PlantError, resize_outline
+from trundle.systems.planar.state_adapter import ModelStateAdapter
 
 
 def cart(com: tuple[float, float] = (0.01, 0.02), link_com: tuple[float, float] = (0.0, -0.1)) -> RollingTree:
@@ -131,8 +131,8 @@ def test_faults_name_the_key(given: dict, line: str) -> None:
 
 def test_outlines_of_every_kind_are_resized_about_their_origin() -> None:
     angles = np.linspace(0, 2 * np.pi, 40, endpoint=False)
-    ring = tr.SampledCurve(np.column_stack((np.cos(angles), 0.8 * np.sin(angles))).tolist(), closed=True)
+    ring = tr.geometry.SampledCurve(np.column_stack((np.cos(angles), 0.8 * np.sin(angles))).tolist(), closed=True)
     for shape in (tr.Circle(0.2), tr.Ellipse((0.3, 0.2)), tr.FourierRadius(0.3, (0.0, 0.1), ()), ring):
-        np.testing.assert_allclose(resized(shape, 1.5).mesh(50), 1.5 * np.asarray(shape.mesh(50)), atol=1e-12)
+        np.testing.assert_allclose(resize_outline(shape, 1.5).mesh(50), 1.5 * np.asarray(shape.mesh(50)), atol=1e-12)
     with pytest.raises(tr.InputError, match="Circle"):
-        resized(tr.Line(), 1.5)
+        resize_outline(tr.Line(), 1.5)

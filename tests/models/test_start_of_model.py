@@ -112,7 +112,7 @@ def test_plans_refuse_a_start_of_another_pair() -> None:
 
     start = pair(0.05).place()
     goal = {"contact_on_hand": (0.1, 0.0)}
-    assert tr.Transfer(pair(0.05), start, goal, duration=0.5, hand_limits={"tilt": 0.3}).start is start
+    assert tr.juggling.Transfer(pair(0.05), start, goal, duration=0.5, hand_limits={"tilt": 0.3}).start is start
     with pytest.raises(InputError, match="start of another model") as caught:
-        tr.Transfer(pair(0.06), start, goal, duration=0.5, hand_limits={"tilt": 0.3})
+        tr.juggling.Transfer(pair(0.06), start, goal, duration=0.5, hand_limits={"tilt": 0.3})
     assert caught.value.key == "start"

@@ -13,11 +13,11 @@ from trundle.numerics.rotations import rotation_rpy
 RPY, AXES = (0.4, -0.3, 0.7), (0.12, 0.2, 0.09)
 
 
-def turned_by_hand() -> tr.ExpressionBody:
+def turned_by_hand() -> tr.geometry.ExpressionBody:
     """The ellipsoid, its support function written in the axes of the body."""
     R = rotation_rpy(np.array(RPY))
     Q = ca.DM(R @ np.diag(np.square(AXES)) @ R.T)
-    return tr.ExpressionBody(lambda x, y, z: ca.sqrt(ca.bilin(Q, ca.vertcat(x, y, z), ca.vertcat(x, y, z))))
+    return tr.geometry.ExpressionBody(lambda x, y, z: ca.sqrt(ca.bilin(Q, ca.vertcat(x, y, z), ca.vertcat(x, y, z))))
 
 
 def rolled(**how: Any) -> tr.Trajectory:

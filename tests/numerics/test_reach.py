@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trundle.control.regulators.regulation import reached
+from trundle.control.regulators.regulation import check_reachable
 from trundle.errors import InputError
 from trundle.numerics.reach import goes_on, growth, reachable
 from trundle.numerics.riccati import regulator, sampled_regulator
@@ -40,7 +40,7 @@ def test_what_drifts_does_not_run_away_whatever_the_round_off(length: int, seed:
     A = turned(drifts(length), seed)
     assert growth(A) == 0.0
     assert goes_on(A)
-    assert reached(A, np.zeros((length, 0)), "freedoms").shape == (length, 0)
+    assert check_reachable(A, np.zeros((length, 0)), "freedoms").shape == (length, 0)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -50,7 +50,7 @@ def test_beside_a_drift_what_runs_away_is_seen(length: int, rate: float, seed: i
     A = turned(drifts(length, rate, -1.0), seed)
     assert growth(A) == pytest.approx(rate, rel=1e-6)
     with pytest.raises(InputError, match="runs away at"):
-        reached(A, np.zeros((length + 2, 0)), "freedoms")
+        check_reachable(A, np.zeros((length + 2, 0)), "freedoms")
 
 
 def test_a_slow_fall_is_no_drift_and_what_swings_goes_on() -> None:

@@ -11,7 +11,7 @@ from scipy.linalg import expm, solve_discrete_are
 
 from trundle.errors import InputError
 from trundle.numerics.riccati import (
-    discretized,
+    discretize_cost,
     periodic,
     regulator,
     sampled_regulator,
@@ -59,7 +59,7 @@ def varying(t: float) -> np.ndarray:
 
 @pytest.mark.parametrize("period", [1e-3, 0.1, 3.0])
 def test_discretized_as_written(period):
-    F, G, Qd, Nd, Rd = discretized(A0, B0, Q0, R0, period)
+    F, G, Qd, Nd, Rd = discretize_cost(A0, B0, Q0, R0, period)
     Z = np.block([[A0, B0], [np.zeros((2, 6))]])
     W = np.block([[Q0, np.zeros((4, 2))], [np.zeros((2, 4)), R0]])
     Phi = expm(Z * period)
@@ -71,7 +71,7 @@ def test_discretized_as_written(period):
 
 def test_the_longest_period_is_told():
     with pytest.raises(InputError, match=r"period = 8\.0.*at most 7\.5 s"):
-        discretized(4 * np.eye(2), np.eye(2), np.eye(2), np.eye(2), 8.0)
+        discretize_cost(4 * np.eye(2), np.eye(2), np.eye(2), np.eye(2), 8.0)
 
 
 @pytest.mark.parametrize("period", [1e-12, 16.0, 1e30])
@@ -90,7 +90,7 @@ def test_sampled_gains_minimise_the_cost_of_a_dense_quadratic_program():
     X, U = np.eye(4), np.zeros((4, 2 * N))
     H, g = np.zeros((2 * N, 2 * N)), np.zeros(2 * N)
     for k in range(N):
-        F, G, Qd, Nd, Rd = discretized(A[k], B0, Q0, R0, h)
+        F, G, Qd, Nd, Rd = discretize_cost(A[k], B0, Q0, R0, h)
         own = np.eye(2 * N)[2 * k : 2 * k + 2]
         H += U.T @ Qd @ U + U.T @ Nd @ own + own.T @ Nd.T @ U + own.T @ Rd @ own
         g += (U.T @ Qd + own.T @ Nd.T) @ X @ x0
@@ -99,7 +99,7 @@ def test_sampled_gains_minimise_the_cost_of_a_dense_quadratic_program():
     best = -np.linalg.solve(H, g).reshape(N, 2)
     x, applied, cost = x0, [], 0.0
     for k in range(N):
-        F, G, Qd, Nd, Rd = discretized(A[k], B0, Q0, R0, h)
+        F, G, Qd, Nd, Rd = discretize_cost(A[k], B0, Q0, R0, h)
         u = -schedule.K[k] @ x
         applied.append(u)
         cost += x @ Qd @ x + 2 * x @ Nd @ u + u @ Rd @ u
@@ -125,7 +125,7 @@ def test_the_same_data_at_each_interval_are_as_good_as_once():
 
 @pytest.mark.parametrize("unit", [1.0, 1e-9, 1e9])
 def test_a_cycle_of_equal_steps_has_the_gain_of_one_step_in_any_unit_of_cost(unit):
-    F, G, Qd, _, Rd = discretized(A0, B0, Q0, R0, 0.1)
+    F, G, Qd, _, Rd = discretize_cost(A0, B0, Q0, R0, 0.1)
     S = solve_discrete_are(F, G, Qd, Rd)
     expected = np.linalg.solve(Rd + G.T @ S @ G, G.T @ S @ F)
     found = periodic(
@@ -195,7 +195,7 @@ def test_gains_are_finite_or_refused(name):
     for run in (
         lambda: regulator(A, B, Q0, R),
         lambda: sampled_regulator(A, B, Q0, R, h),
-        lambda: discretized(A, B, Q0, R, h),
+        lambda: discretize_cost(A, B, Q0, R, h),
         lambda: sampled_time_varying(t, A, B, Q0, R, FINAL),
     ):
         try:

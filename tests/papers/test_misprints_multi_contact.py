@@ -15,9 +15,9 @@ from scipy.spatial.transform import Rotation
 
 from tests.oracles import centroidal as oracle
 from trundle.contact.patch import FlatPatch, PlacedPatch
-from trundle.models.centroidal import samples as cs
-from trundle.plan.stances.stances import TimingRule
-from trundle.plan.stances.swing import lifted_waypoint
+from trundle.systems.multicontact.centroidal import samples as cs
+from trundle.systems.multicontact.stances.stances import TimingRule
+from trundle.systems.multicontact.stances.swing import lifted_waypoint
 
 G, MASS, T = np.array([0.0, 0.0, -9.81]), 60.0, 0.15
 W = Rotation.from_euler("xyz", [0.7, -0.4, 0.3]).as_matrix()  # no row of it is along gravity
@@ -39,7 +39,7 @@ def one_sample() -> tuple[cs.Stages, np.ndarray, np.ndarray]:
     rise = W[2] @ (FORCE / MASS + G)
     along = [np.array([W[2] @ START[0]]), np.array([W[2] @ START[1]]), np.array([rise])]
     none = np.zeros((1, 3))
-    samples = cs.Samples(np.array([T]), np.array([MASS]), W[None], *along, G, none, none, none)
+    samples = cs.PreviewSamples(np.array([T]), np.array([MASS]), W[None], *along, G, none, none, none)
     return cs.discretise(samples), linear(before), linear(after)
 
 
@@ -132,7 +132,7 @@ def test_a_constant_velocity_from_stance_to_stance_asks_for_an_impulse() -> None
     rise = np.diff(speeds) / T
     along = np.zeros((3, 3)), np.zeros((3, 3)), np.zeros((3, 3))
     upright = np.tile(np.eye(3), (3, 1, 1))
-    samples = cs.Samples(np.full(3, T), np.full(3, MASS), upright, 0 * rise, speeds[:3], rise, G, *along)
+    samples = cs.PreviewSamples(np.full(3, T), np.full(3, MASS), upright, 0 * rise, speeds[:3], rise, G, *along)
     pieces = [
         (T, oracle.Forces(POINT[None], np.array([[0, 0, F]]), np.zeros(3), np.zeros(3)))
         for F in samples.privileged_force
@@ -173,10 +173,10 @@ def test_a_mass_that_changes_alone_moves_the_centre_of_mass() -> None:
 def carried() -> tuple:
     """A robot that holds a box of 2 kg at rest: its terms, ends, box, command, wrenches and hands."""
     pytest.importorskip("pinocchio")
-    from trundle.control.whole_body.load import Load
-    from trundle.control.whole_body.target import BalanceTarget
-    from trundle.control.whole_body.whole_body import WholeBodyController, WholeBodyTarget
     from trundle.models.robots.humanoid import load_humanoid
+    from trundle.systems.multicontact.whole_body.carried_object import Load
+    from trundle.systems.multicontact.whole_body.frame_target import BalanceTarget
+    from trundle.systems.multicontact.whole_body.whole_body import WholeBodyController, WholeBodyTarget
 
     hands, feet = ("left_hand", "right_hand"), ("left_foot", "right_foot")
     control = WholeBodyController(load_humanoid("g1").gripping())

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trundle.errors import InputError
-from trundle.models.robots.terrain import Block, Terrain
-from trundle.plan.stances.footsteps import Foothold, StepReach, footsteps
+from trundle.systems.multicontact.humanoid.terrain import Block, Terrain
+from trundle.systems.multicontact.stances.footsteps import Foothold, StepReach, footsteps
 
 HALF = (0.1, 0.04)
 LINE = StepReach(wide=0.0, narrow=0.0)

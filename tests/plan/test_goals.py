@@ -11,8 +11,8 @@ import pytest
 import trundle as tr
 from trundle.errors import InputError
 from trundle.models import SampledMotion
-from trundle.problems import Condition, Phase
-from trundle.problems.stages import control_problem
+from trundle.optimal import Condition, Phase
+from trundle.optimal.stages import control_problem
 from trundle.status import Status
 
 
@@ -26,7 +26,7 @@ def ball_on_plate() -> tr.RollingPair:
     return tr.RollingPair(ball, tr.Hand(tr.Plane()), friction=0.5)
 
 
-def let_go(task: tr.Transfer, plan: tr.Plan, away: float) -> tr.Trajectory:
+def let_go(task: tr.juggling.Transfer, plan: tr.Plan, away: float) -> tr.Trajectory:
     """Simulate the task's own pair under the plan's inputs and then a hand that accelerates away for 50 ms."""
     after = plan.inputs[-1].copy()
     after[-1] -= away
@@ -36,7 +36,7 @@ def let_go(task: tr.Transfer, plan: tr.Plan, away: float) -> tr.Trajectory:
     return tr.simulate(pair, task.start, plan.duration + 0.05)
 
 
-def flies(task: tr.Transfer, plan: tr.Plan, v: np.ndarray, w: np.ndarray) -> None:
+def flies(task: tr.juggling.Transfer, plan: tr.Plan, v: np.ndarray, w: np.ndarray) -> None:
     """Check that the object leaves at the plan's end and keeps w, and v but for gravity."""
     run = let_go(task, plan, 3.0)
     apart = run["mode"] == "separated"
@@ -52,8 +52,8 @@ def flies(task: tr.Transfer, plan: tr.Plan, v: np.ndarray, w: np.ndarray) -> Non
 def test_an_ellipse_is_thrown_with_the_velocities_of_the_goal() -> None:
     goal = {"release": True, "object_velocity": (0.1, 0.5), "object_angular_velocity": 3.0, "hand_position": "free",
             "hand_angle": "free"}  # fmt: skip
-    task = tr.Transfer(ellipse_on_plate(), {}, goal, 0.5, {"linear_acceleration": 10.0})
-    plan = tr.plan(task)
+    task = tr.juggling.Transfer(ellipse_on_plate(), {}, goal, 0.5, {"linear_acceleration": 10.0})
+    plan = tr.juggling.plan(task)
     assert plan.status is Status.SUCCESS, plan.message
     assert plan.residuals["release_force"] < 1e-3 * 0.0553 * 0.4 * 9.81
     assert plan.residuals["goal_velocity_error"] < 1e-4
@@ -63,8 +63,8 @@ def test_an_ellipse_is_thrown_with_the_velocities_of_the_goal() -> None:
 def test_a_ball_is_thrown_with_a_spin() -> None:
     goal = {"release": True, "object_velocity": (0.0, 0.2, 0.8), "object_angular_velocity": (2.0, 0.5, 0.0),
             "hand_position": "free", "hand_rpy": "free"}  # fmt: skip
-    task = tr.Transfer(ball_on_plate(), {}, goal, 0.5, {"linear_acceleration": 30.0})
-    plan = tr.plan(task)
+    task = tr.juggling.Transfer(ball_on_plate(), {}, goal, 0.5, {"linear_acceleration": 30.0})
+    plan = tr.juggling.plan(task)
     assert plan.status is Status.SUCCESS, plan.message
     flies(task, plan, np.array([0.0, 0.2, 0.8]), np.array([2.0, 0.5, 0.0]))
 
@@ -82,8 +82,8 @@ def test_an_ellipse_rocks_in_the_time_that_the_hand_sets() -> None:
     """Off its equilibrium it cannot rest: the hand moves to make the period 0.6 s."""
     limits = {"linear_acceleration": 10.0, "freedoms": "translations"}
     start = {"object_angle": 0.3}
-    task = tr.Transfer(ellipse_on_plate(), start, {"periodic": True}, 0.6, limits, start_velocities="free")
-    plan = tr.plan(task)
+    task = tr.juggling.Transfer(ellipse_on_plate(), start, {"periodic": True}, 0.6, limits, start_velocities="free")
+    plan = tr.juggling.plan(task)
     assert plan.status is Status.SUCCESS, plan.message
     again(plan, (*RATES, "contact_on_hand", "object_quaternion", "hand_position"), atol=1e-3)
     assert np.ptp(plan.trajectory["object_position"][:, 0]) > 0.01
@@ -92,8 +92,8 @@ def test_an_ellipse_rocks_in_the_time_that_the_hand_sets() -> None:
 
 def test_a_period_goes_on_by_half_a_turn_and_rolling_along_needs_no_hand() -> None:
     goal = {"periodic": True, "object_angle": np.pi}
-    task = tr.Transfer(ellipse_on_plate(), {"contact_on_hand": (-0.05, 0)}, goal, 0.8, start_velocities="free")
-    plan = tr.plan(task)
+    task = tr.juggling.Transfer(ellipse_on_plate(), {"contact_on_hand": (-0.05, 0)}, goal, 0.8, start_velocities="free")
+    plan = tr.juggling.plan(task)
     assert plan.status is Status.SUCCESS, plan.message
     again(plan, RATES, atol=1e-3)
     way = plan.trajectory["contact_on_hand"][[0, -1], 0]
@@ -106,8 +106,8 @@ def test_a_ball_that_may_not_spin_turns_about_the_vertical_by_rolling_around_a_l
     pair = replace(ball_on_plate(), law="pure-rolling")
     turned = (np.cos(0.4), 0, 0, np.sin(0.4))
     goal = {"periodic": True, "contact_on_hand": (0, 0, 0), "object_quaternion": turned}
-    task = tr.Transfer(pair, {}, goal, 1.5, {"freedoms": ("wx", "wy")}, start_velocities="free")
-    plan = tr.plan(task)
+    task = tr.juggling.Transfer(pair, {}, goal, 1.5, {"freedoms": ("wx", "wy")}, start_velocities="free")
+    plan = tr.juggling.plan(task)
     assert plan.status is Status.SUCCESS, plan.message
     assert np.ptp(plan.trajectory["contact_on_hand"][:, 0]) > 0.01
     again(plan, ("hand_velocity", "hand_angular_velocity", "contact_on_hand"))
@@ -126,9 +126,9 @@ def test_a_ball_that_may_not_spin_turns_about_the_vertical_by_rolling_around_a_l
 )
 def test_goals_that_contradict_themselves_are_refused(goal: dict, key: str) -> None:
     with pytest.raises(InputError, match=key):
-        tr.plan(tr.Transfer(ellipse_on_plate(), {}, goal, 1.0))
+        tr.juggling.plan(tr.juggling.Transfer(ellipse_on_plate(), {}, goal, 1.0))
     with pytest.raises(InputError, match="start_velocities"):
-        tr.Transfer(ellipse_on_plate(), {}, {"object_angle": 1.0}, 1.0, start_velocities="any")
+        tr.juggling.Transfer(ellipse_on_plate(), {}, {"object_angle": 1.0}, 1.0, start_velocities="any")
 
 
 def test_the_stages_of_the_real_time_optimiser_refuse_an_input_at_the_end() -> None:

@@ -15,24 +15,24 @@ from trundle.status import Status
 HALF = np.sqrt(0.5)
 
 
-def flip(limits: dict | None = None, duration: object = 1.0, **more) -> tr.Transfer:
+def flip(limits: dict | None = None, duration: object = 1.0, **more) -> tr.juggling.Transfer:
     """An ellipse on a plate in 40 % gravity is brought upright."""
     body = tr.RigidBody(tr.Ellipse([0.0377, 0.0252]), mass=0.0553, inertia="solid")
     pair = tr.RollingPair(body, tr.Hand(tr.Line(), extent=0.375), friction=0.8, gravity=0.4 * 9.81)
     given = {"linear_acceleration": 10.0} | (limits or {})
-    return tr.Transfer(pair, {}, {"object_angle": np.pi / 2}, duration, given, **more)
+    return tr.juggling.Transfer(pair, {}, {"object_angle": np.pi / 2}, duration, given, **more)
 
 
-def reorient(limits: dict | None = None, **more) -> tr.Transfer:
+def reorient(limits: dict | None = None, **more) -> tr.juggling.Transfer:
     """A ball is turned by 90 deg on a plate that tilts."""
     ball = tr.RigidBody(tr.Sphere(radius=0.035), mass=0.216, inertia="solid")
     pair = tr.RollingPair(ball, tr.Hand(tr.Plane()), friction=0.5)
     goal = {"contact_on_hand": (0, -0.033, 0), "object_quaternion": (HALF, HALF, 0, 0)}
-    return tr.Transfer(pair, {}, goal, 2.0, {"freedoms": ("wx", "wy")} | (limits or {}), **more)
+    return tr.juggling.Transfer(pair, {}, goal, 2.0, {"freedoms": ("wx", "wy")} | (limits or {}), **more)
 
 
-def planned(task: tr.Transfer, **more) -> tr.Trajectory:
-    plan = tr.plan(task, **more)
+def planned(task: tr.juggling.Transfer, **more) -> tr.Trajectory:
+    plan = tr.juggling.plan(task, **more)
     assert plan.status is Status.SUCCESS, plan.message
     return plan.trajectory
 
@@ -99,11 +99,11 @@ def reoriented() -> tr.Trajectory:
 
 
 def test_the_share_of_the_cone_and_the_least_force_are_kept() -> None:
-    plain = tr.plan(flip())
+    plain = tr.juggling.plan(flip())
     use, force = plain.residuals["friction_use"], plain.residuals["normal_force_min"]
     weight = 0.0553 * 0.4 * 9.81
     margins = {"friction_margin": 0.7 * use, "normal_force": force / weight + 0.1}
-    careful = tr.plan(flip(contact_limits=margins))
+    careful = tr.juggling.plan(flip(contact_limits=margins))
     assert careful.status is Status.SUCCESS, careful.message
     assert careful.residuals["friction_use"] == pytest.approx(0.7 * use, rel=0.02)
     assert careful.residuals["normal_force_min"] >= 0.98 * (force + 0.1 * weight)
@@ -126,36 +126,36 @@ def test_a_weight_lessens_what_it_weighs(weights: dict, measure: Callable, free:
     assert measure(planned(flip(weights=weights))) < 0.95 * measure(free)
 
 
-def butterfly(duration: object, freedoms: str = "all", **more) -> tr.Transfer:
+def butterfly(duration: object, freedoms: str = "all", **more) -> tr.juggling.Transfer:
     """A ball is carried over the wing's tip into the opposite waist."""
     hand = tr.Hand(tr.FourierRadius(0.11, cos=[0, -0.04 / 0.11]), angle=np.pi / 2)
     pair = tr.RollingPair(tr.RigidBody(tr.Circle(0.0166), mass=0.03), hand, friction=0.8)
     limits = {"angular_acceleration": 60.0, "linear_acceleration": 10.0, "freedoms": freedoms}
     goal = {"contact_on_hand": (-0.07, 0), "hand_angle": -np.pi / 2}
-    return tr.Transfer(pair, {"contact_on_hand": (0.07, 0)}, goal, duration, limits, **more)
+    return tr.juggling.Transfer(pair, {"contact_on_hand": (0.07, 0)}, goal, duration, limits, **more)
 
 
 @pytest.mark.slow
 def test_least_time_over_the_butterflys_wing_and_nothing_faster() -> None:
     weights = {"duration": 1.0, "acceleration": 1e-3}
     loose = {"position_tolerance": 1e-3, "angular_velocity_tolerance": 0.1, "nodes": 30}
-    quickest = tr.plan(butterfly((0.4, 1.6), weights=weights), **loose)
+    quickest = tr.juggling.plan(butterfly((0.4, 1.6), weights=weights), **loose)
     assert quickest.status is Status.SUCCESS, quickest.message
     assert 0.4 < quickest.duration < 1.0
-    turning_only = tr.plan(butterfly((0.4, 1.6), "rotations", weights=weights), **loose)
+    turning_only = tr.juggling.plan(butterfly((0.4, 1.6), "rotations", weights=weights), **loose)
     assert turning_only.status is Status.SUCCESS, turning_only.message
     assert turning_only.duration > 1.02 * quickest.duration
-    hurried = tr.plan(butterfly(0.8 * quickest.duration), nodes=30, starts=1)
+    hurried = tr.juggling.plan(butterfly(0.8 * quickest.duration), nodes=30, starts=1)
     assert hurried.status is Status.LOCALLY_INFEASIBLE
     assert hurried.residuals["constraint_violation"] > 1e-3
 
 
 def test_a_free_duration_takes_the_time_that_costs_least() -> None:
     """More time, less effort: the duration goes to its upper bound, or where a weight on it stops it."""
-    slow = tr.plan(flip(duration=(0.7, 1.2)))
+    slow = tr.juggling.plan(flip(duration=(0.7, 1.2)))
     assert slow.status is Status.SUCCESS, slow.message
     assert slow.duration == pytest.approx(1.2, abs=1e-6)
-    quick = tr.plan(replace(flip(duration=(0.7, 1.2)), weights={"duration": 1.0}))
+    quick = tr.juggling.plan(replace(flip(duration=(0.7, 1.2)), weights={"duration": 1.0}))
     assert quick.status is Status.SUCCESS, quick.message
     assert 0.7 <= quick.duration < 1.15
     assert quick.trajectory.time[-1] == pytest.approx(quick.duration)

@@ -28,9 +28,9 @@ class Play:
         return self.inputs[min(round(t / self.period), len(self.inputs) - 1)]
 
 
-def transfer(**coefficients: Any) -> tr.Transfer:
+def transfer(**coefficients: Any) -> tr.juggling.Transfer:
     pair = tr.RollingPair(BALL, tr.Hand(tr.Plane()), **coefficients)
-    return tr.Transfer(pair, {}, {"contact_on_hand": (0.1, 0.0, 0.0)}, duration=1.0, hand_limits={"tilt": 0.3})
+    return tr.juggling.Transfer(pair, {}, {"contact_on_hand": (0.1, 0.0, 0.0)}, duration=1.0, hand_limits={"tilt": 0.3})
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def transfer(**coefficients: Any) -> tr.Transfer:
 )
 def test_a_plan_counts_on_smooth_laws_and_forces(smooth: dict[str, Any]) -> None:
     task = transfer(**smooth)
-    found = tr.plan(task, nodes=15)
+    found = tr.juggling.plan(task, nodes=15)
     assert found.status is tr.Status.SUCCESS
     times = (np.arange(1000) + 0.5) * found.duration / 1000
     reference = found.reference
@@ -61,7 +61,7 @@ def test_a_plan_counts_on_smooth_laws_and_forces(smooth: dict[str, Any]) -> None
 @pytest.mark.parametrize("name", ["rolling_friction", "drilling_friction"])
 def test_a_plan_refuses_what_has_no_derivative(name: str) -> None:
     with pytest.raises(InputError, match=rf"^{name} = 0.001: must be 0 for plans and feedback"):
-        tr.plan(transfer(**{name: 1e-3}))
+        tr.juggling.plan(transfer(**{name: 1e-3}))
 
 
 def test_the_optimiser_catches_a_ball_on_a_compliant_hand() -> None:
@@ -73,15 +73,15 @@ def test_the_optimiser_catches_a_ball_on_a_compliant_hand() -> None:
         model = pair.system.model()
         rate = model.dynamics([law_named(pair.law)]).xdot
         ball, hand = (model.x[model.layout[name]] for name in ("object.velocity", "hand.twist"))
-        effort = tr.Cost(residual=model.u, weights=1e-3 * step)
-        stopped = tr.Cost(residual=ca.vertcat(ball, hand))
-        after, jacobian = tr.midpoint(rate, model.x, model.u, step)
-        problem = tr.ControlProblem(
+        effort = tr.optimal.Cost(residual=model.u, weights=1e-3 * step)
+        stopped = tr.optimal.Cost(residual=ca.vertcat(ball, hand))
+        after, jacobian = tr.optimal.midpoint(rate, model.x, model.u, step)
+        problem = tr.optimal.ControlProblem(
             model.x, model.u, ca.SX.sym("p", 0), after, effort, stopped, stages, step_jacobian=jacobian
         )
         start = pair.place(object_position=(0.0, 0.11), object_velocity=(0.0, -0.5))
-        guess = tr.Guess(np.zeros((stages, 3)), np.tile(start.x, (stages + 1, 1)))
-        found = tr.Optimiser(problem).solve(start.x, [], guess)
+        guess = tr.optimal.Guess(np.zeros((stages, 3)), np.tile(start.x, (stages + 1, 1)))
+        found = tr.optimal.Optimiser(problem).solve(start.x, [], guess)
         assert found.status is tr.Status.SUCCESS
         assert abs(found.states[-1, model.layout["object.velocity"]][1]) < 0.13  # it came with 1.0 m/s
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trundle.control.regulators.walk_replay import walking_robot
-from trundle.models.robots.avatar import build_avatar
-from trundle.plan.walk.plan import load_walk, repeat
-from trundle.plan.walk.record import feasible, record_walk, walk_of
-from trundle.plan.walk.walking import plan_walk
-from trundle.problems.gait import Gait
-from trundle.problems.walking import Walking
 from trundle.simulate.events.states import impact_at
 from trundle.status import Status
+from trundle.systems.walking.gait.gait import Gait
+from trundle.systems.walking.gait.walking import Walking
+from trundle.systems.walking.plan.plan import load_walk, repeat
+from trundle.systems.walking.plan.record import feasible, record_walk, walk_of
+from trundle.systems.walking.plan.walking import plan_walk
+from trundle.systems.walking.replay.walk_replay import walking_robot
+from trundle.systems.walking.robots.avatar import build_avatar
 
 GAIT = Gait(intervals=(8, 3), impacts=True)
 
@@ -69,7 +69,7 @@ def model_inertia(model):
 
 def test_pinocchio_finds_no_other_motion_in_the_record(plan, walking):
     pytest.importorskip("pinocchio")
-    from trundle.systems.walking.metrics import general
+    from trundle.systems.walking.scenario.metrics import general
 
     record = record_walk(walking, plan, 2)
     assert len(record) == 2 * (len(plan.times) - 1) + 1

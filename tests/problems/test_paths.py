@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from trundle.errors import InputError
-from trundle.problems.paths import PointPath
+from trundle.systems.multicontact.preview.paths import PointPath
 
 TIMES, POINTS = [1.0, 2.0, 4.0], [(0.0, 0.0, 1.0), (1.0, 0.0, 1.0), (1.0, 4.0, 0.0)]
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from trundle.errors import InputError
-from trundle.problems import Condition, OptimalControlProblem, Phase
+from trundle.optimal import Condition, OptimalControlProblem, Phase
 
 x, u = ca.SX.sym("x", 2), ca.SX.sym("u")
 RATE = ca.vertcat(x[1], u)

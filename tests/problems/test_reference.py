@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from trundle.errors import InputError
-from trundle.problems import Reference
+from trundle.records.reference import Reference
 
 
 def test_linear_between_samples_and_held_outside() -> None:

@@ -10,8 +10,8 @@ from scipy.spatial.transform import Rotation
 
 import trundle as tr
 from trundle.contact.motion import Motion
-from trundle.problems.soles import RollingSole
-from trundle.systems.walking.recomputed import Sole
+from trundle.systems.walking.gait.soles import RollingSole
+from trundle.systems.walking.scenario.recomputed import RecordedSole
 
 CENTER = np.array([0.055, 0.01, -0.04])
 AXES = [0.145, 0.055, 0.045]
@@ -59,7 +59,7 @@ def test_rows_are_the_derivatives_of_gap_and_material_point(shape):
 def test_the_lowest_point_is_that_of_the_metrics_and_of_a_search(shape):
     numbers = stance(shape)
     sizes = {name: getattr(shape, name) for name in shape.__dataclass_fields__}
-    record = Sole({"type": "rolling", "shape": type(shape).__name__.lower(), **sizes, "center": CENTER})
+    record = RecordedSole({"type": "rolling", "shape": type(shape).__name__.lower(), **sizes, "center": CENTER})
     R = Rotation.from_rotvec([0.1, 0.3, -0.2]).as_matrix()
     gap, point, _ = (np.array(value).ravel() for value in numbers(np.zeros(3), R, np.zeros(3), np.zeros(3)))
     np.testing.assert_allclose(R @ record.point(R), point, atol=1e-7)
@@ -81,14 +81,14 @@ def test_the_lowest_point_is_that_of_the_metrics_and_of_a_search(shape):
 
 
 def test_a_stretched_sole_is_the_ellipsoid_of_those_axes_as_deep_below_the_ankle():
-    avatar, factors = tr.build_avatar(), [0.8, 1.2, 0.7]
+    avatar, factors = tr.walking.build_avatar(), [0.8, 1.2, 0.7]
     stretch, turn = ca.SX.sym("s", 3), ca.SX.sym("r", 3, 3)
     still = dict.fromkeys(("p", "v", "w", "Jw", "Jv", "al", "a"), ca.SX(3, 1))
     free = RollingSole.of(avatar.foot, stretch).probe(Motion(R=turn, **still)).p
-    other = RollingSole.of(avatar.stretched(factors).foot).probe(Motion(R=turn, **still)).p
+    other = RollingSole.of(avatar.stretch_sole(factors).foot).probe(Motion(R=turn, **still)).p
     numbers = ca.Function("points", [stretch, turn], [free, other])
     for angles in ([0.0, 0.0, 0.0], [0.1, 0.4, -0.2], [-0.2, -0.5, 0.1]):
         found = numbers(factors, Rotation.from_rotvec(angles).as_matrix())
         np.testing.assert_allclose(*(np.array(value).ravel() for value in found), atol=1e-14)
-    assert avatar.stretched(factors).foot.depth == pytest.approx(avatar.foot.depth)
-    assert avatar.stretched(factors).base_height == pytest.approx(avatar.base_height)
+    assert avatar.stretch_sole(factors).foot.depth == pytest.approx(avatar.foot.depth)
+    assert avatar.stretch_sole(factors).base_height == pytest.approx(avatar.base_height)

@@ -8,7 +8,7 @@ import pytest
 
 from trundle.errors import InputError
 from trundle.numerics.ilqr import Cost, Guess, Limits, Optimiser
-from trundle.problems import Condition, Phase, control_problem
+from trundle.optimal import Condition, Phase, control_problem
 from trundle.status import Status
 
 X, U = ca.SX.sym("x", 2), ca.SX.sym("u")

@@ -30,8 +30,8 @@ from trundle.scenarios.engine import pictures, reproduce, sweep
 from trundle.scenarios.engine import run as runs
 from trundle.scenarios.engine.export import export
 from trundle.status import Status
-from trundle.systems.walking.measured.foot_fit import FittedFoot, fit_foot, write_foot
-from trundle.systems.walking.measured.gait_data import read_gait
+from trundle.systems.walking.scenario.measured.foot_fit import FittedFoot, fit_foot, write_foot
+from trundle.systems.walking.scenario.measured.gait_data import read_gait
 
 BALL = ball_on_plate(duration=0.3)
 PLAN = Plan(Status.SUCCESS, [0.0, 1.0], [[0.0], [0.1]], [[0.0], [0.2]], ((0, 0),), {})
@@ -43,7 +43,7 @@ def one_figure(folder: Path) -> object:
 
 
 def figures_json(folder: Path) -> None:
-    with folders.owned(folder, "reproduction", "") as own:
+    with folders.own_folder(folder, "reproduction", "") as own:
         reproduce._write(own, [], {})
 
 

@@ -20,10 +20,10 @@ from tests.fuzz.damage import sealed, unsealed
 from tests.fuzz.kinds import a_plan, a_walk
 from tests.report.synthetic import ball_on_plate
 from trundle.errors import InputError
-from trundle.plan.walk.plan import load_walk
 from trundle.records import Plan, Trajectory, load_plan, load_trajectory
 from trundle.scenarios.engine.pictures import write_report
 from trundle.status import Status
+from trundle.systems.walking.plan.plan import load_walk
 
 BALL = ball_on_plate(duration=0.05)
 

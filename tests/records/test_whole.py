@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from trundle.errors import InputError
-from trundle.plan.walk.plan import load_walk
 from trundle.records import load_plan
 from trundle.records.sealed import load_arrays, reading, save_arrays
 from trundle.records.whole import read_bytes, write_bytes
+from trundle.systems.walking.plan.plan import load_walk
 
 
 def killed(_handle: int) -> None:

@@ -23,8 +23,8 @@ from trundle.scenarios.catalogue import entries
 from trundle.scenarios.engine.pictures import draw
 from trundle.scenarios.engine.pictures import figures as figures_of
 from trundle.status import Status
-from trundle.systems.multicontact import figures as multicontact
-from trundle.systems.walking.legged import figures as legged
+from trundle.systems.multicontact.scenario import figures as multicontact
+from trundle.systems.walking.scenario.legged import figures as legged
 
 NAMES = [entry.name for entry in entries()]
 QUICK = "passive-walker", "ellipse-throw-catch"

@@ -20,7 +20,7 @@ from tests.scenarios.files import written
 from trundle.cli import view
 from trundle.report.viewer import live
 from trundle.scenarios import load_scenario, run
-from trundle.simulate.watching import watched
+from trundle.simulate.watching import watch_runs
 
 SHORT = """kind = "juggling"
 task = "simulate"
@@ -48,7 +48,7 @@ def rolled() -> tr.Trajectory:
 
 def test_the_motion_so_far_is_that_of_the_finished_run() -> None:
     looked = []
-    with watched(lambda make: looked.append(make())):
+    with watch_runs(lambda make: looked.append(make())):
         whole = rolled()
     seen = [one for one in looked if one is not None]
     ends = [one.time[-1] for one in seen]
@@ -72,7 +72,7 @@ def test_the_page_shows_the_motion_of_parts_that_are_done(tmp_path: Path, monkey
         with urllib.request.urlopen(f"{opened[0]}{path}") as answer:
             return answer.read()
 
-    with view.watched(True, "ball", lambda what, share: None) as (tell, show):
+    with view.watch_in_browser(True, "ball", lambda what, share: None) as (tell, show):
         assert b"as soon as some of it is recorded" in asked("")
         done = run(load_scenario(written(tmp_path, SHORT)), tmp_path / "out", plots=False, progress=tell)
         state = json.loads(asked("state"))

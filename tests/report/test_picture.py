@@ -16,7 +16,7 @@ from PIL import Image
 from tests.report.synthetic import ball_on_plate, disk_down_slope
 from trundle.errors import InputError
 from trundle.report.meshes import sphere
-from trundle.report.picture import Camera, by_motion, draw_stage
+from trundle.report.picture import PictureCamera, by_motion, draw_stage
 from trundle.report.staging import Actor, Stage, equally_far
 from trundle.report.video import write_video
 from trundle.scenarios.engine.pictures import draw, stage
@@ -40,7 +40,7 @@ def axes() -> Axes:
 
 
 def test_places_in_the_picture_are_tangents_of_angles() -> None:
-    camera = Camera(scene(np.zeros((1, 1, 3)), [(1, 2, 3)]))
+    camera = PictureCamera(scene(np.zeros((1, 1, 3)), [(1, 2, 3)]))
     places, distance = camera.project(np.array([[0.0, 0.0, 0.0], [0.0, -2.0, 0.0], [-5.0, 0.0, 1.0]]))
     assert places == pytest.approx(np.array([[0.0, 0.0], [0.2, 0.0], [0.0, 0.2]]))  # to the right is -y
     assert distance == pytest.approx([10.0, 10.0, 5.0])
@@ -48,7 +48,7 @@ def test_places_in_the_picture_are_tangents_of_angles() -> None:
 
 def test_of_a_ball_the_cap_that_faces_the_camera_is_drawn() -> None:
     ball = scene(np.zeros((1, 1, 3)), [(0, 0, 200)], radius=0.1)
-    [triangles] = Camera(ball).actor(ball.actors[0], 0)
+    [triangles] = PictureCamera(ball).actor(ball.actors[0], 0)
     whole = ball.actors[0].parts[0].faces
     assert 0.4 < len(triangles.corners) / len(whole) <= 0.5
     edge = np.linalg.norm(triangles.corners.reshape(-1, 2), axis=1).max()

@@ -221,9 +221,9 @@ def test_what_is_short_is_magnified_and_what_is_long_is_not():
     time = np.linspace(0.0, 5.0, 501)
     ax.plot(time, np.exp(-((time - 1.1) ** 2) / 0.01), label="force")
     ax.set_xlim(0.0, 5.0)
-    style.magnified(ax, 0.0, 2.0)
+    style.magnify_range(ax, 0.0, 2.0)
     assert ax.child_axes == []
-    style.magnified(ax, 0.9, 1.3)
+    style.magnify_range(ax, 0.9, 1.3)
     [inset] = ax.child_axes
     assert inset.get_xlim() == (0.9, 1.3)
     assert np.array(inset.lines[0].get_data()) == pytest.approx(np.array(ax.lines[0].get_data()))
@@ -238,7 +238,7 @@ def test_a_magnified_part_hides_no_curve():
     time = np.linspace(0.0, 5.0, 501)
     ax.plot(time, np.exp(-((time - 0.8) ** 2) / 0.01) + np.exp(-((time - 3.0) ** 2)), label="acceleration")
     ax.set(xlim=(0.0, 5.0), ylim=(0.0, 1.1))
-    style.magnified(ax, 0.6, 1.0)
+    style.magnify_range(ax, 0.6, 1.0)
     [inset] = ax.child_axes
     assert inset.get_ylim() == (0.0, 1.1)
     top = ax.transData.transform([3.0, 1.0])

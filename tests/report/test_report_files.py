@@ -95,7 +95,7 @@ def test_what_a_figure_for_print_holds():
     PAPER["force"].draw(ax)
     names = {text.get_text() for text in ax.get_legend().get_texts()}
     assert ax.get_title("left")
-    box = files._printed(canvas)
+    box = files._crop_figure(canvas)
     assert not any(ax.get_title(side) for side in ("left", "center", "right"))  # its caption says it
     assert {text.get_text() for text in ax.get_legend().get_texts()} == names
     shown = [text for text in canvas.findobj(Text) if text.get_text() and text.get_visible()]

@@ -10,7 +10,7 @@ from trundle.errors import InputError
 from trundle.numerics.rotations import rotation_matrices
 from trundle.report import meshes
 from trundle.report.scene import build_stage
-from trundle.report.staging import FIELD_OF_VIEW, FRAMES_PER_SECOND, MOST_FRAMES, framed
+from trundle.report.staging import FIELD_OF_VIEW, FRAMES_PER_SECOND, MOST_FRAMES, frame_points
 
 
 def test_frames_follow_the_motion_at_thirty_a_second():
@@ -71,7 +71,7 @@ def test_the_camera_sees_the_whole_motion(make):
 @pytest.mark.parametrize("size", [(3.0, 0.5, 1.8), (0.5, 0.5, 1.8), (0.4, 6.0, 0.2)])
 def test_a_frame_holds_all_points_and_no_more_than_it_must(size):
     points = np.random.default_rng(0).uniform(-0.5, 0.5, (200, 3)) * size + [4.0, -2.0, 1.0]
-    look_at, camera = framed(points, np.array([0.35, -1.25, 0.25]), aspect=1.4, room=0.84)
+    look_at, camera = frame_points(points, np.array([0.35, -1.25, 0.25]), aspect=1.4, room=0.84)
     ahead = (look_at - camera) / np.linalg.norm(look_at - camera)
     right = np.cross(ahead, [0.0, 0.0, 1.0]) / np.linalg.norm(np.cross(ahead, [0.0, 0.0, 1.0]))
     to = points - camera
@@ -140,7 +140,7 @@ def test_the_checkered_ball_is_the_whole_ball_in_two_equal_colours():
 def test_a_coarse_mesh_is_refined_without_changing_its_surface():
     vertices = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
     faces = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])
-    fine_vertices, fine = meshes._refined(vertices, faces, 1000)
+    fine_vertices, fine = meshes._refine_triangles(vertices, faces, 1000)
     assert len(fine) == 1024
     before = area([meshes.MeshPart(vertices, faces, (0, 0, 0))])
     assert area([meshes.MeshPart(fine_vertices, fine, (0, 0, 0))]) == pytest.approx(before)

@@ -13,19 +13,26 @@ from matplotlib.figure import Figure
 from tests.measuring import compute
 from tests.scenarios.files import written
 from trundle.contact.patch import FlatPatch, PlacedPatch
-from trundle.control.whole_body.handling import HANDS, Durations, Grip, Handling, ObjectPose, PickAndPlace
 from trundle.errors import InputError
 from trundle.models.robots.humanoid import load_humanoid
 from trundle.numerics.rotations import rotation_by
-from trundle.plan.stances.arms import arm_pose, arms
-from trundle.plan.stances.pose import center_of_mass_of
 from trundle.records import load_trajectory
 from trundle.scenarios import run as run_scenario
 from trundle.scenarios.scenario import load_scenario
-from trundle.systems.multicontact import figures
-from trundle.systems.multicontact.build import build
-from trundle.systems.multicontact.carry import uneven
-from trundle.systems.multicontact.record import results
+from trundle.systems.multicontact.scenario import figures
+from trundle.systems.multicontact.scenario.build import build
+from trundle.systems.multicontact.scenario.carry import uneven
+from trundle.systems.multicontact.scenario.record import results
+from trundle.systems.multicontact.stances.arms import arm_pose, arms
+from trundle.systems.multicontact.stances.pose import center_of_mass_of
+from trundle.systems.multicontact.whole_body.pick_and_place import (
+    HANDS,
+    Durations,
+    Grip,
+    Handling,
+    ObjectPose,
+    PickAndPlace,
+)
 
 CARRY = "humanoid-carry"
 ROMEO = Path(__file__).parents[2] / "examples/data/romeo.toml"

@@ -116,7 +116,7 @@ def test_a_small_run_of_a_named_scenario_holds_its_limits(named: NamedRuns, name
     for key in EVERY_TRIAL - whole:
         assert key not in entries or entries[key]["unit"] != "of 2" or entries[key]["value"] == 2, "neither may fail"
     again = load_scenario(found.directory / "scenario.toml")
-    assert again.resolved() == load_scenario(name, list(SMALLER.get(name, ()))).resolved()
+    assert again.resolve() == load_scenario(name, list(SMALLER.get(name, ()))).resolve()
 
 
 EVERY_TRIAL = {
@@ -144,7 +144,7 @@ def test_named_scenario_holds_its_limits_and_its_resolved_file_gives_the_same(tm
     assert first.summary["feasible"]
     assert {"viewer.html", "log.txt", "plots"} <= {path.name for path in first.directory.iterdir()}
     again = load_scenario(first.directory / "scenario.toml")
-    assert again.resolved() == load_scenario(name, overrides).resolved()
+    assert again.resolve() == load_scenario(name, overrides).resolve()
     if again.task != "simulate":
         return  # minutes of trials: what a resolved file computes follows from what it says
     second = run(first.directory / "scenario.toml", tmp_path / "second", plots=False)

@@ -13,12 +13,12 @@ import pytest
 import trundle as tr
 from tests.fuzz.cases import BASES
 from trundle.control import in_rolling_coordinates
-from trundle.problems import Reference
+from trundle.records.reference import Reference
 from trundle.scenarios import build, load_scenario, schema
 from trundle.scenarios.engine.building import Experiment
-from trundle.scenarios.faults import ControlledTable, FaultsTable, WatchdogTable, guarded
+from trundle.scenarios.faults import ControlledTable, FaultsTable, WatchdogTable, guard_policy
 from trundle.scenarios.scenario import scenario_from
-from trundle.systems.juggling.control import TransferExperiment
+from trundle.systems.juggling.scenario.control import TransferExperiment
 
 CONTROLLED = {
     ("juggling", "transfer"), ("juggling", "balance"), ("juggling", "throw"), ("planar", "track"), ("walking", "walk"),
@@ -82,31 +82,34 @@ class Both(ControlledTable):
 
 
 def test_without_the_tables_the_policy_is_itself() -> None:
-    assert guarded(ECHO, 1, Both(), 0) is ECHO
-    assert guarded(ECHO, 1, Both(watchdog=WatchdogTable(enabled=False)), 0) is ECHO
+    assert guard_policy(ECHO, 1, Both(), 0) is ECHO
+    assert guard_policy(ECHO, 1, Both(watchdog=WatchdogTable(enabled=False)), 0) is ECHO
 
 
 def test_faults_come_before_the_watchdog_and_are_drawn_with_the_seed_given() -> None:
     table = FaultsTable.model_validate({"begin": 0.1, "dropped": 0.2, "bias": [1.0, 2.0], "entries": [1]})
-    policy = guarded(ECHO, 2, Both(faults=table), 7)
-    assert isinstance(policy, tr.Faulty)
-    assert policy.faults == tr.Faults(0.1, dropped=0.2, bias=[1.0, 2.0], entries=[1], seed=7)
+    policy = guard_policy(ECHO, 2, Both(faults=table), 7)
+    assert isinstance(policy, tr.control.Faulty)
+    assert policy.faults == tr.control.Faults(0.1, dropped=0.2, bias=[1.0, 2.0], entries=[1], seed=7)
     dog = policy.policy
-    assert isinstance(dog, tr.Watchdog)
+    assert isinstance(dog, tr.control.Watchdog)
     assert (dog.policy, dog.size, dog.patience, dog.settle, dog.stale, dog.stop) == (ECHO, 2, 0.05, 0, 0.05, "let-go")
-    bare = guarded(ECHO, 2, Both(faults=table, watchdog=WatchdogTable(enabled=False)), 7)
-    assert isinstance(bare, tr.Faulty)
+    bare = guard_policy(ECHO, 2, Both(faults=table, watchdog=WatchdogTable(enabled=False)), 7)
+    assert isinstance(bare, tr.control.Faulty)
     assert bare.policy is ECHO
     patient = {"patience": 0.2, "settle": 1.0, "stale": 2.0, "stop": "hold"}
-    alone = guarded(ECHO, 2, Both(watchdog=WatchdogTable.model_validate(patient)), 7)
-    assert isinstance(alone, tr.Watchdog)
+    alone = guard_policy(ECHO, 2, Both(watchdog=WatchdogTable.model_validate(patient)), 7)
+    assert isinstance(alone, tr.control.Watchdog)
     assert (alone.patience, alone.settle, alone.stale, alone.stop) == (0.2, 1.0, 2.0, "hold")
 
 
 def test_a_bias_or_an_entry_beyond_the_measurement_is_refused_by_name() -> None:
-    for key, faults in (("bias", tr.Faults(bias=[1.0, 2.0])), ("entries", tr.Faults(nan=1.0, entries=[3]))):
+    for key, faults in (
+        ("bias", tr.control.Faults(bias=[1.0, 2.0])),
+        ("entries", tr.control.Faults(nan=1.0, entries=[3])),
+    ):
         with pytest.raises(tr.InputError, match=rf"faults\.{key}"):
-            tr.Faulty(ECHO, faults)(0.0, np.zeros(3))
+            tr.control.Faulty(ECHO, faults)(0.0, np.zeros(3))
 
 
 @pytest.mark.parametrize(("changes", "stop"), [(BLIND, 0.36), (FROZEN, 0.41)])
@@ -163,6 +166,6 @@ def test_a_controller_along_a_plan_that_measures_nothing_stops_safely() -> None:
     assert isinstance(work, TransferExperiment)
     rest = in_rolling_coordinates(work.pair, work.pair.place())
     plan = Reference(np.linspace(0.0, 1.0, 11), np.tile(rest.x, (11, 1)), np.zeros((11, 6)), rest.atlas)
-    run = work._closed(plan, work.pair.place(), None)
+    run = work._run_closed_loop(plan, work.pair.place(), None)
     assert run.status is tr.Status.SAFE_STOP
     assert run.time[-1] == pytest.approx(0.35, abs=0.011)

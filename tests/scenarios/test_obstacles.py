@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from tests.measuring import compute, measured, stage_of
-from trundle.control.whole_body.collision import CollisionRows
 from trundle.models.robots.capsules import Clearance
-from trundle.models.robots.obstacles import Obstacle
 from trundle.numerics.rotations import rotation_rpy
 from trundle.scenarios import build, load_scenario
-from trundle.simulate.mujoco.humanoid import HumanoidPlant
-from trundle.systems.multicontact.experiment import MulticontactExperiment
-from trundle.systems.multicontact.record import results
+from trundle.systems.multicontact.humanoid.mujoco_humanoid import HumanoidPlant
+from trundle.systems.multicontact.humanoid.obstacles import Obstacle
+from trundle.systems.multicontact.scenario.experiment import MulticontactExperiment
+from trundle.systems.multicontact.scenario.record import results
+from trundle.systems.multicontact.whole_body.collision import CollisionRows
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "humanoid_past_post.toml"
 pytest.importorskip("pinocchio")

@@ -10,8 +10,8 @@ import pytest
 import trundle as tr
 from bench.steps import Variant, ended
 from trundle.scenarios import build, load_scenario
-from trundle.systems.planar import metrics as metrics_planar
-from trundle.systems.planar.control import TrackExperiment
+from trundle.systems.planar.scenario import metrics as metrics_planar
+from trundle.systems.planar.scenario.control import TrackExperiment
 
 STEP = Path(__file__).resolve().parents[2] / "examples" / "rover_step.toml"
 FASTER = ["simulation.relative_tolerance=1e-7"]
@@ -52,7 +52,7 @@ def test_wheels_leave_the_edge_fly_and_land_and_the_speed_recovers(part: str) ->
         assert not np.any(run["contact_force"][flying, names.index(name)])
     assert normal[run.time > max(back for _, back in flights.values())].min() > 5.0
     assert run.metadata["control"]["statuses"] == {"success": 320}
-    tasks = metrics_planar.tracked(run)
+    tasks = metrics_planar.recompute_tasks(run)
     late = run.time > max(back for _, back in flights.values()) + 0.6
     assert np.abs(tasks["speed"].error[late]).max() < 0.02 * 3.0
     assert np.abs(tasks["pitch"].error).max() < 0.03
@@ -83,7 +83,7 @@ def test_dropped_from_the_air_it_lands_on_all_wheels() -> None:
     assert (modes[0], modes[-1]) == ("rolling", "rolling + rolling")
     assert len(modes) < 8  # it rattles from wheel to wheel before it rolls on both
     assert run.metadata["control"]["statuses"] == {"success": 160}
-    tasks = metrics_planar.tracked(run)
+    tasks = metrics_planar.recompute_tasks(run)
     assert np.abs(tasks["speed"].error[-1]) < 0.03
     assert np.abs(tasks["pitch"].error[-1]) < 0.01
 
@@ -92,7 +92,7 @@ def test_dropped_from_the_air_it_lands_on_all_wheels() -> None:
 def test_a_late_switch_costs_accuracy_and_no_more() -> None:
     prompt, late = run_of("parts={}"), run_of("parts={}", "noise.contact_delay=0.02")
     assert late.status is tr.Status.SUCCESS
-    errors = [np.abs(metrics_planar.tracked(run)["pitch"].error).max() for run in (prompt, late)]
+    errors = [np.abs(metrics_planar.recompute_tasks(run)["pitch"].error).max() for run in (prompt, late)]
     assert errors[0] < errors[1] < 0.2
 
 
@@ -106,7 +106,7 @@ def test_a_slow_rover_rolls_down_the_step_and_a_force_that_is_zero_for_an_instan
     slow += [f'reference.{name}-spin={{type="ramp", rate=-10.0}}' for name in ("rear", "front")]
     run = run_of(*slow)
     assert run.status is tr.Status.SUCCESS
-    tasks = metrics_planar.tracked(run)
+    tasks = metrics_planar.recompute_tasks(run)
     assert np.abs(tasks["speed"].error[run.time > 1.9]).max() < 0.03
 
 

@@ -32,8 +32,8 @@ def test_named_scenarios_load_and_say_where_they_come_from(name: str) -> None:
 def test_resolved_file_gives_the_same_scenario(tmp_path: Path, name: str) -> None:
     scenario = load_scenario(name)
     again = load_scenario(written(tmp_path, scenario.resolved_toml()))
-    assert again.resolved() == scenario.resolved()
-    assert {k: p.resolved() for k, p in again.parts.items()} == {k: p.resolved() for k, p in scenario.parts.items()}
+    assert again.resolve() == scenario.resolve()
+    assert {k: p.resolve() for k, p in again.parts.items()} == {k: p.resolve() for k, p in scenario.parts.items()}
 
 
 numbers = st.floats(-1e12, 1e12)
@@ -74,28 +74,28 @@ def test_resolved_values_are_the_values_given(**given_: Any) -> None:
     assert read["hand"]["velocity"] == given_["velocity"]
     assert read["hand"]["motion"]["amplitude"] == given_["amplitude"]
     assert read["contact"]["friction"] == given_["friction"]
-    assert scenario_from(read, folder=HERE, file="my.toml").resolved() == scenario.resolved()
+    assert scenario_from(read, folder=HERE, file="my.toml").resolve() == scenario.resolve()
 
 
 def test_overrides_set_values_and_reach_the_parts() -> None:
     scenario = load_scenario("ellipsoid-dish", ["contact.friction=2", 'title="mine"'], seed=7)
-    assert scenario.resolved()["contact"]["friction"] == 2.0
-    assert scenario.resolved()["title"] == "mine"
+    assert scenario.resolve()["contact"]["friction"] == 2.0
+    assert scenario.resolve()["title"] == "mine"
     part = scenario.parts["pure-rolling"]
-    assert part.resolved()["contact"]["friction"] == 2.0
-    assert part.resolved()["contact"]["law"] == "pure-rolling"
+    assert part.resolve()["contact"]["friction"] == 2.0
+    assert part.resolve()["contact"]["law"] == "pure-rolling"
     assert (scenario.seed, part.seed) == (7, 7)
 
 
 def test_an_override_wins_over_what_a_part_says() -> None:
     scenario = load_scenario("ellipsoid-dish", ["contact.torsional_friction=0.5"])
-    assert scenario.parts["pure-rolling"].resolved()["contact"]["torsional_friction"] == 0.5
+    assert scenario.parts["pure-rolling"].resolve()["contact"]["torsional_friction"] == 0.5
 
 
 def test_tolerance_replaces_step_and_step_tolerance() -> None:
-    adaptive = load_scenario("rock-undulating", ["simulation.relative_tolerance=1e-9"]).resolved()["simulation"]
+    adaptive = load_scenario("rock-undulating", ["simulation.relative_tolerance=1e-9"]).resolve()["simulation"]
     assert "step" not in adaptive
-    fixed = load_scenario("rock-undulating", ["simulation.step=0.002"]).resolved()["simulation"]
+    fixed = load_scenario("rock-undulating", ["simulation.step=0.002"]).resolve()["simulation"]
     assert fixed["step"] == 0.002
 
 
@@ -196,13 +196,13 @@ def test_file_of_a_part_is_checked_too(tmp_path: Path) -> None:
 def test_a_part_replaces_a_table_of_another_type(tmp_path: Path) -> None:
     parts = {"ball": {"object": {"shape": {"type": "ellipsoid", "semi_axes": [1.0, 1.0, 1.0]}}}}
     scenario = load_scenario(written(tmp_path, changed(JUGGLING, parts=parts)))
-    assert scenario.parts["ball"].resolved()["object"]["shape"] == {"type": "ellipsoid", "semi_axes": [1.0, 1.0, 1.0]}
-    assert scenario.resolved()["object"]["shape"]["type"] == "sphere"
+    assert scenario.parts["ball"].resolve()["object"]["shape"] == {"type": "ellipsoid", "semi_axes": [1.0, 1.0, 1.0]}
+    assert scenario.resolve()["object"]["shape"]["type"] == "sphere"
 
 
 def test_with_seed_changes_only_the_seed(tmp_path: Path) -> None:
     scenario: Scenario = load_scenario(written(tmp_path, PLANAR))
-    assert scenario.with_seed(3).resolved() == {**scenario.resolved(), "seed": 3}
+    assert scenario.with_seed(3).resolve() == {**scenario.resolve(), "seed": 3}
 
 
 def test_limits_come_from_the_file_alone_not_from_its_name(tmp_path: Path) -> None:

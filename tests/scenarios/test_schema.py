@@ -170,15 +170,15 @@ def test_error_holds_key_value_and_allowed(tmp_path: Path) -> None:
 
 def test_integers_stand_for_numbers(tmp_path: Path) -> None:
     scenario = load_scenario(written(tmp_path, changed(JUGGLING, object__mass=1, simulation__duration=2)))
-    assert scenario.resolved()["object"]["mass"] == 1.0
-    assert isinstance(scenario.resolved()["object"]["mass"], float)
+    assert scenario.resolve()["object"]["mass"] == 1.0
+    assert isinstance(scenario.resolve()["object"]["mass"], float)
 
 
 BOUNCING = {"restitution": 0.0, "hypothesis": "newton", "bounce_speed": 1e-3}
 
 
 def test_defaults_are_those_of_the_contract(tmp_path: Path) -> None:
-    data = load_scenario(written(tmp_path, JUGGLING)).resolved()
+    data = load_scenario(written(tmp_path, JUGGLING)).resolve()
     assert data["object"]["inertia"] == "solid"
     assert data["hand"]["motion"] == {"type": "coast"}
     surface = dict.fromkeys(("rolling_friction", "drilling_friction", "rolling_viscosity", "drilling_viscosity"), 0.0)
@@ -198,7 +198,7 @@ def test_defaults_are_those_of_the_contract(tmp_path: Path) -> None:
         "output_step": 0.01,
         "relative_tolerance": 1e-11,
     }
-    planar = load_scenario(written(tmp_path, PLANAR)).resolved()
+    planar = load_scenario(written(tmp_path, PLANAR)).resolve()
     planar_contact = {"law": "rolling", "friction": 1.0, "on_slip": "ignore", "on_separation": "stop"}
     assert planar["contact"] == planar_contact | surface | BOUNCING
     assert planar["simulation"]["step"] == 0.001
@@ -255,7 +255,7 @@ def test_json_schema_forbids_unknown_keys_and_describes_every_key(kind: str) -> 
 def test_files_and_shapes_allow_the_same_lengths(tmp_path: Path, radius: float) -> None:
     path = written(tmp_path, changed(JUGGLING, object__shape__radius=radius))
     if SHORTEST <= radius <= LONGEST:
-        assert Sphere(load_scenario(path).resolved()["object"]["shape"]["radius"]).radius == radius
+        assert Sphere(load_scenario(path).resolve()["object"]["shape"]["radius"]).radius == radius
         return
     with pytest.raises(InputError) as of_shape:
         Sphere(radius)
@@ -267,7 +267,7 @@ def test_files_and_shapes_allow_the_same_lengths(tmp_path: Path, radius: float) 
 def test_a_capsule_without_length_is_a_ball_in_files_as_in_python(tmp_path: Path) -> None:
     shape = {"type": "capsule", "radius": 0.2, "length": 0.0}
     scenario = load_scenario(written(tmp_path, changed(JUGGLING, object__shape=shape)))
-    assert scenario.resolved()["object"]["shape"]["length"] == 0.0
+    assert scenario.resolve()["object"]["shape"]["length"] == 0.0
     with pytest.raises(InputError, match=r"length = 1e-08: must be 0 or a length > 0, from 1e-7 to 1e7 \(m\)"):
         load_scenario(written(tmp_path, changed(JUGGLING, object__shape=shape | {"length": 1e-8})))
 

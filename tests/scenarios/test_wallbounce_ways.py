@@ -12,7 +12,7 @@ import pytest
 from trundle.errors import InputError
 from trundle.scenarios import build, load_scenario
 from trundle.systems.wallbounce.control.schedule import PAPER, ScheduleRules
-from trundle.systems.wallbounce.setup import Setup
+from trundle.systems.wallbounce.scenario.setup import Setup
 
 
 def made(*overrides: str) -> Setup:

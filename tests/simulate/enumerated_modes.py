@@ -138,7 +138,7 @@ def _terms(system: ContactSystem, atlas: Atlas, laws: tuple[str, ...]) -> ca.Fun
                 outputs += [turn @ terms.J[rows, :], turn @ terms.b[rows], turn @ G[rows, :], W @ k.n]
         return ca.Function("deciding", [model.x, model.u], outputs)
 
-    return system.kept(("deciding", atlas, laws), build)
+    return system.keep(("deciding", atlas, laws), build)
 
 
 def _still(J: FloatArray, b: FloatArray, n: FloatArray, mu: float) -> Iterator[ModeChoice]:

@@ -90,7 +90,7 @@ def rock() -> tuple[tr.RigidBody, tr.Ground]:
     """Sheet 4's rock on its undulating terrain."""
     body = tr.RigidBody(tr.FourierRadius(0.3, [0, 0.10, 0.02], [0, 0.02, -0.015]), 1.0, 0.045)
     waves = (tr.Sinusoid(0.06, 2 * np.pi / 2.3, 0.7), tr.Sinusoid(0.05, 2 * np.pi / 1.3, np.pi / 2))
-    return body, tr.Ground(tr.CurveSum([tr.Parabola(0.10), *waves]))
+    return body, tr.Ground(tr.geometry.CurveSum([tr.Parabola(0.10), *waves]))
 
 
 def follow(pair: tr.RollingPair, twin: planar.Rolling, x: float, angle: float, duration: float, **how) -> np.ndarray:

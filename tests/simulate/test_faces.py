@@ -205,7 +205,7 @@ def test_a_wheel_from_an_expression_ends_as_a_disc(rounding: float) -> None:
         return 0.1 * ca.sqrt(x**2 + y**2) + rounding * ca.sqrt(x**2 + y**2 + z**2)
 
     runs = []
-    for shape in (tr.ExpressionBody(support), tr.Disc(0.1, rounding)):
+    for shape in (tr.geometry.ExpressionBody(support), tr.Disc(0.1, rounding)):
         robot = tr.Robot(gravity=[0.0, 0.0, -G], on_slip="slide", on_separation="fly")
         robot.free(1.0, [0.0025, 0.0025, 0.005], shape=shape, name="body")
         robot.terrain(tr.Plane(), friction=2.0)
@@ -220,7 +220,7 @@ def test_a_wheel_from_an_expression_ends_as_a_disc(rounding: float) -> None:
 
 
 def test_smooth_bodies_have_no_faces() -> None:
-    assert not tr.ExpressionBody(lambda x, y, z: ca.sqrt(x**2 + y**2 + 2 * z**2)).representations.pieces
+    assert not tr.geometry.ExpressionBody(lambda x, y, z: ca.sqrt(x**2 + y**2 + 2 * z**2)).representations.pieces
 
 
 def test_a_pair_with_a_box_lies_on_a_hand_that_tilts_it_off() -> None:

@@ -267,7 +267,7 @@ def cart(
         x = {"rear": -0.2, "front": 0.2}[name]
         at, wheel = (T.l * T.flip * x, -0.05 * T.l), tr.Circle(0.1 * T.l)
         robot.revolute(base, at, 0.5 * T.m, 0.004 * T.m * T.l**2, shape=wheel, name=name)
-    robot.terrain(tr.ExpressionCurve(wave, (-8.0 * T.l, 8.0 * T.l)), 0.5, 0.3, bounce_speed=1e-3 * T.v)
+    robot.terrain(tr.geometry.ExpressionCurve(wave, (-8.0 * T.l, 8.0 * T.l)), 0.5, 0.3, bounce_speed=1e-3 * T.v)
     return robot.finish()
 
 
@@ -430,12 +430,12 @@ REPARAMETRISED: Mapping[str, tuple[tr.Shape, tr.Shape, tr.Shape]] = {
     "circle": (tr.Circle(0.2), tr.FourierRadius(0.2), tr.Line()),
     "ellipse": (
         tr.Ellipse((0.3, 0.2)),
-        tr.ExpressionCurve(lambda u: (0.3 * ca.cos(uneven(u)), 0.2 * ca.sin(uneven(u))), TURN, side=-1),
+        tr.geometry.ExpressionCurve(lambda u: (0.3 * ca.cos(uneven(u)), 0.2 * ca.sin(uneven(u))), TURN, side=-1),
         tr.Line(),
     ),
     "ellipsoid": (
         tr.Ellipsoid(AXES),
-        tr.ExpressionBody(lambda *n: ca.sqrt(sum((a * u) ** 2 for a, u in zip(AXES, n, strict=True)))),
+        tr.geometry.ExpressionBody(lambda *n: ca.sqrt(sum((a * u) ** 2 for a, u in zip(AXES, n, strict=True)))),
         tr.Plane(),
     ),
 }

@@ -12,9 +12,10 @@ import pytest
 import trundle as tr
 from bench.landings import FOLDER, balance
 from tests.simulate.independent_stepping import Springs, TimeStepping, Touch, ball
-from trundle.models import build_avatar, load_example_robot
+from trundle.models import load_example_robot
 from trundle.scenarios import build, load_scenario
-from trundle.systems.walking.schema_robot import WalkingSimulate
+from trundle.systems.walking import build_avatar
+from trundle.systems.walking.scenario.schema_robot import WalkingSimulate
 
 Array = np.ndarray
 

@@ -12,7 +12,7 @@ import trundle as tr
 from tests.slowly import slow_but
 from trundle.models.tree.tree import TreeModel
 from trundle.simulate.record.log import Log
-from trundle.simulate.record.recorder import PULL, judged
+from trundle.simulate.record.recorder import PULL, judge_run
 from trundle.simulate.run import sample_times
 from trundle.status import Status
 
@@ -176,4 +176,4 @@ def test_a_moment_about_the_normal_is_beyond_its_bound_by_the_size_of_the_body(r
     for part, feasible in ((0.5, True), (2.0, False)):
         log = Log(True)
         log.lower("contact.torsion", -part * PULL * 2.0 * 9.81 * radius)
-        assert judged(pair.system, log, tr.Status.SUCCESS, False)[1] is feasible
+        assert judge_run(pair.system, log, tr.Status.SUCCESS, False)[1] is feasible

@@ -247,7 +247,7 @@ def test_step_and_tolerance_exclude_each_other() -> None:
 def test_transitions_without_progress_go_on_in_time_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     from trundle.simulate.events.transitions import EventHandler
 
-    monkeypatch.setattr(EventHandler, "_decided", lambda self, now, ending, contact, phase: now)
+    monkeypatch.setattr(EventHandler, "_decide_bound", lambda self, now, ending, contact, phase: now)
     pair = tr.RollingPair(ball(), tr.Hand(tr.Plane(), rpy=[1.0, 0.0, 0.0]), friction=0.1, on_slip="slide")
     run = tr.simulate(pair, pair.place(), 1.0)
     assert run.status is Status.SUCCESS

@@ -317,7 +317,7 @@ def test_a_place_that_comes_apart_by_round_off_alone_lands_where_that_is_sure() 
 
     watch = ContactDetector(pair.system, Mode(("separated",), start.atlas), frozenset({"contact.gap"}))
     times = np.array([0.0, 0.005])
-    found = watch.touched(times, np.stack([falling(t) for t in times]), falling)
+    found = watch.find_first_touch(times, np.stack([falling(t) for t in times]), falling)
     assert found is not None
     assert found[0] == pytest.approx(np.sqrt(4e-10 / pull), rel=1e-4)  # 1e-9 of its size deep: no round-off
 

@@ -27,8 +27,8 @@ HUBS = (np.array([0.0, 0.0, RADII[0]]), np.array([BASE, 0.0, RADII[1]]) - STEER)
 def bicycle(friction: float, crown: float) -> tr.RollingTree:
     """The benchmark of Meijaard et al. (2007) with wheels that have a round profile."""
 
-    def round_wheel(radius: float) -> tr.ExpressionBody:
-        return tr.ExpressionBody(
+    def round_wheel(radius: float) -> tr.geometry.ExpressionBody:
+        return tr.geometry.ExpressionBody(
             lambda x, y, z: (radius - crown) * ca.sqrt(x**2 + z**2) + crown * ca.sqrt(x**2 + y**2 + z**2)
         )
 
@@ -211,8 +211,8 @@ def test_a_body_that_adheres_in_two_points_jams_and_goes_on():
 def test_the_points_of_a_body_that_stick_need_no_search(monkeypatch):
     """A step's velocities of second order would part them along the line between them, by round-off of the slip."""
     searches = []
-    searched = impulses._searched
-    monkeypatch.setattr(impulses, "_searched", lambda *given: (searches.append(given), searched(*given))[1])
+    searched = impulses._search_impulses
+    monkeypatch.setattr(impulses, "_search_impulses", lambda *given: (searches.append(given), searched(*given))[1])
     balls = (0.000766, 0.00175), (0.000972, -0.00175)
     tree = dumbbell(8.91e-6, [3.22046e-12, 2.25396e-11, 2.25396e-11], balls, 0.718, [3.90136, 0.0, -9.00086])
     orientation = np.array([0.142762344, 0.867844774, 0.349392052, -0.323093725])

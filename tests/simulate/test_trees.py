@@ -72,7 +72,7 @@ def test_a_motor_brings_the_power_that_the_energy_gains() -> None:
 def test_a_wheel_drops_off_a_step_and_lands() -> None:
     """A two-wheel cart rolls down a smooth step that is steeper than free fall: each wheel leaves and lands."""
     x = np.linspace(-4, 6, 401)
-    step = tr.SampledCurve(np.stack([x, -0.25 * (1 + np.tanh(8 * x))], axis=1).tolist())
+    step = tr.geometry.SampledCurve(np.stack([x, -0.25 * (1 + np.tanh(8 * x))], axis=1).tolist())
     robot = tr.Robot(**ROUGH)
     base = robot.free(5.0, 0.4)
     for side, at in (("rear", -0.3), ("front", 0.3)):

@@ -14,7 +14,7 @@ from bench.survey.peers.scenes import OUTPUT
 from bench.survey.source import placed
 from bench.survey.spec import Spec
 from tests.oracles.laws import Motion, Pushes
-from trundle.interop.peers import Peer, PeerRun, peer, spaced
+from trundle.interop.peers import Peer, PeerRun, divide_interval, peer
 from trundle.interop.scene import PeerScene, scene_of
 
 Array = NDArray[np.float64]
@@ -38,7 +38,7 @@ class Setting:
     @property
     def actual_step(self) -> float:
         """The step (s) that divides the time between samples."""
-        return spaced(np.array([0.0, OUTPUT]), self.step)[0]
+        return divide_interval(np.array([0.0, OUTPUT]), self.step)[0]
 
 
 def _at(engine: str, module: str, said: str, steps: tuple[float, ...], **options: Any) -> tuple[Setting, ...]:

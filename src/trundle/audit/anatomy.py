@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trundle.audit.columns import shared_view, view_of
-from trundle.audit.evidence import Columns, Flags, Numbers, lifted, lifted_rotation, lifted_turning
+from trundle.audit.evidence import Columns, Flags, Numbers, embed_in_space, lifted_rotation, lifted_turning
 from trundle.checks import FloatArray
 from trundle.contact.law import Friction
 from trundle.geometry.shape import Shape
@@ -108,7 +108,7 @@ class Groups:
     begin: Numbers
     share: FloatArray
 
-    def added(self, values: FloatArray) -> FloatArray:
+    def sum_over_groups(self, values: FloatArray) -> FloatArray:
         """Return the sums (n, groups, ...) of values (n, k, ...) over the groups."""
         if len(self.begin) == len(self.body):
             return values
@@ -184,7 +184,7 @@ class Anatomy:
     contacts: tuple[Touching, ...]
     quickest: float
 
-    def shown(self, h: FloatArray) -> Flags:
+    def resolves_swings(self, h: FloatArray) -> Flags:
         """Return which intervals (k,), s, between samples are short enough to show what swings."""
         return self.quickest * h <= np.pi
 
@@ -335,7 +335,7 @@ def _flat_tilt(shape: Shape) -> float:
 
 def anatomy_of(system: ContactSystem) -> Anatomy:
     """Return the anatomy of a system, made once."""
-    return system.kept(("anatomy",), lambda: _anatomy(system))
+    return system.keep(("anatomy",), lambda: _anatomy(system))
 
 
 def _anatomy(system: ContactSystem) -> Anatomy:
@@ -361,15 +361,15 @@ def _anatomy(system: ContactSystem) -> Anatomy:
         carrier=carrier,
         mass=np.array([float(s.mass) for s in specs]),
         inertia=np.array([_inertia(s, model.d) for s in specs]),
-        com=np.array([lifted(np.array(s.com or (0.0,) * model.d, dtype=np.float64)) for s in specs]),
+        com=np.array([embed_in_space(np.array(s.com or (0.0,) * model.d, dtype=np.float64)) for s in specs]),
         tree=_trees(specs, parents),
         moves=np.array([_moves(specs, i) for i in range(len(specs))], dtype=bool),
         given=np.array([isinstance(s.joint, Prescribed | Following) for s in specs], dtype=bool),
-        gravity=lifted(np.array(model.given[0], dtype=np.float64)),
+        gravity=embed_in_space(np.array(model.given[0], dtype=np.float64)),
         hinges=tuple(_hinges(model, number, parents)),
         joints=tuple(joints),
         other_joints=other,
-        driven=any(_driven(specs, i) for i in range(len(specs))),
+        driven=any(_has_given_motion(specs, i) for i in range(len(specs))),
         pinned=pinned,
         coupled=coupled,
         couplings=tuple(_coupling(model, one) for one in model.couplings),
@@ -410,7 +410,7 @@ def _moves(specs: tuple[BodySpec, ...], i: int) -> bool:
     return False
 
 
-def _driven(specs: tuple[BodySpec, ...], i: int) -> bool:
+def _has_given_motion(specs: tuple[BodySpec, ...], i: int) -> bool:
     """Whether a body that moves has a motion that is told between itself and the world."""
     told = False
     moves = _moves(specs, i)
@@ -453,8 +453,8 @@ def _hinges(model: TreeModel, number: dict[str, int], parents: Numbers) -> list[
                 body=body,
                 parent=spec.parent,
                 slides=slides,
-                axis=lifted(axis) if slides else lifted_turning(axis),
-                at=lifted(np.array(spec.at or (0.0,) * model.d, dtype=np.float64)),
+                axis=embed_in_space(axis) if slides else lifted_turning(axis),
+                at=embed_in_space(np.array(spec.at or (0.0,) * model.d, dtype=np.float64)),
                 orientation=lifted_rotation(turn),
                 column=column,
                 number=k,

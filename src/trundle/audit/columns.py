@@ -69,20 +69,20 @@ def shared_view(numbers: Numbers) -> Columns:
 
 def greatest(table: FloatArray) -> FloatArray:
     """Return the largest numbers (n, ...) of a table (n, ..., m), m > 0."""
-    return _reduced(np.maximum, table)
+    return _reduce_last_axis(np.maximum, table)
 
 
-def added(table: FloatArray) -> FloatArray:
+def sum_last_axis(table: FloatArray) -> FloatArray:
     """Return the sums (n, ...) of a table (n, ..., m)."""
-    return _reduced(np.add, table) if table.shape[-1] else table.sum(axis=-1)
+    return _reduce_last_axis(np.add, table) if table.shape[-1] else table.sum(axis=-1)
 
 
-def flagged(table: Flags) -> Flags:
+def any_last_axis(table: Flags) -> Flags:
     """Return which rows (n, ...) of a table (n, ..., m) have a true flag."""
-    return _reduced(np.logical_or, table) if table.shape[-1] else np.zeros(table.shape[:-1], dtype=bool)
+    return _reduce_last_axis(np.logical_or, table) if table.shape[-1] else np.zeros(table.shape[:-1], dtype=bool)
 
 
-def _reduced(operation: np.ufunc, table: np.ndarray) -> np.ndarray:
+def _reduce_last_axis(operation: np.ufunc, table: np.ndarray) -> np.ndarray:
     m = table.shape[-1]
     if m > _FEW:
         return operation.reduce(table, axis=-1)

@@ -6,10 +6,10 @@ import numpy as np
 
 from trundle.audit import tolerances
 from trundle.audit.anatomy import Anatomy
-from trundle.audit.evidence import Evidence, Flags, Frames, Jumps, Numbers
+from trundle.audit.evidence import BodyFrames, Evidence, Flags, Jumps, Numbers
 from trundle.audit.joints import joint_torques_of
-from trundle.audit.mechanics import Wrenches, cross, dot, ledger, length, moving, parted, powers, turning_terms
-from trundle.audit.report import Check, Values, judged
+from trundle.audit.mechanics import Wrenches, cross, dot, ledger, length, moving, powers, split_ledger, turning_terms
+from trundle.audit.report import Check, Values, judge_values
 from trundle.audit.scales import Scales
 from trundle.audit.touches import impulses_across
 from trundle.checks import FloatArray
@@ -75,7 +75,7 @@ class Pushes:
         self.body: Numbers = np.where(anatomy.moves[A], A, B)
         self.axis = np.where(self.of_joint[:, None], np.array([0.0, 0.0, 1.0]), jumps.normal)
         self.before, self.after = _relative(jumps, A, B)
-        self.driven = _driven(anatomy, jumps, A, B)
+        self.driven = _speed_from_given_motion(anatomy, jumps, A, B)
         for row in np.flatnonzero(self.of_joint):
             rates = stop_rates(anatomy, jumps, int(row))
             joint = contacts[row].pair.joint
@@ -102,7 +102,7 @@ class Pushes:
         jump, contact = self.jumps.jump, self.jumps.contact
         known = known & ~self.jumps.kick[jump]
         values = Values(off, allowed, contact, self.jumps.begin[jump], self.jumps.run[jump], known)
-        return judged(law, unit, self.names, text, values)
+        return judge_values(law, unit, self.names, text, values)
 
 
 def _relative(jumps: Jumps, A: Numbers, B: Numbers) -> tuple[FloatArray, FloatArray]:
@@ -125,7 +125,7 @@ def _turning(jumps: Jumps, A: Numbers, B: Numbers) -> tuple[FloatArray, FloatArr
     return before, after
 
 
-def _driven(anatomy: Anatomy, jumps: Jumps, A: Numbers, B: Numbers) -> FloatArray:
+def _speed_from_given_motion(anatomy: Anatomy, jumps: Jumps, A: Numbers, B: Numbers) -> FloatArray:
     """Return by how much (k,), m/s, relative velocities change by what is no impulse: by gravity and given motions."""
     rows = jumps.jump
     found = float(np.linalg.norm(anatomy.gravity)) * (jumps.end - jumps.begin)[rows]
@@ -152,7 +152,7 @@ def stop_rates(anatomy: Anatomy, jumps: Jumps, row: int) -> tuple[float, float]:
 def _balance(anatomy: Anatomy, jumps: Jumps, scales: Scales, part: float) -> Check:
     """Momenta change by the impulses alone, and within a time step by gravity, motors and springs."""
     m = len(jumps)
-    both = Frames(*(np.concatenate(part) for part in zip(jumps.before.parts, jumps.after.parts, strict=True)))
+    both = BodyFrames(*(np.concatenate(part) for part in zip(jumps.before.parts, jumps.after.parts, strict=True)))
     bodies = moving(anatomy, both)
     center = bodies.center[m:]  # where the contacts are known; over a step their arms hardly turn
     wrenches = Wrenches.none(m, len(anatomy.names))
@@ -172,7 +172,7 @@ def _balance(anatomy: Anatomy, jumps: Jumps, scales: Scales, part: float) -> Che
     weight = h[:, :, None] * (anatomy.mass[:, None] * anatomy.gravity)[None]
     wrenches.force[:] += weight
     wrenches.force_size[:] += length(weight)
-    first, last = parted(ledger(anatomy, both, bodies), slice(m), slice(m, None))
+    first, last = split_ledger(ledger(anatomy, both, bodies), slice(m), slice(m, None))
     pushed, sizes = powers(anatomy, last, wrenches)
     if len(there := np.flatnonzero(jumps.steps)):  # a step pushes in its middle: bodies of a tree have moved since
         share = 0.5 if jumps.share is None else jumps.share[there, None]
@@ -199,7 +199,7 @@ def _balance(anatomy: Anatomy, jumps: Jumps, scales: Scales, part: float) -> Che
     known = ~jumps.kick[:, None] & ~_untold(anatomy, jumps, spins)
     text = "{bodies}: the event at {time} s changes the momentum by {amount} {unit} that no impulse explains"
     values = Values.of_table(off, allowed + floor, jumps.begin, jumps.run, known)
-    return judged("impulses", "N s", first.names, text, values)
+    return judge_values("impulses", "N s", first.names, text, values)
 
 
 def _laid_flat(anatomy: Anatomy, jumps: Jumps) -> FloatArray:
@@ -263,7 +263,7 @@ def _untold(anatomy: Anatomy, jumps: Jumps, spins: dict[tuple[int, int], FloatAr
     return found
 
 
-def _allowed(pushes: Pushes, scales: Scales) -> FloatArray:
+def _negligible_impulse(pushes: Pushes, scales: Scales) -> FloatArray:
     """Return which impulse (k,), N s, is none."""
     local = scales.at(pushes.body)
     projected = max(tolerances.PROJECTED, tolerances.DECLARED * pushes.accuracy) * local.momentum
@@ -282,7 +282,9 @@ def _pulls(pushes: Pushes, scales: Scales) -> Check:
     """No impulse pulls."""
     off = np.maximum(-pushes.normal - _adhesion(pushes), 0.0)
     text = "{bodies}: the impulse of the event at {time} s pulls with {amount} {unit}"
-    return pushes.check("pulling impulses", "N s", text, off, _allowed(pushes, scales), np.ones(len(off), dtype=bool))
+    return pushes.check(
+        "pulling impulses", "N s", text, off, _negligible_impulse(pushes, scales), np.ones(len(off), dtype=bool)
+    )
 
 
 def _cones(pushes: Pushes, scales: Scales, ignored: bool) -> Check:
@@ -293,7 +295,7 @@ def _cones(pushes: Pushes, scales: Scales, ignored: bool) -> Check:
     off[stops] = pushes.along[stops]
     text = "{bodies}: the impulse of the event at {time} s is {amount} {unit} outside its friction cone"
     known = np.full(len(off), not ignored)
-    return pushes.check("cone of impulses", "N s", text, off, _allowed(pushes, scales), known)
+    return pushes.check("cone of impulses", "N s", text, off, _negligible_impulse(pushes, scales), known)
 
 
 def _turning_bounds(pushes: Pushes, scales: Scales, ignored: bool) -> Check:
@@ -311,7 +313,9 @@ def _turning_bounds(pushes: Pushes, scales: Scales, ignored: bool) -> Check:
     off = np.maximum(np.maximum(across - rolling * load, about - spin * load), 0.0)
     text = "{bodies}: the moment of the event at {time} s is {amount} {unit} beyond its bound"
     known = np.full(len(off), not ignored) & ~viscous & ~pushes.of_joint
-    return pushes.check("bound of moments", "N m s", text, off, _allowed(pushes, scales) * scales.size, known)
+    return pushes.check(
+        "bound of moments", "N m s", text, off, _negligible_impulse(pushes, scales) * scales.size, known
+    )
 
 
 def _energy(pushes: Pushes, scales: Scales, part: float) -> Check:
@@ -334,7 +338,7 @@ def _energy(pushes: Pushes, scales: Scales, part: float) -> Check:
     text = "{bodies}: the event at {time} s gives {amount} {unit} from nothing"
     off, known = np.maximum(total, 0.0), ~jumps.kick[jump]
     values = Values(off, allowed, contact, jumps.begin[jump], jumps.run[jump], known)
-    return judged("energy of events", "J", pushes.names, text, values)
+    return judge_values("energy of events", "J", pushes.names, text, values)
 
 
 def islands(anatomy: Anatomy, jumps: Jumps) -> Numbers:
@@ -376,7 +380,7 @@ def _restitution(pushes: Pushes, scales: Scales, part: float) -> Check:
     approach = np.maximum(-before, 0.0)
     newton = np.array([law.hypothesis == "newton" for law in laws], dtype=bool)
     e = np.where(newton, [law.after(v) for law, v in zip(laws, approach, strict=True)], 0.0)
-    pushed = pushes.normal > _allowed(pushes, scales)
+    pushed = pushes.normal > _negligible_impulse(pushes, scales)
     # Without gravity no hop is too low: there, too, what is left of a speed is round-off.
     slow = 10.0 * local.rest + tolerances.NOTHING * local.speed
     wanted = np.where(approach > slow, e * approach, 0.0)
@@ -397,19 +401,19 @@ def _restitution(pushes: Pushes, scales: Scales, part: float) -> Check:
     # What hops too low to be followed is stopped, which moves what bounces beside it.
     most = e * approach + 10.0 * local.rest + _laid_flat(pushes.anatomy, jumps)[jumps.jump] * speed
 
-    def missed(alone: Flags) -> FloatArray:
+    def restitution_misfit(alone: Flags) -> FloatArray:
         short = np.maximum(factor * np.where(alone, wanted, 0.0) - after, 0.0)
         return np.where(pushed, short + np.where(alone & newton, np.maximum(after - most, 0.0), 0.0), 0.0)
 
     alone = ~passed_on[pushes.island]
-    off, allowed = missed(alone), tolerances.APPROACH * part * speed + tolerances.NOTHING * local.speed
+    off, allowed = restitution_misfit(alone), tolerances.APPROACH * part * speed + tolerances.NOTHING * local.speed
     if np.any(off > allowed):
-        off = missed(alone & ~_squeezed(pushes, speed, scales))
+        off = restitution_misfit(alone & ~_has_neighbouring_impulse(pushes, speed, scales))
     text = "{bodies}: after the event at {time} s the normal velocity is {amount} {unit} off from its restitution"
     return pushes.check("restitution", "m/s", text, off, allowed, ~pushes.of_joint & ~jumps.steps[jumps.jump])
 
 
-def _squeezed(pushes: Pushes, speed: FloatArray, scales: Scales) -> Flags:
+def _has_neighbouring_impulse(pushes: Pushes, speed: FloatArray, scales: Scales) -> Flags:
     """Return which impulses (k,) have others, of a contact of one of their bodies, before or after them in an instant.
 
     Of these only those of contacts that have pushed shortly before: blows to and fro come faster and faster, and the
@@ -459,6 +463,6 @@ def _bystanders(pushes: Pushes, scales: Scales, part: float, ignored: bool) -> C
     still = (blow[pushes.island] <= least) & ~np.isinf(pushes.mu)
     off = np.where(still, pushes.size, 0.0)
     text = "{bodies}: an impulse of {amount} {unit} at {time} s, where nothing approaches"
-    allowed = _allowed(pushes, scales)
+    allowed = _negligible_impulse(pushes, scales)
     known = ~jumps.steps[jumps.jump] & (not ignored)
     return pushes.check("bystanders", "N s", text, off, allowed, known)

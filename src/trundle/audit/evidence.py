@@ -19,7 +19,7 @@ Columns = Numbers | slice
 
 
 @dataclass(frozen=True, eq=False)
-class Frames:
+class BodyFrames:
     """Poses and velocities of all bodies (n, bodies, ...), world axes: of the origins of their frames.
 
     Attributes
@@ -37,9 +37,9 @@ class Frames:
     def __len__(self) -> int:
         return len(self.position)
 
-    def of(self, bodies: Columns) -> Frames:
+    def of(self, bodies: Columns) -> BodyFrames:
         """Return the frames of some bodies."""
-        return Frames(*(part[:, bodies] for part in self.parts))
+        return BodyFrames(*(part[:, bodies] for part in self.parts))
 
     @property
     def motion(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -100,7 +100,7 @@ class Samples:
     time: FloatArray
     stretch: Numbers
     run: Numbers
-    frames: Frames
+    frames: BodyFrames
     point: FloatArray
     normal: FloatArray
     force: FloatArray
@@ -171,8 +171,8 @@ class Jumps:
     begin: FloatArray
     end: FloatArray
     run: Numbers
-    before: Frames
-    after: Frames
+    before: BodyFrames
+    after: BodyFrames
     kick: Flags
     jump: Numbers
     contact: Numbers
@@ -233,7 +233,7 @@ class Evidence:
     beginning: float
 
 
-def lifted(vectors: FloatArray) -> FloatArray:
+def embed_in_space(vectors: FloatArray) -> FloatArray:
     """Return vectors (..., d) in space."""
     if vectors.shape[-1] == 3:
         return vectors

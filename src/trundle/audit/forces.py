@@ -9,7 +9,7 @@ from trundle.audit.anatomy import Anatomy
 from trundle.audit.columns import columns_of, view_of
 from trundle.audit.evidence import Evidence, Samples
 from trundle.audit.mechanics import cross, dot, length
-from trundle.audit.report import Check, Values, judged
+from trundle.audit.report import Check, Values, judge_values
 from trundle.audit.scales import Local, Scales
 from trundle.checks import FloatArray
 
@@ -46,11 +46,11 @@ def force_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[C
     text = "{bodies}: the contact pulls with {amount} {unit} at {time} s"
     pulls = not evidence.separations_ignored
     values = Values.of_table(pull, tilted, times, runs, ~own & pulls)
-    found = [judged("pulling forces", "N", names, text, values)]
+    found = [judge_values("pulling forces", "N", names, text, values)]
 
     v = point_velocities(samples, A, B, samples.on_A[:, real])
     if evidence.stabilized:
-        found.append(_closed(evidence, local, real, names, dot(v, normal), v))
+        found.append(_check_closed_contacts(evidence, local, real, names, dot(v, normal), v))
     v = v - dot(v, normal)[..., None] * normal
     speed = length(v)
     # The slower a slip, the less it has a direction.
@@ -61,13 +61,13 @@ def force_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[C
     text = "{bodies}: the force is {amount} {unit} outside its friction cone at {time} s"
     cones = not evidence.slips_ignored
     values = Values.of_table(beyond, tilted, times, runs, ~own & cones)
-    found.append(judged("friction cone", "N", names, text, values))
+    found.append(judge_values("friction cone", "N", names, text, values))
     found.append(_moments(evidence, real, laws, names, bearing, least * local.size))
     found.append(_directions(evidence, local, real, names, v, along, mu * bearing, least, blur))
     return found
 
 
-def _closed(
+def _check_closed_contacts(
     evidence: Evidence,
     local: Local,
     real: list[int],
@@ -84,7 +84,7 @@ def _closed(
     allowed = tolerances.APPROACH * np.maximum(local.speed, length(velocity)) + local.rest
     text = "{bodies} touch and go apart, or into each other, at {amount} {unit} at {time} s"
     values = Values.of_table(np.abs(opening), np.broadcast_to(allowed, opening.shape), samples.time, samples.run, known)
-    return judged("closed contacts", "m/s", names, text, values)
+    return judge_values("closed contacts", "m/s", names, text, values)
 
 
 def _turn_in_steps(evidence: Evidence, A: list[int], B: list[int]) -> FloatArray:
@@ -120,7 +120,7 @@ def _moments(
     known = ~samples.claims.own[:, real] & (viscous == 0.0) & (not evidence.slips_ignored)
     text = "{bodies}: the moment about the normal is {amount} {unit} beyond its bound at {time} s"
     values = Values.of_table(off, least, samples.time, samples.run, known)
-    return judged("torsional bound", "N m", names, text, values)
+    return judge_values("torsional bound", "N m", names, text, values)
 
 
 def point_velocities(samples: Samples, A: list[int], B: list[int], point: FloatArray) -> FloatArray:
@@ -159,4 +159,4 @@ def _directions(
     known = slips & ~samples.claims.own[:, real] & samples.acted[:, None] & (not evidence.slips_ignored)
     text = "{bodies}: friction is {amount} {unit} off from mu N against the slip at {time} s"
     values = Values.of_table(off, allowed, samples.time, samples.run, known)
-    return judged("friction against slip", "N", names, text, values)
+    return judge_values("friction against slip", "N", names, text, values)

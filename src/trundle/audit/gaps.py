@@ -8,11 +8,11 @@ import numpy as np
 
 from trundle.audit import tolerances
 from trundle.audit.anatomy import Anatomy
-from trundle.audit.between import Paths, Pose, Side
-from trundle.audit.columns import added, flagged
+from trundle.audit.between import PathPose, Paths, Side
+from trundle.audit.columns import any_last_axis, sum_last_axis
 from trundle.audit.evidence import Evidence, Flags, Numbers, Samples
 from trundle.audit.mechanics import cross, dot, length, turned_back
-from trundle.audit.report import Check, Values, judged
+from trundle.audit.report import Check, Values, judge_values
 from trundle.audit.shapes import Poses, Solid, gaps, solid_of
 from trundle.checks import FloatArray
 from trundle.models.tree.system import ContactSystem
@@ -36,7 +36,7 @@ is v h max s (1 - s)^2 = 4/27 v h off the chord, of a bend of v h / 4."""
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class ShapePair:
     """Two shapes that may touch.
 
     Attributes
@@ -78,9 +78,9 @@ class Pair:
         return self.A.uneven + float(np.linalg.norm(self.center))
 
 
-def pairs_of(system: ContactSystem, anatomy: Anatomy) -> tuple[Pair, ...]:
+def pairs_of(system: ContactSystem, anatomy: Anatomy) -> tuple[ShapePair, ...]:
     """Return the pairs of shapes of a system, made once."""
-    return system.kept(("audit pairs",), lambda: tuple(_pairs(system, anatomy)))
+    return system.keep(("audit pairs",), lambda: tuple(_pairs(system, anatomy)))
 
 
 def pair_numbers(system: ContactSystem, anatomy: Anatomy) -> Numbers:
@@ -92,10 +92,10 @@ def pair_numbers(system: ContactSystem, anatomy: Anatomy) -> Numbers:
             found[list(pair.contacts)] = k
         return found
 
-    return system.kept(("audit pair numbers",), build)
+    return system.keep(("audit pair numbers",), build)
 
 
-def _pairs(system: ContactSystem, anatomy: Anatomy) -> list[Pair]:
+def _pairs(system: ContactSystem, anatomy: Anatomy) -> list[ShapePair]:
     number = {name: i for i, name in enumerate(anatomy.names)}
     found = []
     for numbers in system.pairs:
@@ -109,11 +109,11 @@ def _pairs(system: ContactSystem, anatomy: Anatomy) -> list[Pair]:
         bodies = number[one.body_A], number[one.body_B]
         names = tuple(anatomy.names[anatomy.carrier[body]] for body in bodies)
         ahead = any(system.contact_pairs[i].ahead is not None for i in numbers)
-        found.append(Pair(names, numbers, A, B, *bodies, center, size, ahead))  # pyright: ignore[reportArgumentType]
+        found.append(ShapePair(names, numbers, A, B, *bodies, center, size, ahead))  # pyright: ignore[reportArgumentType]
     return found
 
 
-def poses_of(pair: Pair, paths: Paths, A: Pose, B: Pose, rows: Numbers | slice = slice(None)) -> Poses:
+def poses_of(pair: ShapePair, paths: Paths, A: PathPose, B: PathPose, rows: Numbers | slice = slice(None)) -> Poses:
     """Return the poses of A's shape in B's frame, with the normals that the record has at samples `rows`."""
 
     def hints() -> FloatArray:
@@ -123,12 +123,12 @@ def poses_of(pair: Pair, paths: Paths, A: Pose, B: Pose, rows: Numbers | slice =
     return Poses(pair.A.d, A.R, None if paths.level(pair.body_B) else B.R, _apart(pair, A, B), hints)
 
 
-def poses_between(pair: Pair, A: Pose, B: Pose, normals: FloatArray) -> Poses:
+def poses_between(pair: ShapePair, A: PathPose, B: PathPose, normals: FloatArray) -> Poses:
     """Return the poses of A's shape in B's frame at any poses (n,), with normals (n, k, 3), world, to try."""
     return Poses(pair.A.d, A.R, B.R, _apart(pair, A, B), lambda: turned_back(B.R[:, None], normals))
 
 
-def _apart(pair: Pair, A: Pose, B: Pose) -> FloatArray:
+def _apart(pair: ShapePair, A: PathPose, B: PathPose) -> FloatArray:
     """Return the places (n, 3), m, of A's shape from the origin of B, world axes."""
     apart = A.p - B.p
     return apart + A.R @ pair.center if np.any(pair.center) else apart
@@ -143,7 +143,7 @@ def gap_checks(system: ContactSystem, anatomy: Anatomy, evidence: Evidence) -> l
     paths = Paths(samples)
     shape = len(paths), len(pairs)
     inside, bent = np.zeros(shape), np.zeros(shape)
-    seen = np.repeat(anatomy.shown(paths.h)[:, None], len(pairs), axis=1)
+    seen = np.repeat(anatomy.resolves_swings(paths.h)[:, None], len(pairs), axis=1)
     for k, pair in enumerate(pairs):
         poses = poses_of(pair, paths, paths.pose(pair.body_A), paths.pose(pair.body_B))
         here = gaps(pair.A, pair.B, poses, tolerances.OPEN * pair.size)
@@ -152,7 +152,7 @@ def gap_checks(system: ContactSystem, anatomy: Anatomy, evidence: Evidence) -> l
     names = tuple(pair.names for pair in pairs)
     sizes = np.array([pair.size for pair in pairs])
     # A compliant contact is meant to be pressed in; one that lands only ahead of others may be passed through.
-    compliant = np.stack([flagged(samples.claims.compliant[:, list(pair.contacts)]) for pair in pairs], axis=1)
+    compliant = np.stack([any_last_axis(samples.claims.compliant[:, list(pair.contacts)]) for pair in pairs], axis=1)
     known = ~compliant & ~np.array([pair.ahead for pair in pairs])
     known &= np.isfinite(found) | np.isnan(found)
     part = 1.0 if evidence.stabilized else tolerances.DRIFT / tolerances.GAP
@@ -160,7 +160,7 @@ def gap_checks(system: ContactSystem, anatomy: Anatomy, evidence: Evidence) -> l
     allowed = np.broadcast_to(tolerances.GAP * part * sizes, found.shape)
     text = "{bodies} overlap by {amount} {unit} at {time} s"
     checks = [
-        judged(
+        judge_values(
             "gap", "m", names, text, Values.of_table(np.minimum(found, 0.0), allowed, samples.time, samples.run, known)
         )
     ]
@@ -169,31 +169,33 @@ def gap_checks(system: ContactSystem, anatomy: Anatomy, evidence: Evidence) -> l
     rigid = np.all(known, axis=0)
     times, runs = samples.time[paths.right], samples.run[paths.right]
     values = Values.of_table(inside, bent, times, runs, seen & rigid)
-    checks.append(judged("gap between samples", "m", names, text, values))
+    checks.append(judge_values("gap between samples", "m", names, text, values))
     checks.append(_across(anatomy, pairs, samples, found, sound))
-    checks.append(_recorded(anatomy, pairs, samples, found, sound))
+    checks.append(_check_recorded_gaps(anatomy, pairs, samples, found, sound))
     return checks
 
 
-def _across(anatomy: Anatomy, pairs: tuple[Pair, ...], samples: Samples, found: FloatArray, sound: Flags) -> Check:
+def _across(anatomy: Anatomy, pairs: tuple[ShapePair, ...], samples: Samples, found: FloatArray, sound: Flags) -> Check:
     """Nothing pushes where two shapes are apart."""
     off, allowed = np.zeros(found.shape), np.ones(found.shape)
     weight = float(anatomy.mass.sum() * np.linalg.norm(anatomy.gravity))
     known = np.zeros(found.shape, dtype=bool)
     for k, pair in enumerate(pairs):
-        force = added(length(samples.force[:, list(pair.contacts)]))
+        force = sum_last_axis(length(samples.force[:, list(pair.contacts)]))
         apart = found[:, k] > tolerances.OPEN * pair.size
         off[:, k] = np.where(apart, force, 0.0)
         allowed[:, k] = tolerances.PULL * (weight or float(force.max(initial=0.0)))
-        known[:, k] = sound[:, k] & ~flagged(samples.claims.own[:, list(pair.contacts)])
+        known[:, k] = sound[:, k] & ~any_last_axis(samples.claims.own[:, list(pair.contacts)])
     names = tuple(pair.names for pair in pairs)
     text = "{bodies} push each other with {amount} {unit} across a gap at {time} s"
-    return judged(
+    return judge_values(
         "force across a gap", "N", names, text, Values.of_table(off, allowed, samples.time, samples.run, known)
     )
 
 
-def _recorded(anatomy: Anatomy, pairs: tuple[Pair, ...], samples: Samples, found: FloatArray, sound: Flags) -> Check:
+def _check_recorded_gaps(
+    anatomy: Anatomy, pairs: tuple[ShapePair, ...], samples: Samples, found: FloatArray, sound: Flags
+) -> Check:
     """The gap of two points, and that which is recorded of shapes apart, is never less than that of the shapes.
 
     It is the same where the gap of the shapes is known, not only a bound of it, and they have no other contact.
@@ -215,10 +217,12 @@ def _recorded(anatomy: Anatomy, pairs: tuple[Pair, ...], samples: Samples, found
     text = "{bodies}: the gap that is recorded is {amount} {unit} off from that of the shapes at {time} s"
     allowed = tolerances.GAP * sizes + _ROUND_OFF * np.abs(told)
     known &= sound[:, columns]
-    return judged("recorded gap", "m", names, text, Values.of_table(off, allowed, samples.time, samples.run, known))
+    return judge_values(
+        "recorded gap", "m", names, text, Values.of_table(off, allowed, samples.time, samples.run, known)
+    )
 
 
-def _look_between(pair: Pair, paths: Paths, found: FloatArray, told: tuple[FloatArray, FloatArray, Flags]) -> None:
+def _look_between(pair: ShapePair, paths: Paths, found: FloatArray, told: tuple[FloatArray, FloatArray, Flags]) -> None:
     """Write overlaps between samples, what is allowed of them, and whether they are known.
 
     There are none where a bound on the relative speed excludes them; the poses in between are looked at elsewhere.
@@ -253,11 +257,11 @@ def _look_between(pair: Pair, paths: Paths, found: FloatArray, told: tuple[Float
     allowed[near] = np.where(paths.together[near], _BENT, _JUMPED) * bend
     # What the samples around one miss of it is asked for only where it decides.
     if np.any(-off[near] > allowed[near] + tolerances.GAP * pair.size):
-        allowed[near] += paths.missed((A, B))[near]
+        allowed[near] += paths.bound_missed_path((A, B))[near]
 
 
 def _least_between(
-    pair: Pair,
+    pair: ShapePair,
     paths: Paths,
     sides: tuple[Side, Side],
     rows: Numbers,
@@ -279,7 +283,7 @@ def _least_between(
     return found
 
 
-def _look_over_flat(pair: Pair, paths: Paths, rows: Numbers, off: FloatArray) -> Numbers:
+def _look_over_flat(pair: ShapePair, paths: Paths, rows: Numbers, off: FloatArray) -> Numbers:
     """Write overlaps over a flat that stands still half-way between samples; return the rows that need a closer look.
 
     The gap is (x_A - x_B).n + u.c - h(-u), u = R_A' n; u and x_A.n are interpolated by their values and rates. A cubic
@@ -309,7 +313,7 @@ def _look_over_flat(pair: Pair, paths: Paths, rows: Numbers, off: FloatArray) ->
     return rows[~sure]
 
 
-def _close(pair: Pair, paths: Paths, rows: Numbers, bend: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _close(pair: ShapePair, paths: Paths, rows: Numbers, bend: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return from when to when, in shares of the time between two samples, the balls around two shapes meet.
 
     An end before the beginning: they do not. Of a ground without end all the time.
@@ -334,7 +338,7 @@ def _close(pair: Pair, paths: Paths, rows: Numbers, bend: FloatArray) -> tuple[F
     return np.where(missed, 1.0, first), np.where(missed, 0.0, last)
 
 
-def _speed(pair: Pair, paths: Paths) -> FloatArray:
+def _speed(pair: ShapePair, paths: Paths) -> FloatArray:
     """Return bounds (n,), m/s, of the speed at which two shapes may come closer."""
     v, turn = paths.relative(pair.body_A, pair.body_B, pair.center)
     if pair.B.flat:  # only what is across the flat brings them closer
@@ -360,7 +364,7 @@ def extent_checks(anatomy: Anatomy, evidence: Evidence) -> list[Check]:
         for axis, width in enumerate(one.pair.extent or ()):
             off[:, k] = np.maximum(off[:, k], np.abs(on_B[:, axis]) - width / 2)
         allowed[:, k] = tolerances.OPEN * one.pair.shape_A.reference_length
-        known[:, k] = samples.claims.touches[:, i] & flagged(samples.force[:, i] != 0.0)
+        known[:, k] = samples.claims.touches[:, i] & any_last_axis(samples.force[:, i] != 0.0)
     names = tuple((one.name,) for _, one in ended)
     text = "{bodies} pushes {amount} {unit} beyond the edge of the hand at {time} s"
-    return [judged("extent", "m", names, text, Values.of_table(off, allowed, samples.time, samples.run, known))]
+    return [judge_values("extent", "m", names, text, Values.of_table(off, allowed, samples.time, samples.run, known))]

@@ -7,14 +7,14 @@ import numpy as np
 from trundle.audit import tolerances
 from trundle.audit.anatomy import Anatomy
 from trundle.audit.columns import greatest, view_of
-from trundle.audit.evidence import Evidence, Frames, Samples
-from trundle.audit.mechanics import cross, dot, length, turned
-from trundle.audit.report import Check, Values, judged
+from trundle.audit.evidence import BodyFrames, Evidence, Samples
+from trundle.audit.mechanics import cross, dot, length, rotate_vectors
+from trundle.audit.report import Check, Values, judge_values
 from trundle.audit.scales import Scales
 from trundle.checks import FloatArray
 from trundle.models.tree.model import DRY
 
-_ROUND_OFF = 1e-14
+_ROUND_OFF = 1e-14  # of a distance from the origin
 
 
 def joint_torques(anatomy: Anatomy, samples: Samples) -> tuple[FloatArray, FloatArray]:
@@ -64,7 +64,7 @@ def joint_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[C
     names = tuple((anatomy.names[body],) for body in bodies)
     text = "the orientation of {bodies} is {amount} off from a rotation at {time} s"
     allowed = np.full(off.shape, tolerances.UNIT)
-    found = [judged("rotation", "-", names, text, Values.of_table(off, allowed, samples.time, samples.run))]
+    found = [judge_values("rotation", "-", names, text, Values.of_table(off, allowed, samples.time, samples.run))]
     if not anatomy.hinges:
         return found
     found += _coupling_checks(anatomy, samples)
@@ -74,12 +74,12 @@ def joint_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[C
     names = tuple((hinge.name,) for hinge in anatomy.hinges)
     text = "the bodies of the joint {bodies} are {amount} {unit} apart at {time} s"
     allowed = np.full(shape, tolerances.MOTION * scales.size) + _far(samples.frames)
-    found.append(judged("joint", "m", names, text, Values.of_table(apart, allowed, samples.time, samples.run)))
+    found.append(judge_values("joint", "m", names, text, Values.of_table(apart, allowed, samples.time, samples.run)))
     text = "the bodies of the joint {bodies} come apart at {amount} {unit} at {time} s"
     allowed = np.full(shape, tolerances.MOTION * scales.speed)
     return [
         *found,
-        judged("joint rates", "m/s", names, text, Values.of_table(moving, allowed, samples.time, samples.run)),
+        judge_values("joint rates", "m/s", names, text, Values.of_table(moving, allowed, samples.time, samples.run)),
     ]
 
 
@@ -100,7 +100,7 @@ def _coupling_checks(anatomy: Anatomy, samples: Samples) -> list[Check]:
         most = np.max(np.abs(followed) + np.abs(shift), axis=0, initial=0.0)
         allowed = np.broadcast_to(tolerances.MOTION * (1.0 + most), off.shape)
         text = "the coupled joints of {bodies} are {amount} {unit} apart at {time} s"
-        found.append(judged(law, unit, names, text, Values.of_table(off, allowed, samples.time, samples.run)))
+        found.append(judge_values(law, unit, names, text, Values.of_table(off, allowed, samples.time, samples.run)))
     return found
 
 
@@ -127,10 +127,10 @@ def _friction_checks(anatomy: Anatomy, samples: Samples) -> list[Check]:
     names = tuple((anatomy.contacts[i].name,) for i in contacts)
     text = "{bodies}: dry friction is {amount} {unit} off from what its bound and the rate say at {time} s"
     values = Values.of_table(off, allowed, samples.time, samples.run, samples.acted[:, None])
-    return [judged("friction of joints", "N m or N", names, text, values)]
+    return [judge_values("friction of joints", "N m or N", names, text, values)]
 
 
-def _far(frames: Frames) -> FloatArray:
+def _far(frames: BodyFrames) -> FloatArray:
     """Return the round-off (n, 1), m, of places far from the origin."""
     return _ROUND_OFF * greatest(greatest(np.abs(frames.position)))[:, None]
 
@@ -142,13 +142,14 @@ def _off(anatomy: Anatomy, samples: Samples, sizes: FloatArray) -> tuple[FloatAr
     slides, q, rate = anatomy.sliding[:, None], samples.joints[:, numbers, None], samples.rates[:, numbers, None]
     at, across, aside, axis_in_body, across_in_body = anatomy.frames_of_joints
     R, w = above.rotation, above.angular_velocity
-    axes, arm = turned(R, anatomy.axes), turned(R, at)
+    axes, arm = rotate_vectors(R, anatomy.axes), rotate_vectors(R, at)
     angle = np.where(slides, 0.0, q)
     if slides.any():
         arm = arm + np.where(slides, q, 0.0) * axes
-    held = turned(R, np.cos(angle) * across + np.sin(angle) * aside)
+    held = rotate_vectors(R, np.cos(angle) * across + np.sin(angle) * aside)
     turn = np.maximum(
-        length(turned(below.rotation, axis_in_body) - axes), length(turned(below.rotation, across_in_body) - held)
+        length(rotate_vectors(below.rotation, axis_in_body) - axes),
+        length(rotate_vectors(below.rotation, across_in_body) - held),
     )
     along = axes * rate
     velocity = below.velocity - above.velocity - cross(w, arm) - np.where(slides, along, 0.0)

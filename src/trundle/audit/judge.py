@@ -17,7 +17,7 @@ from trundle.audit.scales import scales_of
 from trundle.models.tree.system import ContactSystem
 
 
-def audited(system: ContactSystem, evidence: Evidence) -> Report:
+def audit_run(system: ContactSystem, evidence: Evidence) -> Report:
     """Return the report on a run."""
     anatomy = anatomy_of(system)
     with np.errstate(invalid="ignore", over="ignore"):  # what is no number fails its check

@@ -18,7 +18,7 @@ import numpy as np
 
 from trundle.audit.anatomy import Anatomy
 from trundle.audit.columns import columns_of, empty
-from trundle.audit.evidence import Flags, Frames, Numbers
+from trundle.audit.evidence import BodyFrames, Flags, Numbers
 from trundle.checks import FloatArray
 
 
@@ -43,7 +43,7 @@ def length(a: FloatArray) -> FloatArray:
     return np.sqrt(dot(a, a))
 
 
-def turned(R: FloatArray, v: FloatArray) -> FloatArray:
+def rotate_vectors(R: FloatArray, v: FloatArray) -> FloatArray:
     """Return R v (..., 3) of rotations (..., 3, 3) and vectors (..., 3)."""
     return R[..., 0] * v[..., 0, None] + R[..., 1] * v[..., 1, None] + R[..., 2] * v[..., 2, None]
 
@@ -81,7 +81,7 @@ _SMALL = 1e-16
 
 
 @dataclass(frozen=True, eq=False)
-class Moving:
+class MotionState:
     """Bodies with mass in motion (n, bodies, 3).
 
     Attributes
@@ -98,22 +98,22 @@ class Moving:
     spin: FloatArray
 
 
-def moving(anatomy: Anatomy, frames: Frames) -> Moving:
+def moving(anatomy: Anatomy, frames: BodyFrames) -> MotionState:
     """Return the motion of the bodies."""
     R, w = frames.rotation, frames.angular_velocity
     center, velocity = frames.position, frames.velocity
     if np.any(anatomy.com):
-        arm = turned(R, anatomy.com)
+        arm = rotate_vectors(R, anatomy.com)
         center, velocity = center + arm, velocity + cross(w, arm)
     spin = anatomy.inertia[:, 0, 0, None] * w  # of balls, whose axes may be any
     uneven = anatomy.uneven
     if isinstance(uneven, slice) or len(uneven):
         in_body = turned_back(R[:, uneven], w[:, uneven])
-        spin[:, uneven] = turned(R[:, uneven], turned(anatomy.inertia[uneven], in_body))
-    return Moving(center, velocity, anatomy.mass[:, None] * velocity, spin)
+        spin[:, uneven] = rotate_vectors(R[:, uneven], rotate_vectors(anatomy.inertia[uneven], in_body))
+    return MotionState(center, velocity, anatomy.mass[:, None] * velocity, spin)
 
 
-def kinetic_energy(anatomy: Anatomy, frames: Frames, bodies: Moving) -> FloatArray:
+def kinetic_energy(anatomy: Anatomy, frames: BodyFrames, bodies: MotionState) -> FloatArray:
     """Return the kinetic energy of each body (n, bodies), J."""
     return (dot(bodies.momentum, bodies.velocity) + dot(bodies.spin, frames.angular_velocity)) / 2
 
@@ -162,13 +162,13 @@ class Ledger:
     momenta: Sums
 
 
-def ledger(anatomy: Anatomy, frames: Frames, bodies: Moving) -> Ledger:
+def ledger(anatomy: Anatomy, frames: BodyFrames, bodies: MotionState) -> Ledger:
     """Return the momenta of free trees and of joints."""
     trees, groups = anatomy.trees, anatomy.groups
-    axes = turned(frames.rotation[:, anatomy.parents], anatomy.axes)
+    axes = rotate_vectors(frames.rotation[:, anatomy.parents], anatomy.axes)
     places, centers = frames.position[:, anatomy.jointed], columns_of(bodies.center, groups.body)
     if trees:
-        of_trees = groups.added(centers * groups.share[:, None])[:, :trees]
+        of_trees = groups.sum_over_groups(centers * groups.share[:, None])[:, :trees]
         places = np.concatenate([of_trees.T, places.T], axis=1).T
     arms = centers - columns_of(places, groups.group)
     momenta = _sums(anatomy, arms, bodies.momentum, bodies.spin, length(bodies.momentum), length(bodies.spin))
@@ -177,7 +177,7 @@ def ledger(anatomy: Anatomy, frames: Frames, bodies: Moving) -> Ledger:
     return Ledger(names, angular, values, sizes, arms, axes, momenta)
 
 
-def parted(kept: Ledger, *rows: slice) -> tuple[Ledger, ...]:
+def split_ledger(kept: Ledger, *rows: slice) -> tuple[Ledger, ...]:
     """Return a ledger of some of its rows each."""
     found = []
     for part in rows:
@@ -201,7 +201,7 @@ def _sums(
     linear, linear_size = columns_of(linear, body), linear_size.T.take(body, axis=0).T
     angular = columns_of(angular, body) + cross(arms, linear)
     angular_size = angular_size.T.take(body, axis=0).T + length(arms) * linear_size
-    return Sums(*(groups.added(part) for part in (linear, angular, linear_size, angular_size)))
+    return Sums(*(groups.sum_over_groups(part) for part in (linear, angular, linear_size, angular_size)))
 
 
 def _columns(anatomy: Anatomy, axes: FloatArray, sums: Sums) -> tuple[FloatArray, FloatArray]:
@@ -270,7 +270,7 @@ def powers(anatomy: Anatomy, kept: Ledger, wrenches: Wrenches) -> tuple[FloatArr
     return _columns(anatomy, kept.axes, _sums(anatomy, kept.arms, *wrenches.parts))
 
 
-def turning_terms(anatomy: Anatomy, frames: Frames, kept: Ledger) -> FloatArray:
+def turning_terms(anatomy: Anatomy, frames: BodyFrames, kept: Ledger) -> FloatArray:
     """Return what the motion of the axes adds to the columns of the joints (n, hinges)."""
     momenta, trees = kept.momenta, anatomy.trees
     change = cross(frames.angular_velocity[:, anatomy.parents], kept.axes)

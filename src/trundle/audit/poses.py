@@ -7,15 +7,15 @@ import numpy as np
 from trundle.audit import tolerances
 from trundle.audit.anatomy import Anatomy
 from trundle.audit.columns import greatest, view_of
-from trundle.audit.evidence import Columns, Evidence, Frames, Numbers
+from trundle.audit.evidence import BodyFrames, Columns, Evidence, Numbers
 from trundle.audit.mechanics import length, rotations_by
-from trundle.audit.report import Check, Values, judged
+from trundle.audit.report import Check, Values, judge_values
 from trundle.audit.scales import Scales
 from trundle.checks import FloatArray
 
 _SAME = 1e-12
 """s: times of one instant."""
-_ROUND_OFF = 1e-14
+_ROUND_OFF = 1e-14  # of a distance from the origin
 
 
 def pose_checks(anatomy: Anatomy, evidence: Evidence, scales: Scales) -> list[Check]:
@@ -49,11 +49,13 @@ def _at_instants(
     far = _ROUND_OFF * greatest(np.abs(x_other))
     times, runs = time[other], run[other]
     text = "{bodies} jumps by {amount} {unit} at {time} s"
-    found = [judged("motion", "m", names, text, Values.of_table(off, moved + far, times, runs))]
+    found = [judge_values("motion", "m", names, text, Values.of_table(off, moved + far, times, runs))]
     text = "{bodies} is turned by {amount} {unit} in no time at {time} s"
     return [
         *found,
-        judged("turning", "rad", names, text, Values.of_table(turn, np.broadcast_to(put, off.shape), times, runs)),
+        judge_values(
+            "turning", "rad", names, text, Values.of_table(turn, np.broadcast_to(put, off.shape), times, runs)
+        ),
     ]
 
 
@@ -76,7 +78,9 @@ def _through_steps(evidence: Evidence, told: Columns, names: tuple[tuple[str], .
     rows = np.flatnonzero(jumps.steps & ~jumps.kick)
     if not len(rows):
         return []
-    before, after = (Frames(*(part[rows] for part in frames.of(told).parts)) for frames in (jumps.before, jumps.after))
+    before, after = (
+        BodyFrames(*(part[rows] for part in frames.of(told).parts)) for frames in (jumps.before, jumps.after)
+    )
     h = (jumps.end - jumps.begin)[rows, None, None]
     w = (before.angular_velocity + after.angular_velocity) / 2
     off = length(after.position - before.position - h * (before.velocity + after.velocity) / 2)
@@ -86,9 +90,12 @@ def _through_steps(evidence: Evidence, told: Columns, names: tuple[tuple[str], .
     times, runs = jumps.end[rows], jumps.run[rows]
     allowed = (tolerances.MOTION + bent) * sizes + far
     text = "{bodies} is moved by {amount} {unit} beside its velocity in the time step to {time} s"
-    found = [judged("motion", "m", names, text, Values.of_table(off, allowed, times, runs))]
+    found = [judge_values("motion", "m", names, text, Values.of_table(off, allowed, times, runs))]
     text = "{bodies} is turned by {amount} {unit} beside its angular velocity in the time step to {time} s"
-    return [*found, judged("turning", "rad", names, text, Values.of_table(turn, tolerances.MOTION + bent, times, runs))]
+    return [
+        *found,
+        judge_values("turning", "rad", names, text, Values.of_table(turn, tolerances.MOTION + bent, times, runs)),
+    ]
 
 
 def _turn(one: FloatArray, other: FloatArray) -> FloatArray:

@@ -137,13 +137,13 @@ class Values:
         """Return the values of a table (n, m) at times (n,) of runs (n,)."""
         return Values(off, allowed, np.arange(off.shape[1])[None], time[:, None], run[:, None], known)
 
-    def picked(self, rows: Numbers) -> Values:
+    def pick_rows(self, rows: Numbers) -> Values:
         """Return some of the values, by their numbers in a row."""
         parts = (self.off, self.allowed, self.column, self.time, self.run)
         return Values(*(np.broadcast_to(part, self.off.shape).ravel()[rows] for part in parts))  # pyright: ignore
 
 
-def judged(law: str, unit: str, names: Sequence[tuple[str, ...]], text: str, values: Values) -> Check:
+def judge_values(law: str, unit: str, names: Sequence[tuple[str, ...]], text: str, values: Values) -> Check:
     """Return the check of values, each of one of the `names`.
 
     `text` takes ``{bodies}``, ``{amount}``, ``{unit}`` and ``{time}``. A value that is not a number fails.
@@ -170,7 +170,7 @@ def _findings(
 ) -> Iterator[Finding]:
     """Yield one finding of each name in each run: since when, and how bad it gets."""
     bad = np.flatnonzero(excess > 1.0)
-    excess, values = excess.ravel()[bad], values.picked(bad)
+    excess, values = excess.ravel()[bad], values.pick_rows(bad)
     groups: dict[tuple[int, int], list[int]] = {}
     for i, key in enumerate(zip(values.run.tolist(), values.column.tolist(), strict=True)):
         groups.setdefault(key, []).append(i)

@@ -12,7 +12,7 @@ import numpy as np
 
 from trundle.audit import tolerances
 from trundle.audit.anatomy import Anatomy
-from trundle.audit.evidence import Evidence, Flags, Frames, Numbers
+from trundle.audit.evidence import BodyFrames, Evidence, Flags, Numbers
 from trundle.audit.mechanics import length
 from trundle.checks import FloatArray
 
@@ -118,7 +118,7 @@ def parts_of(anatomy: Anatomy, evidence: Evidence) -> Numbers:
     return np.unique(part, return_inverse=True)[1]
 
 
-def _fastest(frames: Frames, sizes: FloatArray, solid: np.ndarray) -> float:
+def _fastest(frames: BodyFrames, sizes: FloatArray, solid: np.ndarray) -> float:
     speed = length(frames.velocity[:, solid]) + sizes[solid] * length(frames.angular_velocity[:, solid])
     return float(np.nanmax(speed, initial=0.0))
 

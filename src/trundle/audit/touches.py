@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trundle.audit import tolerances
-from trundle.audit.between import Pose
+from trundle.audit.between import PathPose
 from trundle.audit.columns import by_columns, empty
 from trundle.audit.evidence import Flags, Numbers
-from trundle.audit.gaps import Pair, pair_numbers, pairs_of, poses_between
+from trundle.audit.gaps import ShapePair, pair_numbers, pairs_of, poses_between
 from trundle.audit.mechanics import length
 from trundle.audit.report import Check
 from trundle.audit.scales import Scales
@@ -49,15 +49,15 @@ def impulses_across(system: ContactSystem, pushes: Pushes, scales: Scales) -> Ch
     return pushes.check("impulse across a gap", "N s", text, off, allowed, known)
 
 
-def _both_gaps(pair: Pair, pushes: Pushes, rows: Numbers) -> tuple[FloatArray, Flags]:
+def _both_gaps(pair: ShapePair, pushes: Pushes, rows: Numbers) -> tuple[FloatArray, Flags]:
     """Return the gaps (2, k), m, of two shapes before and after jumps, and which (k,) are bounds that hold."""
     jumps, at, k = pushes.jumps, pushes.jumps.jump[rows], len(rows)
 
-    def pose(body: int) -> Pose:
+    def pose(body: int) -> PathPose:
         p, R = empty(2 * k, 3), empty(2 * k, 3, 3)
         for part, frames in ((slice(k), jumps.before), (slice(k, None), jumps.after)):
             p[part], R[part] = frames.position[at, body], frames.rotation[at, body]
-        return Pose(p, R)
+        return PathPose(p, R)
 
     normals = np.concatenate([pushes.jumps.normal[rows]] * 2)[:, None]
     poses = poses_between(pair, pose(pair.body_A), pose(pair.body_B), by_columns(normals))

@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     Exit codes: 0 done and all limits hold, 1 the task failed or a limit was violated, 2 bad input, 130 interrupted.
     """
-    with interrupt.watched():
+    with interrupt.watch_interrupts():
         try:
             from trundle.cli.app import app
 
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             raise SystemExit(app(args=given, prog_name="trundle", standalone_mode=False) or 0)
         except BaseException as error:
             # While modules load, an interrupt can come out as any exception.
-            if not (interrupt.noted() or isinstance(error, KeyboardInterrupt)):
+            if not (interrupt.was_interrupted() or isinstance(error, KeyboardInterrupt)):
                 if isinstance(error, OSError) and of_machine(error):
                     _leave(error)
                 if hasattr(error, "format_message"):

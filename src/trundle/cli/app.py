@@ -20,7 +20,7 @@ from trundle.cli import (
     sweep,
     view,
 )
-from trundle.cli.guard import guarded
+from trundle.cli.guard import guard_command
 from trundle.cli.terminal import say
 from trundle.scenarios.system import load, systems
 
@@ -51,7 +51,7 @@ for _name, _function in {
     "compare": peers.compare,
     "doctor": doctor.doctor,
 }.items():
-    app.command(_name)(guarded(_function))
+    app.command(_name)(guard_command(_function))
 
 
 def _alone(command: Callable[..., None]) -> typer.Typer:
@@ -68,7 +68,7 @@ for _system in systems():
             _log.warning("kind %s: its command %r is left out, trundle has one of that name", _system.name, _name)
             continue
         try:
-            _command = guarded(load(_reference))
+            _command = guard_command(load(_reference))
             typer.main.get_command(_alone(_command))  # what typer cannot read is said of this command alone
             app.command(_name)(_command)
             _OWN.add(_name)
@@ -78,7 +78,7 @@ for _system in systems():
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from trundle import __version__
+        from trundle.version import __version__
 
         say(f"trundle {__version__}")
         raise typer.Exit

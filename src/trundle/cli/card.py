@@ -99,7 +99,7 @@ def _rows(result: Result, seconds: float, limited: Mapping[str, MetricEntry], li
     from rich.text import Text
 
     summary, folder = result.summary, _near(result.directory)
-    rows = [("ended", _ended(result))]
+    rows = [("ended", _describe_ending(result))]
     broken = {name: entry for name, entry in limited.items() if entry["holds"] is False}
     if limited:
         held = f"all {len(limited)} hold" if not broken else f"{len(broken)} of {len(limited)} violated"
@@ -132,7 +132,7 @@ def _rows(result: Result, seconds: float, limited: Mapping[str, MetricEntry], li
     return rows
 
 
-def _ended(result: Result) -> Text:
+def _describe_ending(result: Result) -> Text:
     """Return how the run ended, in words."""
     from rich.text import Text
 

@@ -15,7 +15,7 @@ if "zsh" in _SCRIPTS:  # its file is read at the first tab key, and would only r
     _SCRIPTS["zsh"] += '[[ $zsh_eval_context[-1] != loadautofunc ]] || %(complete_func)s "$@"\n'
 
 
-def named(incomplete: str) -> list[str]:
+def complete_scenario(incomplete: str) -> list[str]:
     """Return the named scenarios that begin like a word."""
     from trundle.scenarios import catalogue
 
@@ -27,7 +27,7 @@ def scenarios(incomplete: str) -> list[str]:
 
     Shells put a space after the only thing that is offered, which a folder is not to have.
     """
-    found = named(incomplete) + list(_files(incomplete))
+    found = complete_scenario(incomplete) + list(_files(incomplete))
     return found + list(_files(found[0])) if len(found) == 1 and found[0].endswith(os.sep) else found
 
 

@@ -24,7 +24,7 @@ def doctor() -> None:
     """Print versions, C cores, compiler and cache, what is missing and how to get it."""
     import platform
 
-    from trundle import __version__
+    from trundle.version import __version__
 
     say(f"trundle   {__version__}")
     say(f"python    {platform.python_version()} on {platform.system()} {platform.machine()}")

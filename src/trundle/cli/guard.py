@@ -15,11 +15,11 @@ from trundle.cli.terminal import say
 from trundle.errors import InputError, TrundleError, of_machine
 
 Arguments = ParamSpec("Arguments")
-BAD_INPUT = 2
-FAILED = 1
+BAD_INPUT = 2  # exit code: the user can mend it
+FAILED = 1  # exit code: the computation did not succeed
 
 
-def guarded(function: Callable[Arguments, None]) -> Callable[Arguments, None]:
+def guard_command(function: Callable[Arguments, None]) -> Callable[Arguments, None]:
     """Return the command `function` whose errors become a message on stderr and an exit code.
 
     An interrupt gives 130, whatever exception it came out as, and even if none did. Bad input gives 2, other errors of
@@ -47,7 +47,7 @@ def guarded(function: Callable[Arguments, None]) -> Callable[Arguments, None]:
 def _answer(error: Exception) -> NoReturn:
     """Say what happened and leave."""
     ended = isinstance(error, typer.Exit)
-    if interrupt.noted() and not (ended and error.exit_code == interrupt.EXIT_CODE):
+    if interrupt.was_interrupted() and not (ended and error.exit_code == interrupt.EXIT_CODE):
         _leave("interrupted", interrupt.EXIT_CODE)
     if ended or isinstance(error, BrokenPipeError):
         raise error

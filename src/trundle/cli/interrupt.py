@@ -13,14 +13,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-EXIT_CODE = 130
+EXIT_CODE = 130  # 128 + SIGINT, as shells have it
 _SHOW_CURSOR = b"\x1b[?25h"
 # A plain flag: a lock could be held by the very code that the signal interrupts.
 _noted = [False]
 
 
 @contextmanager
-def watched() -> Iterator[None]:
+def watch_interrupts() -> Iterator[None]:
     """Note Ctrl-C within the block; a second one ends the process at once.
 
     Nothing is changed outside the main thread, and where interrupts are ignored, as in the background of a script.
@@ -42,8 +42,8 @@ def note() -> None:
     _noted[0] = True
 
 
-def noted() -> bool:
-    """Whether there was an interrupt since `watched` began."""
+def was_interrupted() -> bool:
+    """Whether there was an interrupt since `watch_interrupts` began."""
     return _noted[0]
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import typer
 
-from trundle.cli.completion import kinds, named
+from trundle.cli.completion import complete_scenario, kinds
 from trundle.cli.terminal import say
 
-NAME = typer.Argument(help="Name of a scenario, see `trundle list`.", autocompletion=named)
+NAME = typer.Argument(help="Name of a scenario, see `trundle list`.", autocompletion=complete_scenario)
 KIND = typer.Argument(metavar="KIND", help="Kind of scenario, see `trundle list`.", autocompletion=kinds)
 
 

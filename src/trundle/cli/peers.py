@@ -84,7 +84,7 @@ def compare(
     from trundle.interop.comparison import compare as compare_scene
     from trundle.records.whole import write_bytes
     from trundle.report import write_figures
-    from trundle.scenarios.engine.folder import owned
+    from trundle.scenarios.engine.folder import own_folder
 
     try:
         wanted = [float(step) for step in split(steps)]
@@ -98,7 +98,7 @@ def compare(
     found = compare_scene(call.model, call.start, length, **options)  # pyright: ignore[reportArgumentType]
     typer.echo(found.table())
     if out is not None:
-        with owned(out, "comparison", "that of an earlier comparison") as folder:
+        with own_folder(out, "comparison", "that of an earlier comparison") as folder:
             say(f"written: {write_bytes(folder.target('comparison.md'), (found.table() + chr(10)).encode())}")
             folder.target("comparison.png")
             for file in write_figures({"comparison": found.figure()}, folder.path, say):

@@ -7,12 +7,15 @@ from pathlib import Path
 
 import typer
 
-from trundle.cli.completion import named
+from trundle.cli.completion import complete_scenario
 from trundle.cli.run import bar
 from trundle.cli.terminal import columns, say
 
 NAMES = typer.Argument(
-    None, metavar="[NAME]...", help="Scenarios of `trundle list` [all of them: takes minutes].", autocompletion=named
+    None,
+    metavar="[NAME]...",
+    help="Scenarios of `trundle list` [all of them: takes minutes].",
+    autocompletion=complete_scenario,
 )
 
 

@@ -16,7 +16,7 @@ from trundle.cli import interrupt
 from trundle.cli.card import tell
 from trundle.cli.check import ALLOW_PATH, SET
 from trundle.cli.completion import scenarios
-from trundle.cli.view import watched
+from trundle.cli.view import watch_in_browser
 
 
 class Format(StrEnum):
@@ -68,7 +68,7 @@ def run(
         overrides = [*overrides, f"plan.warm_from={json.dumps(str(warm_from.resolve() / 'trajectory.nc'))}"]
         allow_path = [*allow_path, warm_from]
     begun, loaded = time.monotonic(), load_scenario(scenario, overrides, seed, allow_path)
-    with bar(not (quiet or as_json)) as line, watched(view, loaded.name, line) as (progress, show):
+    with bar(not (quiet or as_json)) as line, watch_in_browser(view, loaded.name, line) as (progress, show):
         result = run_scenario(
             loaded,
             out,
@@ -91,10 +91,10 @@ def run(
 def bar(wanted: bool) -> Iterator[Callable[[str, float], None]]:
     """Show what is going on, as `trundle.bars.bar` does; an interrupt noted is raised, and marks how it ended."""
 
-    def checked(what: str, share: float) -> None:
+    def advance_bar(what: str, share: float) -> None:
         interrupt.check()
         show(what, share)
 
     with shown(wanted) as show:
-        yield checked
-        show.stopped = interrupt.noted()
+        yield advance_bar
+        show.stopped = interrupt.was_interrupted()

@@ -54,7 +54,7 @@ def _age(run: Path) -> int:
 
 
 @contextmanager
-def watched(
+def watch_in_browser(
     wanted: bool, name: str, progress: Callable[[str, float], None]
 ) -> Iterator[tuple[Callable[[str, float], None], Callable[[Path], None]]]:
     """Give a progress that a page in the browser shows, too, and what to call with the run's folder at its end.
@@ -88,7 +88,7 @@ def watched(
         end = time.monotonic()
         due = end + max(_EVERY, _SHARE * (end - begin))
 
-    with LivePage() as live, watching.watched(look):
+    with LivePage() as live, watching.watch_runs(look):
 
         def tell(what: str, share: float) -> None:
             live.tell(what, share)

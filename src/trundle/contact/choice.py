@@ -20,7 +20,7 @@ from trundle.contact.parts.feature import FeatureContact
 from trundle.errors import InputError
 from trundle.geometry.boundary import Representations
 from trundle.geometry.facets import facet_pairs, has_facets, middle
-from trundle.geometry.features import Feature, balls_around, divided
+from trundle.geometry.features import Feature, balls_around, divide_edges
 from trundle.geometry.shape import Shape
 
 FORMS = ("auto", "support", "facets", "features", "pair", "level", "level-pair", "chart", "support-chart")
@@ -114,7 +114,7 @@ def pieces_of(A: Shape, form: str, B: Shape | None = None) -> tuple[int | None, 
 def features_on(A: Shape, B: Shape | None) -> tuple[Feature, ...]:
     """Return the features with which shape A touches B: on waves, edges that may meet two crests are in parts."""
     found = A.representations.features
-    return divided(found, B.reference_length) if B is not None and bumpy(B) else found
+    return divide_edges(found, B.reference_length) if B is not None and bumpy(B) else found
 
 
 def parts_beside(A: Shape, B: Shape, form: str, piece: int) -> tuple[int, ...]:
@@ -228,7 +228,7 @@ def contact_coordinates(
     if form in ("support", *IN_PARTS):
         return np.zeros(0), (0, 0)
     if form == "pair":
-        _curved(B, x_B, n_B)
+        _check_curved_at(B, x_B, n_B)
         return np.array(n_B), (0, 0)
     if form == "level":
         return np.array(x_B), (0, 0)
@@ -241,7 +241,7 @@ def contact_coordinates(
     return np.concatenate([u_A, u_B]), (chart_A, chart_B)
 
 
-def _curved(B: Shape, x_B: FloatArray, n_B: FloatArray) -> None:
+def _check_curved_at(B: Shape, x_B: FloatArray, n_B: FloatArray) -> None:
     """Refuse a contact on a line or a face of B, where its support function knows only one of the points."""
     support = B.representations.support
     if support is None or B.representations.roundness is None:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from trundle.contact.contact import Kinematics, given
+from trundle.contact.contact import Kinematics, require_field
 from trundle.contact.law import Friction, Law, Rows, load_moment, no_rows, viscous_moment
 from trundle.numerics.space import dot, lever
 
 SMOOTH_RATE = 1e-3
 """Rate (rad/s) over which the moments against rolling and spin turn round while a contact slides or is compliant."""
-_NO_DEPTH = 1e-16
+_NO_DEPTH = 1e-16  # m: keeps the power 2.5 differentiable where nothing is pressed in
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class HuntCrossley(Law):
 
     def wrench(self, k: Kinematics, lam: ca.SX, friction: Friction) -> tuple[ca.SX, ca.SX]:
         """Return the force and the moment about the normal that the rows apply."""
-        applied = given(self.rows(k, friction).applied, "applied")
+        applied = require_field(self.rows(k, friction).applied, "applied")
         size = k.wrel.shape[0]
         return applied[size:], (ca.SX(1, 1) if size == 1 else dot(k.n, applied[:3]))
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import casadi as ca
 
 from trundle.contact.motion import Motion
-from trundle.contact.touch import Contact, Course, OfKind, Touch, given, side
+from trundle.contact.touch import Contact, Course, OfKind, Touch, require_field, side
 from trundle.numerics.space import cross, dot, inverse, lever, smallest_eigenvalue
 
-__all__ = ["Contact", "Kinematics", "OfKind", "Touch", "given", "kinematics", "side"]
+__all__ = ["Contact", "Kinematics", "OfKind", "Touch", "kinematics", "require_field", "side"]
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ def _operator(touch: Touch, T: ca.SX) -> ca.SX:
     """Shape operator (d-1, d-1) of one side in the basis T."""
     if touch.K is not None:
         return T.T @ touch.K @ T
-    return inverse(T.T @ given(touch.radii, "radii") @ T)
+    return inverse(T.T @ require_field(touch.radii, "radii") @ T)
 
 
 def _relative_curvature(tA: Touch, K_B: ca.SX | None, T: ca.SX) -> tuple[Callable[[ca.SX], ca.SX], ca.SX, ca.SX | None]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from trundle.contact.contact import Contact, Touch, given, side
+from trundle.contact.contact import Contact, Touch, require_field, side
 from trundle.contact.motion import Motion
 from trundle.errors import InputError
 from trundle.geometry.chart import Chart
@@ -89,7 +89,7 @@ def _chart_limits(name: str, chart: Chart, u: ca.SX) -> dict[str, ca.SX]:
 
 
 def _chart_side(motion: Motion, patch: Patch, center: tuple[float, ...]) -> Touch:
-    A_inverse = inverse(given(patch.A, "A"))
+    A_inverse = inverse(require_field(patch.A, "A"))
     T = motion.R @ patch.T
     return side(motion, patch, center, lambda S: A_inverse @ (T.T @ S))
 
@@ -198,7 +198,7 @@ class PairContact(Contact):
         T = B.R @ patch.T
 
         def rates(S: ca.SX) -> ca.SX:
-            radii = patch.T.T @ given(patch.radii, "radii") @ patch.T
+            radii = patch.T.T @ require_field(patch.radii, "radii") @ patch.T
             return patch.T @ (inverse(radii) @ (T.T @ S))
 
         tB = side(B, patch, (), rates)

@@ -34,7 +34,7 @@ SLIP_END = "slip_end"
 ARMED = 1e-9
 """Value over which a margin that waits to be armed is armed."""
 
-_CLEARLY = 20.0
+_CLEARLY = 20.0  # end speeds by which a slip has to be faster before its end is watched
 
 _LEAST_SLIP = 1e-300
 """m/s, in place of none."""
@@ -56,10 +56,10 @@ def still_rate(length: float) -> float:
     return _STILL_SPEED / (length or _LENGTH)
 
 
-def _turned(k: Kinematics, law: Sticking, friction: Friction, onset: ca.SX | None, smooth: float) -> Rows:
+def _resist_turning(k: Kinematics, law: Sticking, friction: Friction, onset: ca.SX | None, smooth: float) -> Rows:
     """Return the rows vrel' = 0 and what is held of the turning, pushed with the moments against the rest of it."""
     LA, LB, b, velocity, position = k.LA, k.LB, k.bias, k.vrel, k.gap
-    for axes, turning, rate in _held(k, law, friction):
+    for axes, turning, rate in _list_held_turnings(k, law, friction):
         row = ca.horzcat(axes, ca.SX(axes.shape[0], k.n.shape[0]))
         LA, LB = ca.vertcat(LA, row), ca.vertcat(LB, row)
         b, velocity = ca.vertcat(b, rate), ca.vertcat(velocity, turning)
@@ -76,7 +76,7 @@ def _turned(k: Kinematics, law: Sticking, friction: Friction, onset: ca.SX | Non
     return Rows(LA, LB, b, velocity, position, GA, GB, applied)
 
 
-def _held(k: Kinematics, law: Sticking | Sliding, friction: Friction) -> list[tuple[ca.SX, ca.SX, ca.SX]]:
+def _list_held_turnings(k: Kinematics, law: Sticking | Sliding, friction: Friction) -> list[tuple[ca.SX, ca.SX, ca.SX]]:
     """Return (axes, turning, its rate at nudot = 0) of what is held: about the tangents, then about the normal.
 
     All times the lever of the moment that holds, so that its multiplier is a force.
@@ -181,7 +181,7 @@ class Sticking(Law):
 
     def rows(self, k: Kinematics, friction: Friction) -> Rows:
         """Return vrel' = 0 and what is held of the turning (theory, "What rolling forbids")."""
-        return _turned(k, self, friction, self.onset, still_rate(self.length))
+        return _resist_turning(k, self, friction, self.onset, still_rate(self.length))
 
     def wrench(self, k: Kinematics, lam: ca.SX, friction: Friction) -> tuple[ca.SX, ca.SX]:
         """Return the force lam[:d] and the moment about the normal: the last multiplier, or what resists a spin."""
@@ -252,7 +252,7 @@ class Sliding(Law):
         if moment is not None:
             along = ca.horzcat(moment.T, ca.SX(1, k.n.shape[0]))
             GA, GB = GA + along, GB + along
-        for axes, turning, rate in _held(k, self, friction):
+        for axes, turning, rate in _list_held_turnings(k, self, friction):
             row = ca.horzcat(axes, ca.SX(axes.shape[0], k.n.shape[0]))
             LA, LB, GA, GB = (ca.vertcat(rows, row) for rows in (LA, LB, GA, GB))
             b, velocity = ca.vertcat(b, rate), ca.vertcat(velocity, turning)

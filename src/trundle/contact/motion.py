@@ -62,7 +62,7 @@ def still(d: int, nv: int) -> Motion:
     return Motion(ca.SX.eye(d), zero_d, zero_k, zero_d, ca.SX(k, nv), ca.SX(d, nv), zero_k, zero_d)
 
 
-def prescribed(R: ca.SX, p: ca.SX, twist: ca.SX, twist_rate: ca.SX, nv: int) -> Motion:
+def prescribe_motion(R: ca.SX, p: ca.SX, twist: ca.SX, twist_rate: ca.SX, nv: int) -> Motion:
     """Return the motion of a body that moves as it is told, e.g. a hand.
 
     Parameters
@@ -100,7 +100,7 @@ def free(R: ca.SX, p: ca.SX, w: ca.SX, v: ca.SX, nv: int, column: int) -> Motion
     return Motion(R, p, w, v, Jw, Jv, ca.SX(k, 1), ca.SX(d, 1))
 
 
-def told(
+def carry_given_motion(
     parent: Motion,
     R: ca.SX,
     p: ca.SX,
@@ -131,7 +131,7 @@ def told(
     )
 
 
-def jointed(
+def carry_by_joint(
     parent: Motion,
     R: ca.SX,
     p: ca.SX,

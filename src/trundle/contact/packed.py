@@ -57,7 +57,7 @@ class FrameMotion:
         Jv, a = self.Jv + lever @ self.Jw, self.a + lever @ self.al + self.w * (self.w @ r) - r * (self.w @ self.w)
         return FrameMotion(self.R, self.p + r, self.w, self.v + turned, self.Jw, Jv, self.al, a)
 
-    def packed(self) -> FloatArray:
+    def pack(self) -> FloatArray:
         """Return (R column by column, p, w, v, al, a): what a contact reads; never the Jacobians."""
         return np.concatenate([self.R.ravel(order="F"), self.p, self.w, self.v, self.al, self.a])
 
@@ -127,9 +127,9 @@ class PackedContact:
             If `s` has another size, or a number that comes out is not finite.
         """
         coordinates = array("s", s, (self.contact.size,))
-        column = np.asarray(self.function(A.packed(), B.packed(), coordinates)).ravel()
+        column = np.asarray(self.function(A.pack(), B.pack(), coordinates)).ravel()
         if not np.all(np.isfinite(column)):
-            raise InputError("contact", [A.packed().tolist(), B.packed().tolist()], "bodies in a regular touch")
+            raise InputError("contact", [A.pack().tolist(), B.pack().tolist()], "bodies in a regular touch")
         ends = np.cumsum([rows * columns for rows, columns in self.shapes])[:-1]
         parts = zip(np.split(column, ends), self.shapes, strict=True)
         LA, LB, b, GA, GB, velocity, position, frame, gap, vrel, rates = (
@@ -160,7 +160,7 @@ def contact_function(
     d = contact.d
     size = d * d + 3 * d + 2 * angular_size(d)
     a, b, s = ca.SX.sym("A", size), ca.SX.sym("B", size), ca.SX.sym("s", contact.size)
-    k = kinematics(contact, unpacked(a, d), unpacked(b, d), s, slipping=law.slipping)
+    k = kinematics(contact, unpack_motion(a, d), unpack_motion(b, d), s, slipping=law.slipping)
     rows = law.rows(k, friction)
     GA, GB = (rows.LA if rows.GA is None else rows.GA), (rows.LB if rows.GB is None else rows.GB)
     outputs = [rows.LA, rows.LB, rows.b, GA, GB, rows.velocity, rows.position, k.frame, k.gap, k.vrel, k.rates]
@@ -171,8 +171,8 @@ def contact_function(
     return PackedContact(contact, law, friction, compile_function(function) if compiled else function, shapes)
 
 
-def unpacked(x: ca.SX, d: int) -> Motion:
-    """Return the inverse of `FrameMotion.packed`; a motion without Jacobians: no contact reads them."""
+def unpack_motion(x: ca.SX, d: int) -> Motion:
+    """Return the inverse of `FrameMotion.pack`; a motion without Jacobians: no contact reads them."""
     k = angular_size(d)
     ends = np.cumsum([d * d, d, k, d, k, d])
     R, p, w, v, al, a = (x[start:end] for start, end in zip([0, *ends], ends, strict=False))

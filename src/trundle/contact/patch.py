@@ -63,7 +63,7 @@ class FlatPatch:
         if self.friction is not None:
             positive("friction", self.friction)
         if len(corners) > 1:
-            corners = _ordered(corners, self.vertices)
+            corners = _order_corners(corners, self.vertices)
         elif np.any(corners):
             raise InputError("vertices", self.vertices, "(0, 0) where there is one: the point is the frame's origin")
         object.__setattr__(self, "vertices", corners)
@@ -213,7 +213,7 @@ class PlacedPatch:
         return np.concatenate((m + np.cross(self.position, f), f))
 
 
-def _ordered(corners: FloatArray, given: ArrayLike) -> FloatArray:
+def _order_corners(corners: FloatArray, given: ArrayLike) -> FloatArray:
     """Return the corners counter-clockwise."""
     x, y = corners.T
     area = 0.5 * float(np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y))

@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
-from trundle.numerics.compiled.batch import batched
+from trundle.numerics.compiled.batch import batch_function
 from trundle.numerics.compiled.buffered import BufferedFunction
 
 _SAMPLES = {2: 512, 3: 2000}
@@ -129,11 +129,11 @@ def _measure(B: Shape, count: int) -> Callable[[FloatArray], FloatArray]:
     x = ca.SX.sym("x", B.d)
     f, gradient = level.value_and_gradient(x)
     distance = f / ca.sqrt(ca.fmax(ca.dot(gradient, gradient), 1e-12))
-    call = BufferedFunction(batched(ca.Function("measure", [x], [distance], {"cse": True}), count))
+    call = BufferedFunction(batch_function(ca.Function("measure", [x], [distance], {"cse": True}), count))
     return lambda points: np.array([call(pose.ravel())[0] for pose in points])
 
 
-_CHART_SAMPLES = 20_000
+_CHART_SAMPLES = 20_000  # points of a chart, about 140 by 140
 
 
 def _from_samples(B: Shape) -> Callable[[FloatArray], FloatArray]:

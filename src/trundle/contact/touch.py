@@ -180,7 +180,7 @@ def point_over_flat(d: int) -> tuple[Touch, Touch]:
     return point, Touch(none, n, T, None, None, rates, flat=True)
 
 
-def given(value: ca.SX | None, name: str) -> ca.SX:
+def require_field(value: ca.SX | None, name: str) -> ca.SX:
     """Return a field of a patch that this contact cannot do without."""
     if value is None:
         raise InputError("patch", name, "a patch that has it: a shape operator or radii; of charts A and tau")

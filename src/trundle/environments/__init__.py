@@ -1,6 +1,6 @@
 """Models and scenarios as Gymnasium environments: what the extra `learn` brings.
 
-`problem` says what an environment is (model, starts, inputs, cost), `captured` takes one from a scenario whose policy
+`problem` says what an environment is (model, starts, inputs, cost), `scenario` takes one from a scenario whose policy
 `trundle.simulate` calls, `env` steps many of them at once with `trundle.simulate_many`.
 """
 

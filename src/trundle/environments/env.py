@@ -73,7 +73,7 @@ class RollingVectorEnv(VectorEnv[FloatArray, FloatArray, "FloatArray | Flags"]):
         given = np.clip(np.asarray(actions, dtype=np.float64), np.asarray(p.low), np.asarray(p.high))
         again, going = np.flatnonzero(self._over), np.flatnonzero(~self._over)
         rewards, terminated = np.zeros(self.num_envs), np.zeros(self.num_envs, dtype=bool)
-        statuses = self._moved(going, given) if len(going) else []
+        statuses = self._move_environments(going, given) if len(going) else []
         for i, status in zip(going.tolist(), statuses, strict=True):
             state = self._starts[i].x
             rewards[i] = -p.period * p.cost(float(self._times[i]), state, given[i])
@@ -86,7 +86,7 @@ class RollingVectorEnv(VectorEnv[FloatArray, FloatArray, "FloatArray | Flags"]):
         self._over = terminated | truncated
         return self._observations(), rewards, terminated, truncated, {}
 
-    def _moved(self, going: NDArray[np.intp], inputs: FloatArray) -> list[Status]:
+    def _move_environments(self, going: NDArray[np.intp], inputs: FloatArray) -> list[Status]:
         """Move the environments `going` on by a period; return how their simulations ended."""
         p = self.problem
         runs = simulate_many(

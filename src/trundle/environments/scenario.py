@@ -14,7 +14,7 @@ from trundle.environments.env import RollingEnv, RollingVectorEnv
 from trundle.environments.problem import Cost, EnvironmentProblem
 from trundle.errors import InputError
 from trundle.models import RollingPair, RollingTree, Start
-from trundle.models.linear.equilibrium import displaced
+from trundle.models.linear.equilibrium import displace_start
 from trundle.models.tree.system import ContactSystem
 from trundle.records.policy import inner_policies
 from trundle.scenarios import catalogue, load_scenario
@@ -86,7 +86,7 @@ def _bounds(size: int, own: Costed | None, given: tuple[float, float] | None) ->
 
 
 def _near(model: RollingPair | RollingTree, start: Start, spread: float, rng: np.random.Generator) -> Start:
-    return displaced(model, start, lambda n: spread * rng.standard_normal(n))
+    return displace_start(model, start, lambda n: spread * rng.standard_normal(n))
 
 
 def register() -> list[str]:

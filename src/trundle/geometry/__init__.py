@@ -2,7 +2,7 @@
 
 from trundle.arguments import guard
 from trundle.geometry.boundary import Representations
-from trundle.geometry.chart import Chart, ExpressionChart, Range
+from trundle.geometry.chart import Chart, ChartRange, ExpressionChart
 from trundle.geometry.level import ExpressionLevel, Level
 from trundle.geometry.patch import Patch
 from trundle.geometry.queries.regularity import check_convex, check_regular
@@ -28,6 +28,7 @@ __all__ = [
     "Box",
     "Capsule",
     "Chart",
+    "ChartRange",
     "ChartShape",
     "Circle",
     "CurveSum",
@@ -56,7 +57,6 @@ __all__ = [
     "Plane",
     "Point",
     "Polytope",
-    "Range",
     "Representations",
     "Revolution",
     "Rounded",

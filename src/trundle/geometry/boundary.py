@@ -19,7 +19,7 @@ Built = TypeVar("Built")
 
 
 @dataclass(frozen=True)
-class Piece:
+class BoundaryPiece:
     """A simpler convex body, a part of another one.
 
     Attributes
@@ -79,7 +79,7 @@ class Representations:
     distance: ca.Function | None = None
     height: ca.Function | None = None
     roundness: ca.Function | None = None
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[BoundaryPiece, ...] = ()
     features: tuple[Feature, ...] = ()
 
     @property

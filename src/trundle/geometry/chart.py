@@ -14,7 +14,7 @@ from trundle.threads import cached_property
 
 
 @dataclass(frozen=True)
-class Range:
+class ChartRange:
     """Where one parameter of a chart runs.
 
     Attributes
@@ -38,7 +38,7 @@ class Range:
         return math.isfinite(self.low) and math.isfinite(self.high)
 
 
-TURN = Range(0.0, 2.0 * math.pi, periodic=True)
+TURN = ChartRange(0.0, 2.0 * math.pi, periodic=True)
 """Range of an angle."""
 
 
@@ -65,7 +65,7 @@ class Chart(ABC):
     d: int
     side: int
     reach: float = math.inf
-    ranges: tuple[Range, ...] = ()
+    ranges: tuple[ChartRange, ...] = ()
 
     @abstractmethod
     def point(self, u: ca.SX) -> ca.SX:
@@ -133,7 +133,7 @@ class ExpressionChart(Chart):
 
     function: ca.Function
     side: int = 1
-    ranges: tuple[Range, ...] = ()
+    ranges: tuple[ChartRange, ...] = ()
     reach: float = math.inf
 
     @property

@@ -13,7 +13,7 @@ from trundle.checks import FloatArray
 from trundle.numerics.symbol import value_of
 
 Vector = tuple[float, ...]
-_SAME = 1e-9
+_SAME = 1e-9  # of the size: planes and axes closer than that are one
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def round_features(radius: float, half: float) -> tuple[Feature, ...]:
     return tuple(found)
 
 
-def divided(found: tuple[Feature, ...], length: float) -> tuple[Feature, ...]:
+def divide_edges(found: tuple[Feature, ...], length: float) -> tuple[Feature, ...]:
     """Return features whose edges longer than `length`, m, are parts of at most half of it, one beside the next.
 
     So two crests that are `length` apart meet two parts that are not beside each other. Parts overlap by a tenth: a
@@ -125,7 +125,7 @@ def balls_around(found: Sequence[Feature]) -> tuple[FloatArray, FloatArray]:
     return middles, radii + np.array([one.rounding for one in found])
 
 
-def stretched(found: tuple[Feature, ...], factors: Sequence[float]) -> tuple[Feature, ...]:
+def stretch_features(found: tuple[Feature, ...], factors: Sequence[float]) -> tuple[Feature, ...]:
     """Return the features of a body whose faces are across the axes, times factors along the axes."""
 
     def longer(g: Vector) -> float:

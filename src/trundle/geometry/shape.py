@@ -11,7 +11,7 @@ from trundle.errors import InputError
 from trundle.geometry.boundary import Boundary
 from trundle.geometry.queries import distance, locate, mass, mesh, sampling
 
-_FAR = 1e100
+_FAR = 1e100  # m: squares of longer lengths overflow
 
 
 class Shape(Boundary):

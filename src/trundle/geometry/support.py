@@ -10,7 +10,7 @@ import casadi as ca
 from trundle.geometry.patch import Patch
 from trundle.threads import cached_property
 
-_NOTHING = 1e-300
+_NOTHING = 1e-300  # keeps the square root of a flat ellipsoid differentiable along its axis
 
 
 class SupportLike(ABC):

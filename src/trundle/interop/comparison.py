@@ -15,7 +15,7 @@ import numpy as np
 from trundle.checks import FloatArray, choice, integer, positive
 from trundle.contact.laws import LAWS
 from trundle.errors import InputError, MissingExtraError
-from trundle.interop.peers import PEERS, Contact, Peer, PeerRun, peer, spaced
+from trundle.interop.peers import PEERS, Contact, Peer, PeerRun, divide_interval, peer
 from trundle.interop.scene import Model, PeerScene, scene_of
 from trundle.models.tree.approach import Approach
 from trundle.models.tree.closing import Closure
@@ -41,7 +41,7 @@ COLUMNS = {
     "seconds": ("CPU (s)", "of stepping"),
 }
 """Numbers of a row: their heads in the table, and what they are."""
-_FLOOR = 1e-16
+_FLOOR = 1e-16  # least value drawn on a logarithmic axis: round-off
 _LIMIT = 60.0  # s of CPU of one run of another simulator
 
 
@@ -206,7 +206,7 @@ def _times(duration: float, samples: int, step: float) -> FloatArray:
 
 def _own_row(reference: _Reference, start: Start, step: float) -> PeerRow:
     """Return what trundle does with a fixed step."""
-    step, _ = spaced(reference.times, step)
+    step, _ = divide_interval(reference.times, step)
     run = _own(reference.system, start, reference.times, step)
     short = "" if len(run.states) == len(reference.times) else f"ends at {run.times[-1]:.4g} s"
     return reference.row(OWN, step, run.states, run.seconds, short)
@@ -214,7 +214,7 @@ def _own_row(reference: _Reference, start: Start, step: float) -> PeerRow:
 
 def _row(reference: _Reference, name: str, found: Peer, scene: PeerScene, step: float, contact: Contact) -> PeerRow:
     """Return what a simulator does with a step, or why it does not."""
-    step, _ = spaced(reference.times, step)
+    step, _ = divide_interval(reference.times, step)
     try:
         run = found.run(scene, reference.times, step, _LIMIT, contact=contact)
     except InputError as error:
@@ -225,7 +225,7 @@ def _row(reference: _Reference, name: str, found: Peer, scene: PeerScene, step: 
 
 
 @dataclass(frozen=True, eq=False)
-class _Sampled:
+class _SampledState:
     """Trundle's own run: states (n, n_x) at the first n of the times that were asked for, and the modes there."""
 
     times: FloatArray
@@ -234,7 +234,7 @@ class _Sampled:
     seconds: float
 
 
-def _own(system: ContactSystem, start: Start, times: FloatArray, step: float | None) -> _Sampled:
+def _own(system: ContactSystem, start: Start, times: FloatArray, step: float | None) -> _SampledState:
     """Run trundle, with an adaptive step where none is given."""
     method = chosen_method(float(times[-1]), None, step, None, "projection")
     runner, first = Runner(system, method, None, times, None), first_of(system, start)
@@ -248,19 +248,19 @@ def _own(system: ContactSystem, start: Start, times: FloatArray, step: float | N
     modes = [segment.phase.mode for segment in segments for _ in segment.times]
     count = int(np.searchsorted(times, at[-1] * (1 + 1e-12) + 1e-12, side="right"))
     rows = np.searchsorted(at, times[:count] * (1 + 1e-12) + 1e-12, side="right") - 1
-    return _Sampled(times[:count], states[rows], tuple(modes[i] for i in rows), seconds)
+    return _SampledState(times[:count], states[rows], tuple(modes[i] for i in rows), seconds)
 
 
 class _Reference:
     """Trundle's run with an adaptive step, and the measures of others by it."""
 
-    def __init__(self, system: ContactSystem, run: _Sampled) -> None:
+    def __init__(self, system: ContactSystem, run: _SampledState) -> None:
         self.system, self.run, self.times = system, run, run.times
         model = system.model()
         self._energy = ca.Function("energy", [model.x], [model.energy()])
         frames = [motion.p for name, motion in model.motions.items() if name in model.columns]
         self._places = ca.Function("places", [model.x], [ca.vertcat(*frames)])
-        self.energy, self.places = self._energies(run.states), self._moved(run.states)
+        self.energy, self.places = self._energies(run.states), self._place_frames(run.states)
         rest = np.array(run.states)
         for name in model.columns:
             spec = next(spec for spec in model.specs if spec.name == name)
@@ -274,7 +274,7 @@ class _Reference:
     def _energies(self, states: FloatArray) -> FloatArray:
         return np.asarray(self._energy(states.T)).ravel()
 
-    def _moved(self, states: FloatArray) -> FloatArray:
+    def _place_frames(self, states: FloatArray) -> FloatArray:
         """Return the origins (n, bodies, d) of the frames of all bodies that move, m, world."""
         return np.asarray(self._places(states.T)).T.reshape(len(states), -1, self.system.d)
 
@@ -289,7 +289,7 @@ class _Reference:
         n = len(states)
         gap, slip = self._touches(states)
         energy = float(np.max(np.abs(self._energies(states) - self.energy[:n]))) / self.scale
-        path = float(np.max(np.linalg.norm(self._moved(states) - self.places[:n], axis=2)))
+        path = float(np.max(np.linalg.norm(self._place_frames(states) - self.places[:n], axis=2)))
         return PeerRow(name, step, gap, slip, energy, path, seconds, note)
 
     def _touches(self, states: FloatArray) -> tuple[float, float]:

@@ -136,7 +136,7 @@ class FootEvaluation:
         S = D.rate + kp * D.position + kd * D.velocity
         return np.hstack([S @ by_q, S @ by_v])
 
-    def pushed(self, force: FloatArray) -> tuple[pin.Force, FloatArray]:
+    def push_joint(self, force: FloatArray) -> tuple[pin.Force, FloatArray]:
         """Return the force (m,) in the frame of the joint that moves the foot, and its part of d(torques)/dq (nv, nv).
 
         In the joint's frame the force changes with q: as its point moves over the foot, and as the frame turns. The
@@ -156,7 +156,7 @@ class FootEvaluation:
 
     def _place(self) -> tuple[FrameMotion, FloatArray, FloatArray]:
         motion = self._foot.motion(self._data)
-        z = motion.packed()
+        z = motion.pack()
         self._met = motion, z, self._foot.touch.coordinates(z, self._met[2] if self._met else None)
         return self._met
 
@@ -198,7 +198,7 @@ def _contact_type() -> Callable[
         def updateForce(self, data: ContactDataRolling, force: FloatArray) -> None:  # noqa: N802
             data.f = pin.Force(force[:3], none)
             # Crocoddyl reads the derivative before it calls calcDiff.
-            data.fext, data.dtau_dq = data.foot.pushed(force)
+            data.fext, data.dtau_dq = data.foot.push_joint(force)
 
     return ContactModelRolling
 

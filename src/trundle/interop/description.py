@@ -8,9 +8,9 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
-from trundle.models.tree.joints import Fixed, Prismatic, Revolute
+from trundle.models.tree.joints import FixedJoint, Prismatic, Revolute
 from trundle.models.urdf.description import LinkInertia
-from trundle.models.urdf.tree import JointLimits, MovingBody, Place, UrdfTree
+from trundle.models.urdf.tree import FramePlace, JointLimits, MergedBody, UrdfTree
 
 if TYPE_CHECKING:
     import pinocchio as pin
@@ -46,7 +46,7 @@ def tree_of(model: pin.Model) -> UrdfTree:
 
     data, first = model.createData(), int(floats(model))
     pin.crba(model, data, pin.neutral(model))  # fills in the joints' subspaces
-    base = MovingBody(model.names[first], -1, "", Fixed(3), _place(None), _inertia(model, first), _UNLIMITED)
+    base = MergedBody(model.names[first], -1, "", FixedJoint(3), _place(None), _inertia(model, first), _UNLIMITED)
     bodies = [base, *(_body(model, data, i, first) for i in range(first + 1, model.njoints))]
     frames = {name: model.frames[i] for name, i in frame_numbers(model).items()}
     links = {
@@ -57,7 +57,7 @@ def tree_of(model: pin.Model) -> UrdfTree:
     return UrdfTree(model.name, tuple(bodies), links)
 
 
-def _body(model: pin.Model, data: pin.Data, i: int, first: int) -> MovingBody:
+def _body(model: pin.Model, data: pin.Data, i: int, first: int) -> MergedBody:
     """Return what joint `i` moves; the base is joint `first`."""
     name, joint, place = model.names[i], model.joints[i], _place(model.jointPlacements[i])
     S = np.asarray(data.joints[i].S).ravel()
@@ -65,7 +65,7 @@ def _body(model: pin.Model, data: pin.Data, i: int, first: int) -> MovingBody:
         raise InputError(f"joint[{name}]", joint.shortname(), "revolute, continuous or prismatic")
     x, y, z = (float(a) for a in place.R @ (S[:3] + S[3:]))
     motion = Prismatic((x, y, z)) if S[:3].any() else Revolute((x, y, z))
-    return MovingBody(name, model.parents[i] - first, name, motion, place, _inertia(model, i), _UNLIMITED)
+    return MergedBody(name, model.parents[i] - first, name, motion, place, _inertia(model, i), _UNLIMITED)
 
 
 def _inertia(model: pin.Model, i: int) -> LinkInertia | None:
@@ -75,8 +75,12 @@ def _inertia(model: pin.Model, i: int) -> LinkInertia | None:
     return LinkInertia(inertia.mass, np.array(inertia.lever), np.array(inertia.inertia))
 
 
-def _place(place: pin.SE3 | None) -> Place:
-    return Place(np.eye(3), np.zeros(3)) if place is None else Place(_copy(place.rotation), _copy(place.translation))
+def _place(place: pin.SE3 | None) -> FramePlace:
+    return (
+        FramePlace(np.eye(3), np.zeros(3))
+        if place is None
+        else FramePlace(_copy(place.rotation), _copy(place.translation))
+    )
 
 
 def _copy(values: FloatArray) -> FloatArray:

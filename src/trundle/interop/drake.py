@@ -46,7 +46,7 @@ from pydrake.systems.framework import DiagramBuilder
 from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.interop.forms import Form, chords
-from trundle.interop.peers import Contact, PeerRun, spaced
+from trundle.interop.peers import Contact, PeerRun, divide_interval
 from trundle.interop.scene import PeerBody, PeerGeom, PeerScene
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ _UPRIGHT = RigidTransform(RotationMatrix(np.array([[1.0, 0, 0], [0, 0, -1.0], [0
 logging.getLogger("drake").setLevel(logging.ERROR)
 
 
-class _World:
+class _DrakeWorld:
     """A scene built as a plant."""
 
     def __init__(
@@ -300,9 +300,9 @@ def run(
             raise InputError(f"law of {one.first}", "one that resists spin or rolling", "'rolling' alone, for Drake")
     if pushes and accuracy is not None:
         raise InputError("pushes", pushes, "False with an accuracy: a continuous plant has no steps of its own")
-    step, every = spaced(times, step)
+    step, every = divide_interval(times, step)
     stiffness = STIFFNESS if stiffness is None and contact == "hard" else stiffness
-    world = _World(scene, step, solver, stiffness, accuracy, relaxation, modulus)
+    world = _DrakeWorld(scene, step, solver, stiffness, accuracy, relaxation, modulus)
     found = PeerRun.of(scene, len(times), limit)
     for i, time in enumerate(times):
         for k in range(every if pushes and i else min(i, 1)):

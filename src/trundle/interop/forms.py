@@ -63,7 +63,7 @@ class Form:
 
 
 @dataclass(frozen=True, eq=False)
-class Window:
+class FormWindow:
     """The part of a terrain that is written: half its width `reach` (m) about `center` (d,) m, and how finely.
 
     `cells` along x, in space as many along y; `across` (m): half the width along y of what lies in the plane.
@@ -112,11 +112,11 @@ def body_form(shape: Shape, flat: bool, across: float) -> Form:
         points = np.asarray(shape.vertices)
         return Form("hull", points=points, normals=points / np.linalg.norm(points, axis=1, keepdims=True))
     if found.support is None or (found.hull and not flat) or isinstance(shape, Point):
-        raise _refused(shape, "a convex body: other simulators take its hull")
-    return _sampled("hull", shape)
+        raise _refuse_shape(shape, "a convex body: other simulators take its hull")
+    return _sample_form("hull", shape)
 
 
-def _sampled(kind: Kind, shape: Shape, size: tuple[float, ...] = ()) -> Form:
+def _sample_form(kind: Kind, shape: Shape, size: tuple[float, ...] = ()) -> Form:
     points, normals = shape.sample(_HULL)
     return Form(kind, size, points=points[:_HULL], normals=normals[:_HULL])
 
@@ -126,7 +126,7 @@ def _primitive(shape: Shape, across: float) -> Form | None:
         case Sphere(radius=r) | Circle(radius=r):
             return Form("sphere", (r,))
         case Ellipsoid(semi_axes=axes):
-            return _sampled("ellipsoid", shape, tuple(axes))
+            return _sample_form("ellipsoid", shape, tuple(axes))
         case Ellipse(semi_axes=(a, b)):
             hull = _prism(shape, True, across)
             return Form("ellipsoid", (a, min(a, b), b), points=hull.points, normals=hull.normals)
@@ -141,7 +141,7 @@ def _primitive(shape: Shape, across: float) -> Form | None:
         case Cylinder(radius=r, length=float(length)):
             return Form("cylinder", (r, length / 2))
         case Disc(radius=r, rounding=0.0):
-            return _sampled("ellipsoid", Ellipsoid((r, r, THIN * r)), (r, r, THIN * r))
+            return _sample_form("ellipsoid", Ellipsoid((r, r, THIN * r)), (r, r, THIN * r))
     return None
 
 
@@ -159,7 +159,7 @@ def _prism(shape: Shape, flat: bool, across: float) -> Form:
     return Form("hull", points=np.concatenate(sides), normals=np.concatenate([normal, normal]))
 
 
-def ground_form(shape: Shape, window: Window) -> Form:
+def ground_form(shape: Shape, window: FormWindow) -> Form:
     """Return the form of what something rolls on: a plane, a convex body, or its heights over a rectangle.
 
     Raises
@@ -180,7 +180,7 @@ def ground_form(shape: Shape, window: Window) -> Form:
     return body_form(shape, False, window.across) if closed and not found.hull else _heights(shape, window)
 
 
-def _heights(shape: Shape, window: Window) -> Form:
+def _heights(shape: Shape, window: FormWindow) -> Form:
     """Return the heights of a surface that faces upwards; where it ends they stay as high as it is anywhere."""
     height = _height_function(shape, float(window.center[-1]))
     m = shape.d - 1
@@ -188,7 +188,7 @@ def _heights(shape: Shape, window: Window) -> Form:
     coarse = _grid(low, high, _COARSE)
     there = np.isfinite(height(coarse))
     if not there.any():
-        raise _refused(shape, "a surface that faces upwards under the start")
+        raise _refuse_shape(shape, "a surface that faces upwards under the start")
     margin = (high - low) / _COARSE
     low = np.maximum(low, coarse[there].min(axis=0) - margin)
     high = np.minimum(high, coarse[there].max(axis=0) + margin)
@@ -227,7 +227,7 @@ def _height_function(shape: Shape, start: float) -> Callable[[FloatArray], Float
         height = found.height
         return lambda places: call(height, places)[:, 0]
     if found.level is None:
-        raise _refused(shape, "one with heights over the horizontal plane, or a level set")
+        raise _refuse_shape(shape, "one with heights over the horizontal plane, or a level set")
     symbol = ca.SX.sym("x", shape.d)
     f = found.level.level(symbol)
     values = ca.Function("level", [symbol], [ca.vertcat(f, ca.jacobian(f, symbol)[-1])])
@@ -251,5 +251,5 @@ def _height_function(shape: Shape, start: float) -> Callable[[FloatArray], Float
     return search
 
 
-def _refused(shape: Shape, allowed: str) -> InputError:
+def _refuse_shape(shape: Shape, allowed: str) -> InputError:
     return InputError("shape", shape, allowed)

@@ -91,18 +91,18 @@ def rolling_functions(model: pin.Model, robot: RollingTree) -> RollingFunctions:
     tau = N.T @ there["tau"] + ca.DM(model.armature) * a
     extra = [s] if s.shape[0] else []
 
-    def made(name: str, arguments: Sequence[ca.SX], value: ca.SX) -> ca.Function:
+    def make_function(name: str, arguments: Sequence[ca.SX], value: ca.SX) -> ca.Function:
         arguments = [*arguments, *extra]
         return ca.Function(name, arguments, [value], [one[0].name().split("_")[0] for one in arguments], [name])
 
     return RollingFunctions(
-        made("J", [q], there["J"] @ N),
-        made("bias", [q, v], there["bias"] + there["J"] @ drift),
-        made("gap", [q], there["gap"]),
-        made("frame", [q], there["frame"]),
-        made("margins", [q, lam], there["margins"]),
-        made("inverse_dynamics", [q, v, a, lam], tau),
-        ca.Function("integrate", [q, v], [_integrated(model, q, v)], ["q", "dq"], ["moved"]),
+        make_function("J", [q], there["J"] @ N),
+        make_function("bias", [q, v], there["bias"] + there["J"] @ drift),
+        make_function("gap", [q], there["gap"]),
+        make_function("frame", [q], there["frame"]),
+        make_function("margins", [q, lam], there["margins"]),
+        make_function("inverse_dynamics", [q, v, a, lam], tau),
+        ca.Function("integrate", [q, v], [_integrate_configuration(model, q, v)], ["q", "dq"], ["moved"]),
         ca.Function("alignment", [q, s], [there["alignment"]], ["q", "s"], ["alignment"]),
         s.shape[0],
     )
@@ -141,7 +141,7 @@ def _velocity_map(model: pin.Model, R: ca.SX, v: ca.SX) -> tuple[ca.SX, ca.SX]:
     return N, drift
 
 
-def _integrated(model: pin.Model, q: ca.SX, step: ca.SX) -> ca.SX:
+def _integrate_configuration(model: pin.Model, q: ca.SX, step: ca.SX) -> ca.SX:
     """Return Pinocchio's ``integrate(q, step)``."""
     parts, free = [], floats(model)
     if free:

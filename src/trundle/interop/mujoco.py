@@ -10,7 +10,7 @@ import numpy as np
 
 from trundle.checks import FloatArray, choice, positive
 from trundle.errors import InputError
-from trundle.interop.peers import Contact, PeerRun, spaced
+from trundle.interop.peers import Contact, PeerRun, divide_interval
 from trundle.interop.scene import Model, PeerBody, PeerContact, PeerGeom, PeerScene, scene_of
 from trundle.models.tree.system import Start
 from trundle.numerics.rotations import quaternion_of
@@ -254,7 +254,7 @@ def run(
     With `pushes` it keeps what contacts gave in each step; those of "rk4" are of its last stage alone.
     """
     mj = load_mujoco()
-    step, every = spaced(times, step)
+    step, every = divide_interval(times, step)
     model = spec_of(scene, step, contact, integrator, impratio=impratio).compile()
     data = start_of(model)
     found = PeerRun.of(scene, len(times), limit)

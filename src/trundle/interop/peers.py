@@ -19,7 +19,7 @@ PEERS = ("mujoco", "pybullet", "drake")
 
 
 @dataclass(frozen=True, eq=False)
-class Push:
+class PeerPush:
     """What one point of a contact gave in one step, world axes.
 
     Attributes
@@ -73,7 +73,7 @@ class PeerRun:
     seconds: float = 0.0
     limit: float = np.inf
     note: str = ""
-    pushes: list[Push] = field(default_factory=list)
+    pushes: list[PeerPush] = field(default_factory=list)
 
     @classmethod
     def of(cls, scene: PeerScene, samples: int, limit: float) -> PeerRun:
@@ -99,7 +99,7 @@ class PeerRun:
             normal, impulse, couple = -normal, -impulse, -couple
         arm = at - centers[first]
         arm_second = at_second - centers[second] if second else at_second
-        self.pushes.append(Push(sample, first, second, normal, impulse, arm, arm_second, couple))
+        self.pushes.append(PeerPush(sample, first, second, normal, impulse, arm, arm_second, couple))
 
     def late(self, i: int, time: float) -> bool:
         """Return whether the CPU time is used up at the sample `i`, which is the last one then."""
@@ -141,7 +141,7 @@ def peer(name: str) -> Peer:
     return optional(f"trundle.interop.{name}", name, "peers")  # pyright: ignore[reportReturnType]
 
 
-def spaced(times: FloatArray, step: float) -> tuple[float, int]:
+def divide_interval(times: FloatArray, step: float) -> tuple[float, int]:
     """Return the step (s) nearest to `step` that divides the time between samples, and how many steps that takes."""
     spacing = float(times[1] - times[0])
     count = max(1, round(spacing / step))

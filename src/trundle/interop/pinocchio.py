@@ -24,7 +24,7 @@ from trundle.models.rigid_body import Ground, Hand
 from trundle.models.urdf.checks import CheckedUrdf, check_urdf
 from trundle.models.urdf.description import RobotDescription
 from trundle.models.urdf.robot import robot_from_urdf
-from trundle.models.urdf.tree import Place
+from trundle.models.urdf.tree import FramePlace
 from trundle.threads import PerThread
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class FootContact:
     touch : FootTouch
     """
 
-    def __init__(self, model: pin.Model, name: str, foot: Foot, ground: tuple[Shape, Place]) -> None:
+    def __init__(self, model: pin.Model, name: str, foot: Foot, ground: tuple[Shape, FramePlace]) -> None:
         import pinocchio as pin
 
         frame = name if foot.frame is None else foot.frame
@@ -106,7 +106,7 @@ class FootContact:
         self.joint = held.parentJoint
         if not held.parentJoint:
             raise InputError(f"feet.{name}.frame", frame, "a frame that moves")
-        place = Place(np.array(held.placement.rotation), np.array(held.placement.translation)).then(foot.place)
+        place = FramePlace(np.array(held.placement.rotation), np.array(held.placement.translation)).then(foot.place)
         self.model, self._pin = model, pin
         self.placement = pin.SE3(place.R, place.p)
         self.friction = 1.0 if foot.friction is None else foot.friction
@@ -175,7 +175,7 @@ class RollingFeet:
     --------
     >>> import trundle as tr
     >>> feet = {"left": tr.Foot(tr.Ellipsoid([0.1, 0.05, 0.03]), "left_foot")}  # m
-    >>> rolling = tr.interop.pinocchio.RollingFeet(tr.build_avatar().robot, feet)
+    >>> rolling = tr.interop.pinocchio.RollingFeet(tr.walking.build_avatar().robot, feet)
     >>> rows = rolling.rows(rolling.neutral, [0.0] * rolling.model.nv)
     >>> rows.J.shape, rows.bias.tolist()
     ((3, 29), [0.0, 0.0, 0.0])
@@ -198,7 +198,7 @@ class RollingFeet:
         if not isinstance(robot, pin.Model):
             raise InputError("robot", robot, "a pinocchio.Model, a CheckedUrdf (load_urdf) or a RobotDescription")
         self._pin, self.model, self._ground = pin, robot, Plane() if ground is None else ground
-        self._feet = dict(_checked(feet))
+        self._feet = dict(_check_feet(feet))
         terrain = _still(self._ground)
         self.contacts = tuple(FootContact(robot, name, foot, terrain) for name, foot in self._feet.items())
         ends = np.cumsum([0, *(one.touch.size for one in self.contacts)]).tolist()
@@ -221,7 +221,7 @@ class RollingFeet:
         InputError
             If a size is wrong, a number not finite, or a foot far inside the ground.
         """
-        data = self._moved(q, v)
+        data = self._sweep_motion(q, v)
         found = [(motion, one.touch.values(z, s)) for one, motion, z, s in self._places(data)]
         return FeetRows(
             np.vstack([touch.L @ motion.J for motion, touch in found]),
@@ -234,7 +234,7 @@ class RollingFeet:
 
     def slopes(self, q: ArrayLike, v: ArrayLike) -> FeetSlopes:
         """Return the derivatives of J, bias and gap by q and v; those of J take nv sweeps of Pinocchio."""
-        data = self._moved(q, v, slopes=True)
+        data = self._sweep_motion(q, v, slopes=True)
         bias, turns = [], []
         for one, motion, z, s in self._places(data):
             D, (by_q, by_v) = one.touch.slopes(z, s), one.motion_slopes(data, motion)
@@ -242,7 +242,7 @@ class RollingFeet:
             turns.append((one, motion.J, one.touch.values(z, s).L, D.L @ by_q))
         J_q = np.zeros((self.size, self.model.nv, self.model.nv))
         for j, unit in enumerate(np.eye(self.model.nv)):
-            data = self._moved(q, unit, slopes=True)
+            data = self._sweep_motion(q, unit, slopes=True)
             for one, J, L, L_q in turns:
                 w_q = one.motion_slopes(data, one.motion(data))[0][6:12]
                 J_q[self.split[one.name], j] = np.einsum("mik,i->mk", L_q, J[:, j]) + L @ w_q
@@ -257,7 +257,7 @@ class RollingFeet:
             Multipliers of the rows: the world force on each foot, then moments of laws that hold a turning, N m.
         """
         lam, found = array("forces", forces, (self.size,), unit="N"), {}
-        for one, _, z, s in self._places(self._moved(q, np.zeros(self.model.nv))):
+        for one, _, z, s in self._places(self._sweep_motion(q, np.zeros(self.model.nv))):
             named = one.touch.margins_of(z, s, lam[self.split[one.name]]) | {"gap": one.touch.values(z, s).gap}
             found |= {f"{one.name}.{margin}": value for margin, value in named.items()}
         return found
@@ -269,7 +269,7 @@ class RollingFeet:
 
     def coordinates(self, q: ArrayLike) -> FloatArray:
         """Return the contact coordinates (n_s,) that `functions` take on curved ground; none on flat ground."""
-        places = self._places(self._moved(q, np.zeros(self.model.nv)))
+        places = self._places(self._sweep_motion(q, np.zeros(self.model.nv)))
         return np.concatenate([s for _, _, _, s in places])
 
     def functions(self) -> RollingFunctions:
@@ -285,7 +285,7 @@ class RollingFeet:
         robot = robot_from_urdf(tree_of(self.model), self._feet, self._ground, gravity=gravity.tolist(), base=base)
         return rolling_functions(self.model, robot)
 
-    def _moved(self, q: ArrayLike, v: ArrayLike, *, slopes: bool = False) -> pin.Data:
+    def _sweep_motion(self, q: ArrayLike, v: ArrayLike, *, slopes: bool = False) -> pin.Data:
         """Return this thread's data after a sweep at zero accelerations."""
         model, data, nv = self.model, self._workspace(), self.model.nv
         place, rate, zero = array("q", q, (model.nq,)), array("v", v, (nv,)), np.zeros(nv)
@@ -300,11 +300,11 @@ class RollingFeet:
         """Yield each contact with its foot's motion, also packed, and its coordinates."""
         for one in self.contacts:
             motion = one.motion(data)
-            z = motion.packed()
+            z = motion.pack()
             yield one, motion, z, one.touch.coordinates(z)
 
 
-def _checked(feet: Mapping[str, Foot]) -> Iterator[tuple[str, Foot]]:
+def _check_feet(feet: Mapping[str, Foot]) -> Iterator[tuple[str, Foot]]:
     """Yield the contacts of the feet by name."""
     if not isinstance(feet, Mapping) or not feet or not all(isinstance(foot, Foot) for foot in feet.values()):
         raise InputError("feet", feet, "a mapping of names to Foot, with at least one")
@@ -312,16 +312,16 @@ def _checked(feet: Mapping[str, Foot]) -> Iterator[tuple[str, Foot]]:
         yield from foot.contacts(name)
 
 
-def _still(ground: Shape | Ground | Hand) -> tuple[Shape, Place]:
+def _still(ground: Shape | Ground | Hand) -> tuple[Shape, FramePlace]:
     """Return the shape of what the feet stand on and its place in the world."""
     if isinstance(ground, Hand):
         if any(ground.twist) or not ground.motion.is_still(0.0) or ground.shape.d != 3:
             raise InputError("ground", ground, "still, and in space")
-        return ground.shape, Place(np.array(ground.R_world_hand), np.array(ground.position))
+        return ground.shape, FramePlace(np.array(ground.R_world_hand), np.array(ground.position))
     shape = ground.shape if isinstance(ground, Ground) else ground
     if not isinstance(shape, Shape) or shape.d != 3:
         raise InputError("ground", ground, "a Shape of dimension 3, a Ground or a Hand")
-    return shape, Place(np.eye(3), np.zeros(3))
+    return shape, FramePlace(np.eye(3), np.zeros(3))
 
 
 def _convex(name: str, foot: Foot, ground: Shape) -> Shape:

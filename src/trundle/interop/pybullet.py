@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.interop.forms import chords
-from trundle.interop.peers import Contact, PeerRun, spaced
+from trundle.interop.peers import Contact, PeerRun, divide_interval
 from trundle.interop.scene import PeerBody, PeerGeom, PeerScene
 
 __all__ = ["run"]
@@ -52,7 +52,7 @@ _SOLVER = {
 }
 
 
-class _World:
+class _BulletWorld:
     """A scene built in a physics client."""
 
     def __init__(self, scene: PeerScene, client: int, step: float, hard: bool) -> None:
@@ -293,11 +293,11 @@ def run(
         If PyBullet has no such thing: springs of joints, pins, couplings, a hand that slides, hulls among several
         shapes of one body, coefficients of contacts that are no products of those of bodies.
     """
-    step, every = spaced(times, step)
+    step, every = divide_interval(times, step)
     found = PeerRun.of(scene, len(times), limit)
     client = bullet.connect(bullet.DIRECT)
     try:
-        world = _World(scene, client, step, contact == "hard")
+        world = _BulletWorld(scene, client, step, contact == "hard")
         for i in range(len(times)):
             for _ in range(every if i else 0):
                 centers = world.centers() if pushes else {}

@@ -12,10 +12,10 @@ import numpy as np
 from trundle.checks import FloatArray, instance, integer, positive
 from trundle.contact.laws import PURE_ROLLING, ROLLING, SEPARATED, SLIDING
 from trundle.errors import InputError
-from trundle.interop.forms import Form, Window, body_form, ground_form, lift, lift_rotation
+from trundle.interop.forms import Form, FormWindow, body_form, ground_form, lift, lift_rotation
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.rolling_tree import RollingTree
-from trundle.models.tree.joints import BodySpec, Free, Prescribed, Prismatic, Revolute
+from trundle.models.tree.joints import BodySpec, FreeJoint, Prescribed, Prismatic, Revolute
 from trundle.models.tree.model import TreeModel
 from trundle.models.tree.rolling_joint import Rolling
 from trundle.models.tree.system import ContactPair, ContactSystem, Start
@@ -168,10 +168,10 @@ def scene_of(model: Model, start: Start, *, reach: float | None = None, cells: i
     integer("cells", cells, minimum=2, maximum=4000)
     system = model if isinstance(model, ContactSystem) else model.system
     system.check_start("start", start)
-    return _Builder(system, start, reach, cells).scene()
+    return _SceneBuilder(system, start, reach, cells).scene()
 
 
-class _Builder:
+class _SceneBuilder:
     """What is gathered while a scene is made."""
 
     def __init__(self, system: ContactSystem, start: Start, reach: float | None, cells: int) -> None:
@@ -246,7 +246,7 @@ class _Builder:
         if joint.size == 0 and spec.mass == 0.0:
             return
         still = {"axis": np.array([0.0, 0.0, 1.0]), "twist": np.zeros(6)}
-        if isinstance(joint, Free | Rolling):
+        if isinstance(joint, FreeJoint | Rolling):
             R, p, w, v = self.poses[spec.name]
             kind: JointKind = "free" if self.model.d == 3 else "in-plane"
             self.bodies[spec.name] = self._body(spec, "", kind, p, R, **still | {"twist": np.concatenate([w, v])})
@@ -353,7 +353,7 @@ class _Builder:
         if key not in self.geoms:
             _, p = self.system.relative_pose(self.start.x, self.system.number(pair.contact), self.start.atlas)
             reach = self.reach or 20.0 * pair.shape_A.reference_length
-            window = Window(np.asarray(p), reach, self.cells, self._across(pair))
+            window = FormWindow(np.asarray(p), reach, self.cells, self._across(pair))
             form = ground_form(pair.shape_B, window)
             if form.kind == "heights":
                 width = 2e3 * form.size[0] / self.cells

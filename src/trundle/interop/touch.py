@@ -15,16 +15,16 @@ from trundle.contact.contact import Contact, Kinematics, kinematics
 from trundle.contact.law import Friction, Law
 from trundle.contact.laws import law_named
 from trundle.contact.motion import Motion, still
-from trundle.contact.packed import unpacked
+from trundle.contact.packed import unpack_motion
 from trundle.contact.proximity import Proximity
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
-from trundle.models.urdf.tree import Place
+from trundle.models.urdf.tree import FramePlace
 from trundle.numerics.compiled.buffered import BufferedFunction
 from trundle.numerics.compiled.compile import compile_function
 from trundle.numerics.space import dot, lever
 
-_STEPS = 30
+_STEPS = 30  # of Newton's method at most
 _EXACT = 1e-10  # Newton squares it
 CONVEX_FORMS = ("support", "pair", "level", "support-chart")
 """Contacts that need no chart of the foot: it is convex, and the ground says where it touches."""
@@ -106,11 +106,11 @@ class FootTouch:
         form: str,
         law: Law | str,
         friction: Friction,
-        ground: Place,
+        ground: FramePlace,
     ) -> None:
         self._contact, self._shapes, self._form, self._ground = contact, shapes, form, ground
         z, s = ca.SX.sym("z", 24), ca.SX.sym("s", contact.size)
-        A = unpacked(z, 3)
+        A = unpack_motion(z, 3)
         B = replace(still(3, 0), R=ca.SX(ca.DM(ground.R)), p=ca.SX(ca.DM(ground.p)))
         k = moving_kinematics(contact, A, B, s)
         rows = (law := law_named(law)).rows(k, friction)
@@ -124,10 +124,10 @@ class FootTouch:
         lam = ca.SX.sym("lam", self.size)
         margins = law.margins(k, lam, friction) | contact.limits(A, B, s)
         self.margins = tuple(margins)
-        self._margins = _called(ca.Function("margins", [z, s, lam], [ca.vertcat(*margins.values())]))
-        self._values, self._step = _called(values), _called(step)
-        self._slopes = _called(_slopes(values, step))
-        self._push = _called(_push(values, step, self.size))
+        self._margins = _wrap_function(ca.Function("margins", [z, s, lam], [ca.vertcat(*margins.values())]))
+        self._values, self._step = _wrap_function(values), _wrap_function(step)
+        self._slopes = _wrap_function(_slopes(values, step))
+        self._push = _wrap_function(_push(values, step, self.size))
         self._proximity: Proximity | None = None
 
     def coordinates(self, z: FloatArray, near: FloatArray | None = None) -> FloatArray:
@@ -142,13 +142,13 @@ class FootTouch:
         """
         if self._contact.size == 0:
             return np.zeros(0)
-        found = None if near is None else self._converged(z, near)
-        found = self._converged(z, self._seed(z)) if found is None else found
+        found = None if near is None else self._iterate_newton(z, near)
+        found = self._iterate_newton(z, self._seed(z)) if found is None else found
         if found is None:
-            raise _lost(z)
+            raise _refuse_lost_touch(z)
         return found
 
-    def _converged(self, z: FloatArray, s: FloatArray) -> FloatArray | None:
+    def _iterate_newton(self, z: FloatArray, s: FloatArray) -> FloatArray | None:
         """Newton's iteration from `s`; None if it is lost."""
         for _ in range(_STEPS):
             (after,) = self._step(z, s)
@@ -158,7 +158,7 @@ class FootTouch:
         return None
 
     def values(self, z: FloatArray, s: FloatArray) -> TouchValues:
-        """Return the rows for a foot's motion `z`, see `trundle.contact.packed.FrameMotion.packed`."""
+        """Return the rows for a foot's motion `z`, see `trundle.contact.packed.FrameMotion.pack`."""
         (found,) = self._values(z, s)
         L, rate, velocity, position, gap, frame, point = (found[part] for part in self._parts)
         L, frame = L.reshape(6, -1).T, frame.reshape(3, 3).T
@@ -191,25 +191,25 @@ class FootTouch:
         R, p = self._ground.R.T @ z[:9].reshape(3, 3, order="F"), self._ground.R.T @ (z[9:12] - self._ground.p)
         found = self._proximity.local_minima(R, p)
         if not found:
-            raise _lost(z)
+            raise _refuse_lost_touch(z)
         near = found[0]
         return contact_coordinates(A, B, self._form, near.x_A, near.x_B, near.n_B)[0]
 
 
-def _lost(z: FloatArray) -> InputError:
+def _refuse_lost_touch(z: FloatArray) -> InputError:
     return InputError("q", z[9:12].tolist(), "a pose with the foot near the ground (its position, m, is given)")
 
 
 def _slopes(values: ca.Function, step: ca.Function) -> ca.Function:
     """Return (z, s) -> derivatives (size, 18) of all values."""
-    z, s, e, there = _moved(values, step)
+    z, s, e, there = _displace_motion(values, step)
     D = ca.substitute(ca.jacobian(there, e), e, ca.SX.zeros(18))
     return ca.Function("slopes", [z, s], [ca.densify(ca.vec(D))], {"cse": True})
 
 
 def _push(values: ca.Function, step: ca.Function, rows: int) -> ca.Function:
     """Return (z, s, force (rows,)) -> L'force (6,) and its derivative (6, 6) by turn and position."""
-    z, s, e, there = _moved(values, step)
+    z, s, e, there = _displace_motion(values, step)
     force = ca.SX.sym("force", rows)
     push = ca.reshape(there[: 6 * rows], rows, 6).T @ force
     D = ca.jacobian(push, e)[:, :6]
@@ -217,7 +217,7 @@ def _push(values: ca.Function, step: ca.Function, rows: int) -> ca.Function:
     return ca.Function("push", [z, s, force], [ca.densify(value) for value in here], {"cse": True})
 
 
-def _moved(values: ca.Function, step: ca.Function) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
+def _displace_motion(values: ca.Function, step: ca.Function) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
     """Return z, s, e and the values at the motion z displaced by e.
 
     The coordinates are a fixed point of Newton's step, which does not change with them there: the derivative of one
@@ -230,5 +230,5 @@ def _moved(values: ca.Function, step: ca.Function) -> tuple[ca.SX, ca.SX, ca.SX,
     return z, s, e, values(moved, step(moved, s))
 
 
-def _called(function: ca.Function) -> Callable[..., list[FloatArray]]:
+def _wrap_function(function: ca.Function) -> Callable[..., list[FloatArray]]:
     return BufferedFunction(compile_function(function))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from itertools import islice
 
-_FIRST = 3
+_FIRST = 3  # names that a representation shows before "..."
 
 
 def brief(kind: object, name: str = "", **parts: Collection[object]) -> str:

@@ -11,7 +11,7 @@ from trundle.geometry.queries.sampling import numeric_charts
 from trundle.geometry.shape import Shape
 from trundle.models.tree.system import ContactPair
 
-_GRID = 4001
+_GRID = 4001  # points along a curve
 _SIZES = 20.0
 """How far around the body (in its sizes) ground without end is looked at."""
 

@@ -14,7 +14,7 @@ from trundle.contact.patch import FlatPatch
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes.surfaces import Point
-from trundle.models.urdf.tree import Place
+from trundle.models.urdf.tree import FramePlace
 from trundle.parameters import NonNegative, Vector3, parameter
 
 
@@ -71,10 +71,10 @@ class Foot:
             object.__setattr__(self, "friction", self.shape.friction)
 
     @property
-    def place(self) -> Place:
+    def place(self) -> FramePlace:
         """Of the shape in the frame."""
         R = Rotation.from_euler("xyz", self.rpy).as_matrix() if any(self.rpy) else np.eye(3)
-        return Place(R, np.array(self.position))
+        return FramePlace(R, np.array(self.position))
 
     def contacts(self, name: str) -> Iterator[tuple[str, Foot]]:
         """Yield the contacts of the foot called `name`: itself, or the corners of its patch as points."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.geometry.shape import Shape
-from trundle.models.part_contacts import Part
+from trundle.models.part_contacts import ContactPart
 from trundle.models.tree.tree import Link, Tree
 
 
@@ -42,7 +42,7 @@ def place_ground(tree: Tree, world: Link, name: str, at: Sequence[float], turn: 
     return tree.fixed(world, at, turn, name=label).name
 
 
-def on_ground(part: Part, ground: FurtherGround) -> Part:
+def on_ground(part: ContactPart, ground: FurtherGround) -> ContactPart:
     """Return the contact of a part with a further ground."""
     return replace(
         part,

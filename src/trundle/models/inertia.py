@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from trundle.checks import FloatArray, array, positive
 from trundle.errors import InputError
 
-_SLACK = 1e-9
+_SLACK = 1e-9  # of the largest moment: round-off of a file's digits
 
 
 def check_inertia(d: int, inertia: ArrayLike) -> FloatArray | float:

@@ -17,7 +17,7 @@ from trundle.errors import InputError
 from trundle.geometry.queries.cloud import bounding_ball
 from trundle.geometry.shape import Shape
 from trundle.models.rigid_body import RigidBody
-from trundle.models.tree.joints import BodySpec, Fixed
+from trundle.models.tree.joints import BodySpec, FixedJoint
 from trundle.models.tree.system import ContactPair
 from trundle.models.tree.tree import Link, Tree
 from trundle.numerics.rotations import rotation_plane, rotation_rpy
@@ -27,7 +27,7 @@ SECOND = "-second"
 
 
 @dataclass(frozen=True)
-class Part:
+class ContactPart:
     """A shape fixed to a body: the contact's name, the body's, where its origin is in the tree's frame of the body.
 
     Friction, law and restitution are the robot's own where None. ``ahead``: see `ContactPair`. ``patch``: the
@@ -62,14 +62,14 @@ def coefficients(
 
 def new_part(
     tree: Tree,
-    parts: Sequence[Part],
+    parts: Sequence[ContactPart],
     label: str,
     link: Link,
     shape: Shape,
     place: tuple[float, ...],
     rpy: Sequence[float] | float | None,
     numbers: tuple[float | None, float | None, float | None],
-) -> Part:
+) -> ContactPart:
     """Return a shape fixed to a body of the tree, which gets a frame for it where it is turned."""
     if any(part.name == label for part in parts):
         raise InputError("name", label, "a name no other shape of the robot has")
@@ -79,20 +79,20 @@ def new_part(
     if (turn := turn_of(tree.d, rpy)) is not None:
         body = f"{label}-shape"
         orientation = tuple(tuple(float(r) for r in row) for row in turn)
-        tree.add(BodySpec(Fixed(tree.d), body, parent=link.index, at=place, orientation=orientation))
+        tree.add(BodySpec(FixedJoint(tree.d), body, parent=link.index, at=place, orientation=orientation))
         place = (0.0,) * tree.d
-    return Part(label, body, shape, place, friction, ahead=ahead, restitution=restitution)
+    return ContactPart(label, body, shape, place, friction, ahead=ahead, restitution=restitution)
 
 
 def between(
     tree: Tree,
-    parts: Sequence[Part],
-    others: Sequence[Part],
+    parts: Sequence[ContactPart],
+    others: Sequence[ContactPart],
     shape: str,
     other: str,
     numbers: tuple[float | None, float | None, float | None],
     name: str | None,
-) -> Part:
+) -> ContactPart:
     """Return the contact of two shapes of different bodies, by their names; `others` are those made before.
 
     Which of them is side A follows from the shapes, not from the order of the names. The body of the other one gets a
@@ -119,13 +119,13 @@ def between(
     if any(B.center):
         body = f"{B.name}-place"
         if body not in index:
-            tree.add(BodySpec(Fixed(tree.d), body, parent=index[B.body], at=B.center))
+            tree.add(BodySpec(FixedJoint(tree.d), body, parent=index[B.body], at=B.center))
     friction, restitution, _ = numbers
     made = replace(A, name=label, other=(body, B.shape), swapped=swapped, names=(shape, other))
     return replace(made, friction=friction, restitution=restitution, ahead=None)
 
 
-def on_terrain(parts: Sequence[Part], between: Sequence[Part]) -> tuple[Part, ...]:
+def on_terrain(parts: Sequence[ContactPart], between: Sequence[ContactPart]) -> tuple[ContactPart, ...]:
     """Return the parts that may touch a terrain: not shapes without end, which are there for others to touch.
 
     ``between``: the contacts of two shapes.
@@ -147,7 +147,7 @@ def on_terrain(parts: Sequence[Part], between: Sequence[Part]) -> tuple[Part, ..
     return tuple(found)
 
 
-def _carrier(tree: Tree, part: Part) -> str:
+def _carrier(tree: Tree, part: ContactPart) -> str:
     """Return the name of the body that a part is fixed in."""
     spec = next(spec for spec in tree.specs if spec.name == part.body)
     while spec.welded:
@@ -164,7 +164,7 @@ def moves(tree: Tree, body: str) -> bool:
 
 
 def part_contacts(
-    parts: Sequence[Part], terrain: Shape | None, base: str, restitution: Restitution
+    parts: Sequence[ContactPart], terrain: Shape | None, base: str, restitution: Restitution
 ) -> tuple[tuple[int, ContactPair], ...]:
     """Return the contacts, each with the number of its part.
 

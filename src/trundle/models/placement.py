@@ -26,14 +26,14 @@ from trundle.numerics.space import cross
 if TYPE_CHECKING:
     from trundle.models.rolling_pair import RollingPair
 
-_SPIN = 1e-9
+_SPIN = 1e-9  # of the angular velocities: spin of pure rolling that is round-off
 _ON = 1e-9
 """How far off a surface, over its size and its coordinates, a point on it may be."""
-_OVERLAP = 1e-6
+_OVERLAP = 1e-6  # of the body's size: deeper is an overlap, not round-off of a placement
 _ALIKE, _DIGITS = 1e-9, 6
 """Difference of two overlaps, over the body's size, that is none; digits in which places that touch alike differ."""
-_INSIDE = 1e-9
-_ROUND = 1e-9
+_INSIDE = 1e-9  # of the body's size: a point that is said to touch and does not
+_ROUND = 1e-9  # of a curvature: below it a surface counts as flat
 _REACH = 0.5  # of the body's size: a point farther off the surface is no imprecise point of contact, but another one
 
 
@@ -131,7 +131,12 @@ def _place_on_hand(
             f"free of spin relative to the hand about the contact normal under pure rolling (it is {spin:.6g} rad/s)",
         )
     P = p_base + R_base @ x_B
-    v = v_base + _swept(w_base, P - p_base) + _tangential(slip, normal) - _swept(w, P - points.center_of_mass)
+    v = (
+        v_base
+        + _sweep_vector(w_base, P - p_base)
+        + _tangential(slip, normal)
+        - _sweep_vector(w, P - points.center_of_mass)
+    )
     return Placement(orientation, w, v, points)
 
 
@@ -149,7 +154,7 @@ def place_in_plane(
     x_B, n_B = _terrain_at(pair.base.shape, x)
     points = _fit(pair, to_matrix(np.array([theta])), np.eye(2), np.zeros(2), x_B, n_B)
     tangent = np.array([n_B[1], -n_B[0]])
-    v = number("slip", slip, unit="m/s") * tangent - _swept(np.array([w]), x_B - points.center_of_mass)
+    v = number("slip", slip, unit="m/s") * tangent - _sweep_vector(np.array([w]), x_B - points.center_of_mass)
     return Placement(np.array([theta]), np.array([w]), v, points)
 
 
@@ -295,6 +300,6 @@ def _tangential(slip: Sequence[float], normal: FloatArray) -> FloatArray:
     return value - normal * float(normal @ value)
 
 
-def _swept(w: FloatArray, r: FloatArray) -> FloatArray:
+def _sweep_vector(w: FloatArray, r: FloatArray) -> FloatArray:
     """Return w x r (d,) of an angular velocity (k,) and a vector (d,)."""
     return np.asarray(ca.evalf(ca.densify(cross(ca.SX(ca.DM(w)), ca.SX(ca.DM(r)))))).ravel()

@@ -59,7 +59,7 @@ class RigidBody:
 
     def __post_init__(self) -> None:
         instance("shape", self.shape, Shape, "a Shape such as trundle.Sphere(radius=0.2)")
-        if not _bounded(self.shape):
+        if not _is_bounded(self.shape):
             raise InputError("shape", self.shape, "bounded: a body is no terrain, hollow or endless bar")
         d = self.shape.d
         object.__setattr__(self, "mass", positive("mass", self.mass, "kg"))
@@ -83,7 +83,7 @@ class RigidBody:
         return tuple(-c + 0.0 for c in self.center_of_mass)
 
 
-def _bounded(shape: Shape) -> bool:
+def _is_bounded(shape: Shape) -> bool:
     """Whether the material ends on every side, as far as the representations tell."""
     r = shape.representations
     if r.flat or r.height is not None:

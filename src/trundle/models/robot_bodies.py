@@ -17,7 +17,7 @@ from trundle.contact.restitution import PLASTIC, Restitution
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.models.grounds import FurtherGround
-from trundle.models.part_contacts import Part, moments_of, turn_of
+from trundle.models.part_contacts import ContactPart, moments_of, turn_of
 from trundle.models.tree.force import Force, Potential
 from trundle.models.tree.joint import Joint, VectorJoint
 from trundle.models.tree.joints import Told
@@ -38,8 +38,8 @@ class RobotBodies(ABC):
     on_separation: OnSeparation = "stop"
     _tree: Tree = field(init=False, repr=False)
     _world: Link = field(init=False, repr=False)
-    _parts: list[Part] = field(default_factory=list, init=False, repr=False)
-    _between: list[Part] = field(default_factory=list, init=False, repr=False)
+    _parts: list[ContactPart] = field(default_factory=list, init=False, repr=False)
+    _between: list[ContactPart] = field(default_factory=list, init=False, repr=False)
     _origins: dict[str, tuple[float, ...]] = field(default_factory=dict, init=False, repr=False)
     _terrain: Shape | None = field(default=None, init=False, repr=False)
     _base: str = field(default=TERRAIN, init=False, repr=False)
@@ -124,7 +124,7 @@ class RobotBodies(ABC):
         com, moments = self._inertia(mass, inertia, center_of_mass, shape, shape_at, shape_rpy)
         base, place = parent or self._world, self._joint(parent, at)
         link = self._tree.revolute(base, place, mass, moments, com, axis, actuated, name)
-        return self._hung(link, shape, shape_at, shape_rpy, friction)
+        return self._hang_body(link, shape, shape_at, shape_rpy, friction)
 
     def prismatic(
         self,
@@ -149,7 +149,7 @@ class RobotBodies(ABC):
         com, moments = self._inertia(mass, inertia, center_of_mass, shape, shape_at, shape_rpy)
         base, place = parent or self._world, self._joint(parent, at)
         link = self._tree.prismatic(base, place, mass, moments, com, axis, actuated, name)
-        return self._hung(link, shape, shape_at, shape_rpy, friction)
+        return self._hang_body(link, shape, shape_at, shape_rpy, friction)
 
     def joint(
         self,
@@ -177,7 +177,7 @@ class RobotBodies(ABC):
         com, moments = self._inertia(mass, inertia, center_of_mass, shape, shape_at, shape_rpy)
         base, place = parent or self._world, self._joint(parent, self._point("at", at))
         link = self._tree.joint(base, joint, mass, moments, place, com, actuated, name)
-        return self._hung(link, shape, shape_at, shape_rpy, friction)
+        return self._hang_body(link, shape, shape_at, shape_rpy, friction)
 
     def fixed(
         self,
@@ -205,7 +205,7 @@ class RobotBodies(ABC):
             com, moments = self._inertia(mass, inertia, center_of_mass, shape, shape_at, shape_rpy)
         base, place = parent or self._world, self._joint(parent, self._point("at", at))
         link = self._tree.fixed(base, place, turn_of(self._tree.d, rpy), mass, moments, com, name)
-        return self._hung(link, shape, shape_at, shape_rpy, friction)
+        return self._hang_body(link, shape, shape_at, shape_rpy, friction)
 
     def prescribed(
         self,
@@ -239,7 +239,7 @@ class RobotBodies(ABC):
             com, moments = self._inertia(mass, inertia, center_of_mass, shape, shape_at, shape_rpy)
         base, place = parent or self._world, self._joint(parent, self._point("at", at))
         link = self._tree.following(base, joint, motion, place, mass, moments, com, name)
-        return self._hung(link, shape, shape_at, shape_rpy, friction)
+        return self._hang_body(link, shape, shape_at, shape_rpy, friction)
 
     def close(self, link: Link, at: Sequence[float], other: Link | None, at_other: Sequence[float]) -> None:
         """Pin two bodies together, which closes a loop: the fourth joint of a four-bar, a second support of a fork.
@@ -365,7 +365,7 @@ class RobotBodies(ABC):
         com = self._point("center_of_mass", center_of_mass)
         return com, moments_of(mass, inertia, shape, com, self._point("shape_at", shape_at), shape_rpy)
 
-    def _hung(
+    def _hang_body(
         self,
         link: Link,
         shape: Shape | None,

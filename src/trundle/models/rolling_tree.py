@@ -21,7 +21,7 @@ from trundle.geometry.shape import Shape
 from trundle.geometry.shapes.curves import Circle, Line
 from trundle.geometry.shapes.surfaces import Plane, Sphere
 from trundle.models.brief import brief
-from trundle.models.part_contacts import Part, part_contacts
+from trundle.models.part_contacts import ContactPart, part_contacts
 from trundle.models.placement import refuse_locked
 from trundle.models.rigid_body import Hand
 from trundle.models.tree.closing import Closure, close_gaps, refuse_overlaps
@@ -44,7 +44,7 @@ from trundle.models.tree_start import (
 from trundle.threads import cached_property
 
 T = TypeVar("T")
-_NEAR = 0.1
+_NEAR = 0.1  # of the size: contacts whose gap is smaller count as meant to touch
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,7 +93,7 @@ class RollingTree:
     """
 
     tree: Tree
-    parts: tuple[Part, ...]
+    parts: tuple[ContactPart, ...]
     terrain: Shape | None
     friction: float
     law: str
@@ -224,7 +224,7 @@ class RollingTree:
         """Return the contacts of the pieces of a part; of one that touches as a whole, its first contact."""
         return [k for k, (i, pair) in enumerate(self._owned) if i == part and (k == i or pair.piece is not None)]
 
-    def _friction(self, part: Part) -> float:
+    def _friction(self, part: ContactPart) -> float:
         return self.friction if part.friction is None else part.friction
 
     def model(self, atlas: Atlas | None = None) -> TreeModel:
@@ -340,7 +340,7 @@ class RollingTree:
             If a name is not known, a shape is inside the ground, or contacts cannot be closed or roll with these rates.
         """
         system, rates = self.system, self.by_body(rates or {})
-        self._known("rates", rates)
+        self._find_names("rates", rates)
         parts = self.closed("contacts", contacts)
         x = given_state(self, self.by_body(positions), rates)
         closed = [i for part in parts for i in lowest(system, x, self._pieces(part))]
@@ -359,7 +359,7 @@ class RollingTree:
         self, x: FloatArray, closed: Sequence[int], hold: Collection[str], tolerance: float | None
     ) -> tuple[FloatArray, Atlas]:
         system, model = self.system, self.system.model()
-        kept = {i for name in self._known("hold", hold) for i in columns(self, name)}
+        kept = {i for name in self._find_names("hold", hold) for i in columns(self, name)}
         reach = [
             _NEAR * system.contact_pairs[i].shape_A.reference_length
             if tolerance is None
@@ -388,5 +388,5 @@ class RollingTree:
             choice(key, name, names)
         return [i for i, name in enumerate(names) if name in contacts]
 
-    def _known(self, key: str, names: Collection[str]) -> list[str]:
+    def _find_names(self, key: str, names: Collection[str]) -> list[str]:
         return [choice(key, name, self.origins) for name in names]

@@ -29,7 +29,7 @@ def pace(system: ContactSystem) -> float:
 
     What is small falls, rolls and turns in less time. With little gravity motors and first speeds move things.
     """
-    return system.kept(("pace",), lambda: _pace(system))
+    return system.keep(("pace",), lambda: _pace(system))
 
 
 def _pace(system: ContactSystem) -> float:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Rate = ArrayLike | Sequence[float | None]
 """Rates of a body; components that are None follow from rolling."""
 
-_WILD = 1.0
+_WILD = 1.0  # times the fastest rate that was given: faster ones are refused
 _BENT = 0.2
 """Part of a given velocity by which it may change where contacts could not roll else."""
 _EXACT = 1e-9
@@ -50,7 +50,7 @@ def given_state(tree: RollingTree, positions: Mapping[str, ArrayLike], rates: Ma
             raise InputError(name, value, "a position of one of " + ", ".join(known.get(n, n) for n in tree.origins))
     for name in tree.origins:
         joint = _spec(tree, name).joint
-        rate, _ = _filled(rates.get(name))
+        rate, _ = _fill_rates(rates.get(name))
         if joint.size == 0:
             _refuse_given(name, positions, rates)
         elif not isinstance(joint, Joint):
@@ -148,8 +148,8 @@ def with_rolling_rates(
     InputError
         If no velocities roll, or only ones that differ by more than a fifth from a vector or number that was given.
     """
-    held = {name: _held(tree, x, name, rate) for name, rate in rates.items()}
-    after = _rolled(tree, x, atlas, slips, held)
+    held = {name: _rows_of_given_rates(tree, x, name, rate) for name, rate in rates.items()}
+    after = _roll_velocities(tree, x, atlas, slips, held)
     _refuse_bent(tree, atlas, x, after, tuple(slips), rates)
     fast = _fastest(tree, atlas, after, held)
     if fast is None:
@@ -159,7 +159,7 @@ def with_rolling_rates(
     def without(given: str) -> float:
         """Return how wild the wildest rate is where a body's rates are not given."""
         others = {other: rows for other, rows in held.items() if other != given}
-        found = _fastest(tree, atlas, _rolled(tree, x, atlas, slips, others), others)
+        found = _fastest(tree, atlas, _roll_velocities(tree, x, atlas, slips, others), others)
         return 0.0 if found is None else found[0]
 
     blamed = min((given for given in held if len(held[given])), key=without)
@@ -172,7 +172,7 @@ def with_rolling_rates(
     return after
 
 
-def _rolled(
+def _roll_velocities(
     tree: RollingTree,
     x: FloatArray,
     atlas: Atlas,
@@ -211,13 +211,15 @@ def _refuse_bent(
     nearest: list[str] = []
     for name, rate in rates.items():
         rows = _rows_of_user(tree, x, name)
-        _, given = _filled(rate)
+        _, given = _fill_rates(rate)
         k, turns = _angular(tree, name), list(columns(tree, name))
         angular, linear = [i for i in given if i < k], [i for i in given if i >= k]
         wish, values = rows @ before, rows @ now
         lever = max((float(np.linalg.norm(J[:, turns[:k]], 2)) for J in Js), default=0.0) if linear else 0.0
         beside = float(np.linalg.norm(wish[linear])) / lever if lever > 0 else 0.0
-        if _bent(wish[angular], values[angular], least, beside) or _bent(wish[linear], values[linear], least):
+        if _changes_much(wish[angular], values[angular], least, beside) or _changes_much(
+            wish[linear], values[linear], least
+        ):
             follow = [f"{values[i]:.6g}" if i in given else "None" for i in range(len(rows))]
             wanted[name] = rate
             nearest.append(f"{name}: ({', '.join(follow)})")
@@ -226,7 +228,7 @@ def _refuse_bent(
         raise InputError("rates", wanted, allowed)
 
 
-def _bent(before: FloatArray, now: FloatArray, least: float, beside: float = 0.0) -> bool:
+def _changes_much(before: FloatArray, now: FloatArray, least: float, beside: float = 0.0) -> bool:
     """Whether a velocity changed by more than a fifth of itself and of `beside`, and by more than `least`."""
     size = max(float(np.linalg.norm(before)), beside)
     return float(np.linalg.norm(now - before)) > max(_BENT * size, least)
@@ -267,9 +269,9 @@ def _mass_beyond(tree: RollingTree) -> dict[str, float]:
     return {spec.name: mass for spec, mass in zip(specs, masses, strict=True)}
 
 
-def _held(tree: RollingTree, x: FloatArray, name: str, rate: Rate) -> FloatArray:
+def _rows_of_given_rates(tree: RollingTree, x: FloatArray, name: str, rate: Rate) -> FloatArray:
     """Return the rows (r, nv) on nu of the rates of a body that were given."""
-    numbers, given = _filled(rate)
+    numbers, given = _fill_rates(rate)
     own = np.eye(tree.system.model().nv)[list(columns(tree, name))]
     if numbers is None:
         return own[:0]
@@ -298,7 +300,7 @@ def _angular(tree: RollingTree, name: str) -> int:
     return joint.size if isinstance(joint, Joint) else 1 if tree.d == 2 else 3
 
 
-def _filled(rate: Rate | None) -> tuple[FloatArray | ArrayLike | None, list[int]]:
+def _fill_rates(rate: Rate | None) -> tuple[FloatArray | ArrayLike | None, list[int]]:
     """Return the rates with zeros for those that follow, None if all do, and the numbers of those that were given."""
     if rate is None:
         return None, []

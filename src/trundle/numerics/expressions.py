@@ -22,11 +22,11 @@ class HoldsExpressions:
 
     def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
         if getattr(_inside, "context", False):
-            return _made, (type(self), vars(self))
+            return _make_holder, (type(self), vars(self))
         with _context, ca.global_pickle_context():
             _inside.context = True
             try:
-                return _loaded, (pickle.dumps((type(self), vars(self))),)
+                return _load_holder, (pickle.dumps((type(self), vars(self))),)
             finally:
                 _inside.context = False
 
@@ -34,12 +34,12 @@ class HoldsExpressions:
         return self
 
 
-def _made(kind: type[HoldsExpressions], fields: dict[str, object]) -> HoldsExpressions:
+def _make_holder(kind: type[HoldsExpressions], fields: dict[str, object]) -> HoldsExpressions:
     made = object.__new__(kind)
     vars(made).update(fields)
     return made
 
 
-def _loaded(data: bytes) -> HoldsExpressions:
+def _load_holder(data: bytes) -> HoldsExpressions:
     with _context, ca.global_unpickle_context():
-        return _made(*pickle.loads(data))
+        return _make_holder(*pickle.loads(data))

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from trundle.checks import FloatArray, array, number
 from trundle.errors import InputError
 from trundle.numerics.reach import goes_on, reachable
-from trundle.numerics.singular import finite, refused
+from trundle.numerics.singular import finite, refuse_singular
 
 _TERMS = 12
 """Taylor terms of the exponential of a matrix of norm <= 1/2: the rest is below 1e-13."""
@@ -29,7 +29,7 @@ _SEEN = 1e-12
 """Eigenvalues of Q, its diagonal one, below which a direction costs nothing."""
 _SHORTEST, _GROWTH = 1e-9, 30.0
 """Shortest period (s), and the most e-folds by which an unstable mode may grow in one."""
-_EVEN = refused(
+_EVEN = refuse_singular(
     "A, B, Q, R", "of units, and for a time, in which the cost is finite and no part of it is lost to rounding"
 )
 _CHUNK = 32
@@ -77,7 +77,7 @@ def regulator(A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike) -> tuple[F
     K = np.asarray(np.linalg.solve(R, B.T @ S), dtype=np.float64)
     if not np.max(np.linalg.eigvals(A - B @ K).real, initial=-np.inf) < 0:
         raise _unstable(A, B)
-    _held((Q,), (A.T, S), (S, A), (-K.T, R, K))
+    _check_symmetry((Q,), (A.T, S), (S, A), (-K.T, R, K))
     return K, S
 
 
@@ -87,19 +87,19 @@ def sampled_regulator(
 ) -> tuple[FloatArray, FloatArray]:
     """Return K and S as `regulator`, for an input that is held for `period` s; the cost between samples counts.
 
-    With F, G, Qd, Nd, Rd of `discretized`: K = (Rd + G'S G)^-1 (G'S F + Nd'), S = Qd + F'S F - (G'S F + Nd')'K.
+    With F, G, Qd, Nd, Rd of `discretize_cost`: K = (Rd + G'S G)^-1 (G'S F + Nd'), S = Qd + F'S F - (G'S F + Nd')'K.
     """
     from scipy.linalg import solve_discrete_are
 
     A, B, Q, R = _constant(A, B, Q, R)
-    F, G, Qd, Nd, Rd = discretized(A, B, Q, R, period)
+    F, G, Qd, Nd, Rd = discretize_cost(A, B, Q, R, period)
     _check_seen(A, B, Q)
     S = _algebraic(solve_discrete_are, F, G, Qd, Rd, s=Nd)
     cross = G.T @ S @ F + Nd.T
     K = np.asarray(np.linalg.solve(Rd + G.T @ S @ G, cross), dtype=np.float64)
     if not np.max(np.abs(np.linalg.eigvals(F - G @ K)), initial=0.0) < 1:
         raise _unstable(A, B)
-    _held((Qd,), (F.T, S, F), (-cross.T, K), (-S,))
+    _check_symmetry((Qd,), (F.T, S, F), (-cross.T, K), (-S,))
     return K, S
 
 
@@ -124,7 +124,7 @@ def sampled_time_varying(
     costs, gains = [S], []
     for low in reversed(range(0, len(h), _CHUNK)):
         part = slice(low, low + _CHUNK)
-        parts = _sampled(A[part], B[part], Q[part], R[part], h[part])
+        parts = _sample_intervals(A[part], B[part], Q[part], R[part], h[part])
         for F, G, Qd, Nd, Rd in zip(*(matrices[::-1] for matrices in parts), strict=True):
             SF, SG = S @ F, S @ G
             cross = G.T @ SF + Nd.T
@@ -134,7 +134,7 @@ def sampled_time_varying(
             costs.append(S)
             gains.append(K)
     gains = [*gains[::-1], gains[0]]
-    return GainSchedule(*_frozen(np.array(gains), np.array(costs[::-1])))
+    return GainSchedule(*_freeze_gains(np.array(gains), np.array(costs[::-1])))
 
 
 @_EVEN
@@ -178,7 +178,7 @@ def periodic(
 
 
 @_EVEN
-def discretized(
+def discretize_cost(
     A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, period: float
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return F, G, Qd, Nd, Rd of a linear system and its cost under a held input, exact.
@@ -191,12 +191,14 @@ def discretized(
     if h * rate > _GROWTH:
         most = f"at most {_GROWTH / rate:.3g} s: what runs away grows {np.exp(_GROWTH):.0e}-fold in that time"
         raise InputError("period", period, most)
-    F, G, Qd, Nd, Rd = _sampled(A[None], B[None], Q[None], R[None], np.array([h]))
+    F, G, Qd, Nd, Rd = _sample_intervals(A[None], B[None], Q[None], R[None], np.array([h]))
     finite(F, G, Qd, Nd, Rd)
     return F[0], G[0], Qd[0], Nd[0], Rd[0]
 
 
-def _sampled(A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray, h: FloatArray) -> tuple[FloatArray, ...]:
+def _sample_intervals(
+    A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray, h: FloatArray
+) -> tuple[FloatArray, ...]:
     """F, G, Qd, Nd, Rd of each of N intervals of lengths `h` (N,).
 
     Phi = exp(Z h) and W(h) = int_0^h exp(Z s)' W0 exp(Z s) ds with Z = [[A, B], [0, 0]], W0 = diag(Q, R): Taylor over
@@ -265,7 +267,7 @@ def _check_seen(A: FloatArray, B: FloatArray, Q: FloatArray) -> None:
         raise _unstable(A, B)
 
 
-def _held(*terms: tuple[FloatArray, ...]) -> None:
+def _check_symmetry(*terms: tuple[FloatArray, ...]) -> None:
     """Raise `FloatingPointError` if a symmetric sum of products of matrices is not zero, in units of its diagonal."""
     left = sum(reduce(np.matmul, term) for term in terms)
     size = np.sqrt(np.diagonal(sum(reduce(np.matmul, map(np.abs, term)) for term in terms)))
@@ -324,7 +326,7 @@ def _horizon(
     return (np.diff(t), *result, np.array(_weight("final", final, n, definite=False)))
 
 
-def _frozen(*arrays: FloatArray) -> tuple[FloatArray, ...]:
+def _freeze_gains(*arrays: FloatArray) -> tuple[FloatArray, ...]:
     finite(*arrays)
     for value in arrays:
         value.setflags(write=False)

@@ -12,7 +12,7 @@ from trundle.errors import InputError
 
 
 @contextmanager
-def refused(key: str, allowed: str) -> Iterator[None]:
+def refuse_singular(key: str, allowed: str) -> Iterator[None]:
     """Raise `InputError` in place of the errors of linear algebra and of an overflow; also a decorator.
 
     Examples
@@ -33,6 +33,6 @@ def refused(key: str, allowed: str) -> Iterator[None]:
 
 
 def finite(*arrays: FloatArray) -> None:
-    """Raise `FloatingPointError`, for `refused`, if a number is not finite: not every overflow is told."""
+    """Raise `FloatingPointError`, for `refuse_singular`, if a number is not finite: not every overflow is told."""
     if not all(np.isfinite(values).all() for values in arrays):
         raise FloatingPointError("a result that is not finite")

@@ -53,7 +53,7 @@ def value_of(number: float | Symbol) -> float:
     return number.value if isinstance(number, Symbol) else number
 
 
-def _calculated(operation: Callable[..., ca.SX], back: bool) -> Callable[[Symbol, object], ca.SX]:
+def _overload_operation(operation: Callable[..., ca.SX], back: bool) -> Callable[[Symbol, object], ca.SX]:
     """Return an operation of a symbol: with numbers and symbols again one, with its value; else an expression."""
 
     def calculate(self: Symbol, other: object) -> ca.SX:
@@ -69,5 +69,5 @@ def _calculated(operation: Callable[..., ca.SX], back: bool) -> Callable[[Symbol
 
 for _name in ("add", "sub", "mul", "truediv"):
     for _back in (False, True):
-        setattr(Symbol, f"__{'r' * _back}{_name}__", _calculated(getattr(operator, _name), _back))
+        setattr(Symbol, f"__{'r' * _back}{_name}__", _overload_operation(getattr(operator, _name), _back))
 Symbol.__neg__ = lambda self: -1.0 * self

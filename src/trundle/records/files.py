@@ -16,7 +16,7 @@ import numpy as np
 
 from trundle.errors import InputError
 from trundle.records.scenebodies import SceneBody
-from trundle.records.sealed import read_sealed, reading, typed, write_sealed
+from trundle.records.sealed import read_sealed, read_typed, reading, write_sealed
 from trundle.records.variables import check_dataset
 from trundle.records.views import view_of
 from trundle.status import Status
@@ -90,8 +90,8 @@ def read_record(path: str | Path) -> Record:
         dataset = xr.load_dataset(io.BytesIO(content), engine=_ENGINE, decode_times=False)
         extra = xr.load_dataset(io.BytesIO(content), engine=_ENGINE, group=_GROUP)
         said = json.loads(str(extra["content"].values[()]))
-        status, feasible = Status.from_label(said["status"]), typed(said, "feasible", bool)
-        metadata, scene = _checked(said["metadata"]), _scene(said["scene"], extra)
+        status, feasible = Status.from_label(said["status"]), read_typed(said, "feasible", bool)
+        metadata, scene = _check_metadata(said["metadata"]), _scene(said["scene"], extra)
         dataset = _plain(dataset)
         check_dataset(dataset, said.get("variables"), view_of(dataset))
         return Record(dataset, status, feasible, metadata, scene)
@@ -118,12 +118,12 @@ def _check_sizes(content: bytes) -> None:
         raise ValueError("it declares more than it holds")
 
 
-def _checked(metadata: dict[str, Any]) -> dict[str, Any]:
+def _check_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
     """Return the metadata, whose keys that every record knows are of their types; texts and seed may be None."""
     json.dumps(metadata, allow_nan=False, ensure_ascii=False).encode()
     for key in _TYPES & metadata.keys():
         try:
-            _ = (metadata[key] is None and _TYPES[key] in (str, int)) or typed(metadata, key, _TYPES[key])
+            _ = (metadata[key] is None and _TYPES[key] in (str, int)) or read_typed(metadata, key, _TYPES[key])
         except InputError as error:
             raise error.within("metadata") from None
     for change in metadata.get("transitions", ()):
@@ -165,7 +165,7 @@ def _group(record: Record) -> xarray.Dataset:
     }
     try:
         text = json.dumps(content, allow_nan=False)
-        _checked(content["metadata"])
+        _check_metadata(content["metadata"])
     except InputError:
         raise
     except (TypeError, ValueError) as error:
@@ -180,7 +180,7 @@ def _group(record: Record) -> xarray.Dataset:
 def _scene(entries: list[dict[str, Any]], extra: xarray.Dataset) -> tuple[SceneBody, ...]:
     bodies = []
     for i, entry in enumerate(entries):
-        _ = typed(entry, "name", str), typed(entry, "closed", bool), typed(entry, "shape", dict)
+        _ = read_typed(entry, "name", str), read_typed(entry, "closed", bool), read_typed(entry, "shape", dict)
         faces = extra[f"faces_{i}"].values if f"faces_{i}" in extra else None
         bodies.append(SceneBody(vertices=extra[f"vertices_{i}"].values, faces=faces, **entry))
     return tuple(bodies)

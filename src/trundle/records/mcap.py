@@ -33,7 +33,7 @@ _WORLD = "world"
 _COLORS = {"object": (0.88, 0.51, 0.08), "body": (0.88, 0.51, 0.08), "link": (0.38, 0.42, 0.46)}
 _GROUND = (0.84, 0.80, 0.74)
 _LINE_STRIP, _LINE_LOOP, _WIDTH = 0, 1, 3.0  # px
-_NANOSECONDS = 10**9
+_NANOSECONDS = 10**9  # a second, MCAP's unit of time
 _LAST = 2.0**64 / _NANOSECONDS
 """s: times of MCAP are 64-bit unsigned integers of nanoseconds."""
 _NUMBERS = "iuf"
@@ -89,7 +89,7 @@ def write_mcap(run: Trajectory, frame: pd.DataFrame, path: str | Path) -> Path:
     poses = _poses(run)
     entities = [entity for body in run.scene if (entity := _entity(body, poses, times[0]))]
     kinds = {name: _NUMBER if frame[name].dtype.kind in _NUMBERS else _TEXT for name in frame}
-    send("/run", "trundle.Run", _nested(kinds, _object), _rows(frame))
+    send("/run", "trundle.Run", _nest_columns(kinds, _object), _rows(frame))
     if poses:
         transforms = _object(transforms=_list(_TRANSFORM))
         send("/transforms", "foxglove.FrameTransforms", transforms, _transforms(times, poses))
@@ -99,13 +99,13 @@ def write_mcap(run: Trajectory, frame: pd.DataFrame, path: str | Path) -> Path:
     return write_bytes(path, memory.getvalue())
 
 
-def _nested(columns: Mapping[str, Json], table: Callable[..., dict[str, Json]] = dict) -> dict[str, Json]:
+def _nest_columns(columns: Mapping[str, Json], table: Callable[..., dict[str, Json]] = dict) -> dict[str, Json]:
     """Return the columns with a table for each part of their names before a dot."""
     parts: dict[str, dict[str, Json]] = {}
     for name, value in columns.items():
         first, _, rest = name.partition(".")
         parts.setdefault(first, {})[rest] = value
-    return table(**{name: one[""] if set(one) == {""} else _nested(one, table) for name, one in parts.items()})
+    return table(**{name: one[""] if set(one) == {""} else _nest_columns(one, table) for name, one in parts.items()})
 
 
 def _rows(frame: pd.DataFrame) -> Iterator[Json]:
@@ -113,7 +113,7 @@ def _rows(frame: pd.DataFrame) -> Iterator[Json]:
     texts = [frame[name].dtype.kind not in _NUMBERS for name in frame]
     for row in frame.itertuples(index=False, name=None):
         cells = zip(frame, row, texts, strict=True)
-        yield _nested({name: value for name, value, text in cells if text or math.isfinite(value)})
+        yield _nest_columns({name: value for name, value, text in cells if text or math.isfinite(value)})
 
 
 def _poses(run: Trajectory) -> dict[str, tuple[FloatArray, FloatArray]]:
@@ -151,8 +151,8 @@ def _transforms(times: Sequence[int], poses: Mapping[str, tuple[FloatArray, Floa
                     "timestamp": _stamp(time),
                     "parent_frame_id": _WORLD,
                     "child_frame_id": name,
-                    "translation": _named(places[i]),
-                    "rotation": _named(turns[i]),
+                    "translation": _name_values(places[i]),
+                    "rotation": _name_values(turns[i]),
                 }
                 for name, (places, turns) in poses.items()
                 if np.isfinite([*places[i], *turns[i]]).all()
@@ -169,8 +169,8 @@ def _entity(body: SceneBody, frames: Collection[str], time: int) -> Json | None:
     points = body.vertices if body.role in ("hand", "terrain") else body.vertices - np.asarray(body.center_of_mass)
     points = points if points.shape[1] == 3 else np.insert(points, 1, 0.0, axis=1)
     drawn: dict[str, Json] = {
-        "pose": {"position": _named(origin), "orientation": _named(np.append(origin, 1.0))},
-        "points": [_named(point) for point in points],
+        "pose": {"position": _name_values(origin), "orientation": _name_values(np.append(origin, 1.0))},
+        "points": [_name_values(point) for point in points],
         "color": dict(zip("rgba", (*_COLORS.get(body.role, _GROUND), 1.0), strict=True)),
         "colors": [],
         "indices": [] if body.faces is None else body.faces.ravel().tolist(),
@@ -187,7 +187,7 @@ def _entity(body: SceneBody, frames: Collection[str], time: int) -> Json | None:
     }
 
 
-def _named(values: FloatArray) -> dict[str, Json]:
+def _name_values(values: FloatArray) -> dict[str, Json]:
     return dict(zip("xyzw", values.tolist(), strict=False))
 
 

@@ -12,11 +12,11 @@ import numpy as np
 from trundle.checks import FloatArray, array
 from trundle.errors import InputError
 from trundle.records.reference import Reference
-from trundle.records.sealed import load_arrays, reading, save_arrays, typed
+from trundle.records.sealed import load_arrays, read_typed, reading, save_arrays
 from trundle.records.trajectory import Trajectory
 from trundle.status import Status
 
-_FORMAT = 1
+_FORMAT = 1  # number of the layout, raised when it changes
 _OF_REFERENCE = ("times", "states", "inputs")
 _WALL_TIMES = {"build", "solve", "replay"}
 
@@ -179,7 +179,7 @@ def load_plan(path: str | Path) -> Plan:
                 entry | {key: float(entry[key]) for key in _WALL_TIMES & entry.keys()} for entry in content["history"]
             ],
             reference=_reference(content, data),
-            message=typed(content, "message", str),
+            message=read_typed(content, "message", str),
         )
 
 

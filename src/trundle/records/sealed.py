@@ -23,7 +23,7 @@ from trundle.records.whole import read_bytes, write_bytes
 
 T = TypeVar("T")
 
-MOST_BYTES = 4 * 1024**3
+MOST_BYTES = 4 * 1024**3  # of a file that is read whole
 _SEAL = b"\ntrundle-sha256:"
 
 
@@ -58,7 +58,7 @@ def reading(source: Path, what: str) -> Iterator[None]:
         raise InputError("path", str(source), f"{what} ({text[0] if text else type(error).__name__})") from None
 
 
-def typed(table: Mapping[str, Any], key: str, kind: type[T]) -> T:
+def read_typed(table: Mapping[str, Any], key: str, kind: type[T]) -> T:
     """Return the value of a key; an `InputError` if it is of another type than `kind`."""
     value = table[key]
     if not isinstance(value, kind) or isinstance(value, bool) > issubclass(kind, bool):

@@ -37,7 +37,7 @@ def frame_of(dataset: xarray.Dataset, chosen: str | Sequence[str] | None, trials
 
     columns = _all(dataset, trials)
     if chosen is not None:
-        columns = dict(itertools.islice(columns.items(), 1)) | _chosen(
+        columns = dict(itertools.islice(columns.items(), 1)) | _choose_columns(
             columns, [chosen] if isinstance(chosen, str) else chosen
         )
     frame = pd.DataFrame({name: column.values for name, column in columns.items()})
@@ -68,7 +68,7 @@ def _entries(dataset: xarray.Dataset, dims: Sequence[str]) -> Iterator[tuple[tup
     yield from zip(np.ndindex(*map(len, axes)), itertools.product(*axes), strict=True)
 
 
-def _chosen(columns: dict[str, Column], names: Sequence[str]) -> dict[str, Column]:
+def _choose_columns(columns: dict[str, Column], names: Sequence[str]) -> dict[str, Column]:
     """Return the columns that are named, or begin with a name and a dot."""
     found: dict[str, Column] = {}
     for name in names:

@@ -68,8 +68,8 @@ def with_trials(dataset: xarray.Dataset, results: Sequence[DataclassInstance]) -
     """Return the dataset with the fields of all results as columns; what no trial has is left out if it may be."""
     columns = {}
     for name, one in _columns(type(results[0])).items():
-        values = _stacked([getattr(result, name) for result in results], one)
-        if one.variable.required or _given(values).any():
+        values = _stack_trials([getattr(result, name) for result in results], one)
+        if one.variable.required or _is_given(values).any():
             columns[_PREFIX + name] = (one.variable.dims, values, one.variable.attributes)
     return dataset.assign(columns)
 
@@ -112,7 +112,7 @@ def _columns(result: type[DataclassInstance]) -> dict[str, _Column]:
     return found
 
 
-def _stacked(cells: Sequence[Value], one: _Column) -> NDArray[np.generic]:
+def _stack_trials(cells: Sequence[Value], one: _Column) -> NDArray[np.generic]:
     """Return the values of all trials as one array, padded."""
     text, sizes = one.kind is str, (0,) * (len(one.variable.dims) - 1)
     arrays = [np.zeros(sizes) if cell is None and sizes else np.asarray(cell) for cell in cells]
@@ -138,7 +138,7 @@ def _check_values(name: str, values: NDArray[np.generic], one: _Column) -> None:
 
 def _cell(values: NDArray[np.generic], one: _Column) -> Value:
     """Return the value of one trial, its padding taken off."""
-    given = _given(values)
+    given = _is_given(values)
     if values.ndim == 0:
         return one.kind(values.item()) if given or not one.nullable else None
     filled = np.flatnonzero(given.any(axis=tuple(range(1, values.ndim))))
@@ -148,6 +148,6 @@ def _cell(values: NDArray[np.generic], one: _Column) -> Value:
     return np.asarray(kept, dtype=np.float64) if filled.size or not one.nullable else None
 
 
-def _given(values: NDArray[np.generic]) -> NDArray[np.bool_]:
+def _is_given(values: NDArray[np.generic]) -> NDArray[np.bool_]:
     """Whether each value is one: neither NaN nor an empty text."""
     return np.asarray(values != "") if values.dtype.kind == "U" else ~np.isnan(values)

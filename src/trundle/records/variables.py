@@ -138,7 +138,7 @@ def make_dataset(
     data: dict[str, tuple[tuple[str, ...], NDArray[np.generic], dict[str, str]]] = {}
     for name, variable in ((name, v) for name, v in variables.items() if name in given):
         raw = _mode(given[name], mode_names) if name in _NAMES else given[name]
-        values = _checked(name, raw, tuple(sizes[d] for d in variable.dims))
+        values = _check_values(name, raw, tuple(sizes[d] for d in variable.dims))
         data[name] = (variable.dims, values, variable.attributes)
     used = {dim for dims, *_ in data.values() for dim in dims}
     meanings = _COORDINATES | {name: Variable((name,), "1", "none", f"label of {name}") for name in view.labels}
@@ -217,7 +217,7 @@ def _mode(value: ArrayLike, names: Sequence[str]) -> NDArray[np.str_]:
     return raw.astype(np.str_)
 
 
-def _checked(name: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.generic]:
+def _check_values(name: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.generic]:
     array = np.asarray(value)
     if array.dtype.kind not in ("U" if name in _NAMES else "iuf"):
         raise InputError(name, value, "an array of numbers")

@@ -11,7 +11,17 @@ from trundle.report import style
 from trundle.report.files import trajectories, write_figures
 from trundle.report.metrics import QUANTITIES, general
 from trundle.report.plots import figures, variable
-from trundle.report.runs import Count, Figure, Metric, MetricGroup, Quantity, RunSet, figures_of_runs, measure, sized
+from trundle.report.runs import (
+    Count,
+    Figure,
+    Metric,
+    MetricGroup,
+    Quantity,
+    RunSet,
+    figures_of_runs,
+    measure,
+    size_figure,
+)
 from trundle.report.scene import build_stage
 from trundle.report.staging import Stage
 from trundle.report.viewer import write_viewer
@@ -30,7 +40,7 @@ __all__ = [
     "figures_of_runs",
     "general",
     "measure",
-    "sized",
+    "size_figure",
     "style",
     "trajectories",
     "variable",

@@ -73,13 +73,13 @@ def write_figures(
             say(f"{path.name}: {error}")
             continue
         with rc_context({"pdf.fonttype": 42}):  # TrueType, which publishers ask for
-            box = _printed(canvas) if style == "paper" else "tight"
+            box = _crop_figure(canvas) if style == "paper" else "tight"
             canvas.savefig(content := io.BytesIO(), format=suffix, bbox_inches=box, pad_inches=0.12)
         written.append(write_bytes(path, content.getvalue()))
     return written
 
 
-def _printed(canvas: Canvas) -> Bbox:
+def _crop_figure(canvas: Canvas) -> Bbox:
     """Make a figure as wide as a column, and return what of it is printed.
 
     The title is left out (the caption says it), those of panels stay. Letters have 8 pt, in axes 7 pt; notes that

@@ -124,7 +124,7 @@ def curve(shape: Mapping[str, Any]) -> Curve | None:
     if kind == "arc":
         inside = shape.get("side", "inside") == "inside"
         return _arc(float(shape["radius"]), np.asarray(shape.get("center", [0.0, 0.0]), dtype=float), inside)
-    heights = _heights(shape) if kind != "spline" else _measured(shape)
+    heights = _heights(shape) if kind != "spline" else _fit_measured_terrain(shape)
     return None if heights is None else Curve(_graph(heights), lambda point: point[:, 0])
 
 
@@ -184,7 +184,7 @@ def _heights(shape: Mapping[str, Any]) -> Callable[[Array], Derivatives] | None:
     return None
 
 
-def _measured(shape: Mapping[str, Any]) -> Callable[[Array], Derivatives] | None:
+def _fit_measured_terrain(shape: Mapping[str, Any]) -> Callable[[Array], Derivatives] | None:
     """Return z(x) with two derivatives of measured terrain whose points the record has: a quintic spline."""
     points = np.asarray(shape.get("points", ()), dtype=float).reshape(-1, 2)
     if shape.get("closed", False) or len(points) < 6 or not np.all(np.diff(points[:, 0]) > 0):

@@ -36,11 +36,11 @@ class MeshPart:
 
 def checkered_object(body: SceneBody) -> tuple[MeshPart, ...]:
     """Return the mesh in two colours by octant and latitude, so that its turning is seen."""
-    vertices, faces = _refined(body.vertices, _oriented_outwards(body.vertices, np.asarray(body.faces)), 3000)
+    vertices, faces = _refine_triangles(body.vertices, _oriented_outwards(body.vertices, np.asarray(body.faces)), 3000)
     return _two(vertices, faces, _globe(vertices, faces, math.pi / 4), _BODY, opacity=0.45)
 
 
-def painted(body: SceneBody, colour: Colour) -> tuple[MeshPart, ...]:
+def paint_body(body: SceneBody, colour: Colour) -> tuple[MeshPart, ...]:
     """Return the triangles of what a description shows, in its materials' colours where it gives them."""
     faces, first, parts = np.asarray(body.faces), 0, []
     for count, own in body.shape.get("colours", [[len(faces), None]]):
@@ -83,7 +83,7 @@ def checkered_surface(hand: SceneBody, path: Array, normals: Array, size: float)
         kept = faces[np.all((centre >= low) & (centre <= high), axis=1)]
         faces = kept if len(kept) else faces
     faces = _facing(vertices, faces, path[0], normals[0])
-    vertices, faces = _refined(vertices, faces, 4000)
+    vertices, faces = _refine_triangles(vertices, faces, 4000)
     long = hand.shape.get("type") in ("tube", "cylinder")
     if hand.shape.get("type") in _ROUND:
         return _two(vertices, faces, _globe(hand.vertices, faces, math.pi / 16, vertices, long), _SURFACE)
@@ -154,7 +154,7 @@ def extruded_terrain(terrain: SceneBody, path: Array, front_y: float, margin: fl
     )
 
 
-def revolved(profile: ArrayLike, colour: Colour, opacity: float | None = None, *, sides: int = 28) -> MeshPart:
+def revolve_profile(profile: ArrayLike, colour: Colour, opacity: float | None = None, *, sides: int = 28) -> MeshPart:
     """Return the surface that a profile (n, 2) of radii and heights (m), from below, leaves when it turns about z."""
     (r, z), n = np.asarray(profile, dtype=np.float64).T, len(np.asarray(profile))
     angle = 2 * math.pi * np.arange(sides) / sides
@@ -170,7 +170,7 @@ def revolved(profile: ArrayLike, colour: Colour, opacity: float | None = None, *
 
 def cylinder(radius: float, low: float, high: float, colour: Colour, opacity: float | None) -> MeshPart:
     """Return a closed cylinder along z."""
-    return revolved([(0.0, low), (radius, low), (radius, high), (0.0, high)], colour, opacity)
+    return revolve_profile([(0.0, low), (radius, low), (radius, high), (0.0, high)], colour, opacity)
 
 
 def sphere(radius: float, colour: Colour, opacity: float | None = None, along: float = 0.0, n: int = 14) -> MeshPart:
@@ -178,7 +178,7 @@ def sphere(radius: float, colour: Colour, opacity: float | None = None, along: f
     polar = np.linspace(math.pi, 0.0, n)
     profile = np.column_stack([radius * np.sin(polar), along + radius * np.cos(polar)])
     profile[[0, -1], 0] = 0.0
-    return revolved(profile, colour, opacity)
+    return revolve_profile(profile, colour, opacity)
 
 
 def box(size: ArrayLike, colour: Colour, opacity: float | None = None, corners: ArrayLike | None = None) -> MeshPart:
@@ -207,7 +207,7 @@ def arrow_mesh(shaft: float, head: float, head_length: float) -> MeshPart:
     """Return an arrow of length 1 from the origin along z, with the given radii."""
     neck = 1.0 - head_length
     profile = [(0.0, 0.0), (shaft, 0.0), (shaft, neck), (head, neck), (0.0, 1.0)]
-    return replace(revolved(profile, FORCE, sides=20), sharp=True)
+    return replace(revolve_profile(profile, FORCE, sides=20), sharp=True)
 
 
 def cone_lines(radius: float, height: float, n: int = 48) -> Array:
@@ -272,7 +272,7 @@ def _patch(middle: Array, half: float, n: int) -> tuple[Array, Faces]:
     return vertices, np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)])
 
 
-def _refined(vertices: Array, faces: Faces, least: int) -> tuple[Array, Faces]:
+def _refine_triangles(vertices: Array, faces: Faces, least: int) -> tuple[Array, Faces]:
     """Split every triangle into four until there are at least `least`: colours are given by triangle."""
     while len(faces) < least:
         edges = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)

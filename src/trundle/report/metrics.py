@@ -81,7 +81,7 @@ def input_jumps(run: Trajectory) -> NDArray[np.bool_]:
     return jumps
 
 
-def slip_speed(run: Trajectory, touch: recompute.Touch) -> Array:
+def slip_speed(run: Trajectory, touch: recompute.RecordedTouch) -> Array:
     """Return the relative speed (n,) of the two material points in m/s; in the plane that along the tangent."""
     if touch.slip.shape[1] == 3:
         return np.linalg.norm(touch.slip, axis=1)
@@ -98,7 +98,7 @@ def phases(run: Trajectory, slot: int = 0) -> tuple[NDArray[np.bool_], NDArray[n
     return touching, touching & ~np.isin(first, [*SLIDING, *run.metadata.get("slipping_laws", ())])
 
 
-def usage(run: Trajectory, touch: recompute.Touch | None = None, slot: int = 0) -> dict[str, Array]:
+def usage(run: Trajectory, touch: recompute.RecordedTouch | None = None, slot: int = 0) -> dict[str, Array]:
     """Return normal and tangential force of one contact over time and the used share of the friction cone.
 
     Returns
@@ -141,7 +141,7 @@ def energy(run: Trajectory) -> tuple[Array, Array]:
     known = physics(run)
     if "inertias" in known:
         return _energy_of_tree(run, known)
-    mass, inertia, gravity = (needed(known, key) for key in ("mass", "inertia", "gravity"))
+    mass, inertia, gravity = (require(known, key) for key in ("mass", "inertia", "gravity"))
     if run.layout == "pair":
         R = rotation_matrices(run["object_quaternion"])
         w_body = np.einsum("nji,nj->ni", R, run["object_angular_velocity"])
@@ -196,7 +196,7 @@ def inertia_matrix(inertia: ArrayLike) -> Array:
     return np.diag(J.ravel()) if J.size == 3 else J.reshape(3, 3)
 
 
-def _along(touch: recompute.Touch) -> Array:
+def _along(touch: recompute.RecordedTouch) -> Array:
     tangent = np.stack([touch.normal[:, 1], -touch.normal[:, 0]], axis=1)
     return np.sum(tangent * touch.slip, axis=1)
 
@@ -224,7 +224,7 @@ def physics(run: Trajectory) -> dict[str, Any]:
     return dict(run.metadata.get("physics", {}))
 
 
-def needed(known: Mapping[str, Any], key: str) -> Any:
+def require(known: Mapping[str, Any], key: str) -> Any:
     """Return ``known[key]``; raise InputError if the record lacks it."""
     if known.get(key) is None:
         raise InputError(f"metadata.physics.{key}", None, "given, for this metric")

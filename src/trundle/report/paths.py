@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from trundle.numerics.rotations import rotation_matrices
 from trundle.records import SceneBody, Trajectory
 from trundle.report import style
-from trundle.report.plane import PlanarView, Pose, planar_view
-from trundle.report.runs import sized
+from trundle.report.plane import PlanarView, PlanePose, planar_view
+from trundle.report.runs import size_figure
 from trundle.report.staging import equally_far
 from trundle.report.trees import is_tree, tree_motion, with_phases
 
@@ -22,10 +22,10 @@ Array = NDArray[np.float64]
 Colour = tuple[float, float, float, float]
 Instant = tuple[float, Array, str | tuple[float, float, float]]
 """Time (s), place (2,) of its label (m), and the label's colour."""
-_SNAPSHOTS = 7
+_SNAPSHOTS = 7  # bodies along a path: they do not overlap on a column's width
 
 
-@sized(6.0, 6.2)
+@size_figure(6.0, 6.2)
 def contact_path(run: Trajectory, ax: Axes) -> None:
     """Draw the contact's path on the hand, seen along its z axis, and what it looks like to somebody at rest.
 
@@ -57,7 +57,7 @@ def contact_path(run: Trajectory, ax: Axes) -> None:
     style.dress(ax, "Contact path on the hand", *labels, run, columns=2)
 
 
-@sized(9.0, 5.0)
+@size_figure(9.0, 5.0)
 def planar_motion(run: Trajectory, ax: Axes) -> None:
     """Draw base and body at a few instants, with the contact's path and the contact force.
 
@@ -84,9 +84,9 @@ def planar_motion(run: Trajectory, ax: Axes) -> None:
         share = rank / max(len(instants) - 1, 1)
         colour = colormaps["viridis"](0.05 + 0.8 * share)
         if base is not None and moving:
-            corners.append(_draw_base(ax, base, _placed(view.of_base, base.vertices, i), colour, share))
+            corners.append(_draw_base(ax, base, _place_points(view.of_base, base.vertices, i), colour, share))
         if body is not None:
-            outline = _placed(view.of_body, body.vertices - np.asarray(body.center_of_mass), i)
+            outline = _place_points(view.of_body, body.vertices - np.asarray(body.center_of_mass), i)
             corners.append(outline)
             _draw_body(ax, outline, view.of_body.position[i], colour, share if moving else 1.0)
         else:
@@ -109,7 +109,7 @@ def planar_motion(run: Trajectory, ax: Axes) -> None:
     drawn = np.vstack(corners)
     style.frame(ax, np.vstack([drawn, _times(ax, heads, drawn, size, clear=not moving)]), 0.06)
     if base is not None and not moving:
-        style.ground(ax, _placed(view.of_base, base.vertices, 0), base.closed)
+        style.ground(ax, _place_points(view.of_base, base.vertices, 0), base.closed)
     ax.set_aspect("equal", adjustable="box")
     style.dress(ax, "The motion at a few instants", "x (m)", "z (m)", run)
 
@@ -241,7 +241,7 @@ def _rim(body: SceneBody) -> NDArray[np.int64]:
     return unique[(count == 1) & (unique[:, 0] != unique[:, 1])]
 
 
-def _placed(pose: Pose, points: Array, i: int) -> Array:
+def _place_points(pose: PlanePose, points: Array, i: int) -> Array:
     """Return points (m, 2) of a frame at sample i, world."""
     return pose.position[i] + points @ pose.R[i].T
 
@@ -255,7 +255,7 @@ def _near_base(view: PlanarView, size: float) -> int:
     start = int(touching[-1])
     base = view.base.vertices
     for i in range(start + 1, n):
-        apart = np.linalg.norm(_placed(view.of_base, base, i) - view.of_body.position[i], axis=1)
+        apart = np.linalg.norm(_place_points(view.of_base, base, i) - view.of_body.position[i], axis=1)
         if float(np.min(apart)) > 3 * size:
             return i
     return n

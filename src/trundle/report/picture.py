@@ -28,7 +28,7 @@ _LIGHT = np.array([0.35, -0.55, 0.76])
 """Direction to the light in the camera's frame: right, ahead, up."""
 _PALEST = 0.65
 """Share of white in the colours of the first of several instants; the last has none."""
-_INSTANTS = 5
+_INSTANTS = 5  # drawn into one still
 _NEAR = 0.02
 """Of the distance to what the camera looks at: what is nearer is left out."""
 
@@ -41,7 +41,7 @@ class Triangles(NamedTuple):
     colours: Array
 
 
-class Camera:
+class PictureCamera:
     """The perspective of a stage's camera: right, ahead and up are the axes of its frame."""
 
     def __init__(self, stage: Stage) -> None:
@@ -95,7 +95,7 @@ def draw_stage(stage: Stage, ax: Axes, frames: Sequence[int], aspect: float = 1.
     """
     from matplotlib.collections import LineCollection, PolyCollection
 
-    camera = Camera(stage)
+    camera = PictureCamera(stage)
     resting = [piece for actor in stage.actors if not moves(actor) for piece in camera.actor(actor, frames[-1])]
     moving: list[Triangles] = []
     for rank, k in enumerate(frames):
@@ -172,7 +172,7 @@ def _lines(stage: Stage, k: int) -> list[Line]:
     return found
 
 
-def _forces(stage: Stage, camera: Camera, ax: Axes, k: int) -> list[Array]:
+def _forces(stage: Stage, camera: PictureCamera, ax: Axes, k: int) -> list[Array]:
     """Draw the forces at frame k; return the ends of their arrows."""
     named = [*((*one, FORCE, "contact force") for one in ((stage.contact, stage.forces), *stage.others)), *stage.arrows]
     drawn: list[Array] = []

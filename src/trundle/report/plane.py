@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Pose:
+class PlanePose:
     """Motion of a frame in the plane over n samples: position (n, 2) m, angle (n,) rad, and their rates."""
 
     position: Array
@@ -50,8 +50,8 @@ class PlanarView:
 
     body: SceneBody | None
     base: SceneBody | None
-    of_body: Pose
-    of_base: Pose
+    of_body: PlanePose
+    of_base: PlanePose
     contact: Array
     force: Array
     gap: Array
@@ -78,13 +78,15 @@ def planar_view(run: Trajectory, slot: int = 0) -> PlanarView:
         )
     shown = of_contact(run, slot) if is_tree(run) else run.body("body")
     k = body_index(run, shown) if is_tree(run) and shown is not None else 0
-    body = Pose(
+    body = PlanePose(
         run["body_position"][:, k],
         run["body_angle"][:, k],
         run["body_velocity"][:, k],
         run["body_angular_velocity"][:, k],
     )
-    still = Pose(*(np.zeros_like(value) for value in (body.position, body.angle, body.velocity, body.angular_velocity)))
+    still = PlanePose(
+        *(np.zeros_like(value) for value in (body.position, body.angle, body.velocity, body.angular_velocity))
+    )
     contact = (run["contact_position"][:, slot], run["contact_force"][:, slot], run["gap"][:, slot])
     normal = run["contact_normal"][:, slot] if "contact_normal" in run else np.full((len(run), 2), np.nan)
     known = bool(np.all(np.isfinite(normal)))  # older records have none
@@ -101,9 +103,9 @@ def lift(vectors: Array) -> Array:
     return np.stack([vectors[:, 0], np.zeros(len(vectors)), vectors[:, 1]], axis=1)
 
 
-def _pose(run: Trajectory, who: str) -> Pose:
+def _pose(run: Trajectory, who: str) -> PlanePose:
     q = run[f"{who}_quaternion"]
     angle = np.unwrap(2 * np.arctan2(-q[:, 2], q[:, 0]))
-    return Pose(
+    return PlanePose(
         flat(run[f"{who}_position"]), angle, flat(run[f"{who}_velocity"]), -run[f"{who}_angular_velocity"][:, 1]
     )

@@ -26,7 +26,7 @@ _BALL = 1e-2
 
 
 @dataclass(frozen=True)
-class Touch:
+class RecordedTouch:
     """What was found again at each of n samples.
 
     Parameters
@@ -49,14 +49,14 @@ class Touch:
     lever: Array
     exact: NDArray[np.bool_]
 
-    def with_found(self, found: NDArray[np.bool_], gap: Array, *vectors: Array) -> Touch:
+    def with_found(self, found: NDArray[np.bool_], gap: Array, *vectors: Array) -> RecordedTouch:
         """Return what is stored here, replaced where a contact was found by its gap, slip, normal and lever."""
         kept = zip(vectors, (self.slip, self.normal, self.lever), strict=True)
         slip, normal, lever = (np.where(found[:, None], new, old) for new, old in kept)
-        return Touch(np.where(found, gap, self.gap), slip, normal, lever, found)
+        return RecordedTouch(np.where(found, gap, self.gap), slip, normal, lever, found)
 
 
-def touch(trajectory: Trajectory, slot: int = 0) -> Touch:
+def touch(trajectory: Trajectory, slot: int = 0) -> RecordedTouch:
     """Find gap, slip and normal of every sample again, of the contact in `slot` where a planar run has several.
 
     Where a shape has no simple form here, or no point of nearest approach is found, the recorded contact points take
@@ -72,7 +72,7 @@ def touch(trajectory: Trajectory, slot: int = 0) -> Touch:
     return replace(found, slip=lift(found.slip), normal=lift(found.normal), lever=lift(found.lever))
 
 
-def _touch_recorded(run: Trajectory, slot: int) -> Touch:
+def _touch_recorded(run: Trajectory, slot: int) -> RecordedTouch:
     """Take the contact's points from the record of a tree in space; the slip is that of its poses and velocities."""
     body = of_contact(run, slot)
     k = 0 if body is None else body_index(run, body)
@@ -83,10 +83,12 @@ def _touch_recorded(run: Trajectory, slot: int) -> Touch:
     if b is not None:
         arm = run["contact_position"][:, slot] - run["body_position"][:, b]
         slip = slip - run["body_velocity"][:, b] - np.cross(run["body_angular_velocity"][:, b], arm)
-    return Touch(run["gap"][:, slot], slip, run["contact_normal"][:, slot], lever, np.zeros(len(run), dtype=bool))
+    return RecordedTouch(
+        run["gap"][:, slot], slip, run["contact_normal"][:, slot], lever, np.zeros(len(run), dtype=bool)
+    )
 
 
-def _touch_tree(run: Trajectory, slot: int) -> Touch:
+def _touch_tree(run: Trajectory, slot: int) -> RecordedTouch:
     """Find the touch of a tree in space again where the record says which surfaces its contact is between."""
     stored = _touch_recorded(run, slot)
     sides = run.metadata.get("surfaces", {}).get(str(run["contact"][slot]))
@@ -135,7 +137,7 @@ def _rotate(R: Array, x: Array) -> Array:
     return np.einsum("nij,nj->ni", R, x)
 
 
-def _touch_space(run: Trajectory) -> Touch:
+def _touch_space(run: Trajectory) -> RecordedTouch:
     body, hand = run.body("object"), run.body("hand")
     com = np.zeros(3) if body is None else np.asarray(body.center_of_mass)
     R_o, R_h = rotation_matrices(run["object_quaternion"]), rotation_matrices(run["hand_quaternion"])
@@ -161,7 +163,7 @@ def _touch_space(run: Trajectory) -> Touch:
     gap = np.where(exact, gap, np.copysign(away, gap))
     slip = run["object_velocity"] + np.cross(run["object_angular_velocity"], lever)
     slip = slip - run["hand_velocity"] - np.cross(run["hand_angular_velocity"], lever_hand)
-    return Touch(gap, slip, normal, lever, exact)
+    return RecordedTouch(gap, slip, normal, lever, exact)
 
 
 def common_normal(
@@ -228,7 +230,7 @@ def _tangents(n: Array) -> Array:
     return np.stack([first, second], axis=1)
 
 
-def _touch_plane(view: PlanarView) -> Touch:
+def _touch_plane(view: PlanarView) -> RecordedTouch:
     stored = _touch_stored(view)
     outline = None if view.body is None else curve(view.body.shape)
     ground = None if view.base is None else curve(view.base.shape)
@@ -295,11 +297,11 @@ def _cross(a: Array, b: Array) -> Array:
     return a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
 
 
-def _touch_stored(view: PlanarView) -> Touch:
+def _touch_stored(view: PlanarView) -> RecordedTouch:
     """Take gap and contact point from the record where no closed form of the curves is known."""
     lever, lever_base = view.contact - view.of_body.position, view.contact - view.of_base.position
     normal = _base_normals(view.base, view.contact, view.force) if view.normal is None else view.normal
-    return Touch(view.gap, _slip(view, lever, lever_base), normal, lever, np.zeros(len(lever), dtype=bool))
+    return RecordedTouch(view.gap, _slip(view, lever, lever_base), normal, lever, np.zeros(len(lever), dtype=bool))
 
 
 def _base_normals(base: SceneBody | None, contact: Array, force: Array) -> Array:

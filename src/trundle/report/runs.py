@@ -176,10 +176,10 @@ class Figure:
 
 
 SIZES: dict[Callable[..., object], tuple[float, float]] = {}
-"""Drawing function -> the size of its figure in inches, where it is not the usual one; see `sized`."""
+"""Drawing function -> the size of its figure in inches, where it is not the usual one; see `size_figure`."""
 
 
-def sized(width: float, height: float) -> Callable[[DrawRun], DrawRun]:
+def size_figure(width: float, height: float) -> Callable[[DrawRun], DrawRun]:
     """Give the figure that a function draws a size (inches) of its own."""
 
     def keep(draw: DrawRun) -> DrawRun:

@@ -16,8 +16,18 @@ from trundle.report.meshes import (
     extruded_hand,
     extruded_terrain,
 )
-from trundle.report.plane import PlanarView, Pose, flat, lies_in_plane, lift, planar_view
-from trundle.report.staging import Actor, Stage, force_scale, frame_times, friction_cone, sampled, thinned, turned, unit
+from trundle.report.plane import PlanarView, PlanePose, flat, lies_in_plane, lift, planar_view
+from trundle.report.staging import (
+    Actor,
+    Stage,
+    force_scale,
+    frame_times,
+    friction_cone,
+    sample_columns,
+    sample_rotations,
+    thin_points,
+    unit,
+)
 from trundle.report.tree_stage import sticks, tree_stage
 from trundle.report.trees import is_tree
 
@@ -45,18 +55,18 @@ def _stage_space(run: Trajectory) -> Stage:
     times, seconds, lapse = frame_times(run)
     body, hand = _role(run, "object"), _role(run, "hand")
     size = float(np.max(np.linalg.norm(body.vertices - np.asarray(body.center_of_mass), axis=1)))
-    q, hand_q = (turned(run, run[f"{who}_quaternion"], times) for who in ("object", "hand"))
-    com = sampled(run, run["object_position"], times)
+    q, hand_q = (sample_rotations(run, run[f"{who}_quaternion"], times) for who in ("object", "hand"))
+    com = sample_columns(run, run["object_position"], times)
     origin = com - rotation_matrices(q) @ np.asarray(body.center_of_mass)
     on_hand = run["contact_on_hand"]
-    line = thinned(on_hand + 0.018 * size * _hand_normals(run))
+    line = thin_points(on_hand + 0.018 * size * _hand_normals(run))
     surface = checkered_surface(hand, on_hand, _hand_normals(run), size)
     actors = (
         Actor("object", checkered_object(body), origin, q, label="object"),
         Actor(
             "hand",
             surface,
-            sampled(run, run["hand_position"], times),
+            sample_columns(run, run["hand_position"], times),
             hand_q,
             ((line, _BLUE, "contact path on the hand"),),
             "hand",
@@ -69,7 +79,7 @@ def _stage_space(run: Trajectory) -> Stage:
         shapes = {one.name: one for one in run.scene if one.role == "link"}
         joints = np.hstack([base, run["joint_position"][index], hand])
         actors += tuple(sticks(arm["bodies"], joints, shapes, "arm", 0.3 * size))
-    resting = thinned(run["contact_position"] + 0.022 * size * run["contact_normal"])
+    resting = thin_points(run["contact_position"] + 0.022 * size * run["contact_normal"])
     moving = np.any(np.ptp(run["hand_quaternion"], axis=0) > 0) or np.any(np.ptp(run["hand_position"], axis=0) > 0)
     R = rotation_matrices(run["hand_quaternion"][:1])[0]
     shown = np.vstack([run["object_position"], run["hand_position"][0] + on_hand @ R.T])
@@ -79,9 +89,9 @@ def _stage_space(run: Trajectory) -> Stage:
     direction = np.array([0.45, -0.8, 0.62])
     return Stage(
         seconds, lapse, actors,
-        sampled(run, run["contact_position"], times),
-        unit(sampled(run, run["contact_normal"], times)),
-        sampled(run, run["contact_force"], times),
+        sample_columns(run, run["contact_position"], times),
+        unit(sample_columns(run, run["contact_normal"], times)),
+        sample_columns(run, run["contact_force"], times),
         force_scale(run["contact_force"], size, plane=False),
         friction_cone(run, size, plane=False),
         size, look_at, look_at + 2.5 * reach * direction / np.linalg.norm(direction),
@@ -105,7 +115,7 @@ def _stage_plane(run: Trajectory) -> Stage:
         Actor(view.body.role, extruded_body(view.body, thickness), lift(origin), q, label=view.body.role),
         _base_actor(run, view, times, before, size),
     )
-    low, high = _view(_shown(view), np.resize(_touching(run), len(_shown(view))), size)
+    low, high = _view(_find_visible_points(view), np.resize(_touching(run), len(_find_visible_points(view))), size)
     low, high = low - 1.2 * size, high + 1.2 * size
     middle = 0.5 * (low + high)
     look_at = np.array([middle[0], 0.0, middle[1]])
@@ -113,18 +123,18 @@ def _stage_plane(run: Trajectory) -> Stage:
     normal = recompute.touch(run).normal
     return Stage(
         seconds, lapse, actors,
-        lift(sampled(run, view.contact, times)) + before,
-        unit(sampled(run, normal if normal.shape[1] == 3 else lift(normal), times)),
-        lift(sampled(run, view.force, times)),
+        lift(sample_columns(run, view.contact, times)) + before,
+        unit(sample_columns(run, normal if normal.shape[1] == 3 else lift(normal), times)),
+        lift(sample_columns(run, view.force, times)),
         force_scale(view.force, size, plane=True),
         friction_cone(run, size, plane=True),
         size, look_at, look_at + reach * np.array([0.12, -1.75, 0.42]), mass_centre=lift(centre) + before,
     )  # fmt: skip
 
 
-def _sampled_pose(run: Trajectory, pose: Pose, times: Array) -> tuple[Array, Array]:
+def _sampled_pose(run: Trajectory, pose: PlanePose, times: Array) -> tuple[Array, Array]:
     """Return positions (k, 2) and quaternions (k, 4) at the frames' times."""
-    return sampled(run, pose.position, times), quaternions_plane(np.interp(times, run.time, pose.angle))
+    return sample_columns(run, pose.position, times), quaternions_plane(np.interp(times, run.time, pose.angle))
 
 
 def _base_actor(run: Trajectory, view: PlanarView, times: Array, before: Array, size: float) -> Actor:
@@ -135,10 +145,12 @@ def _base_actor(run: Trajectory, view: PlanarView, times: Array, before: Array, 
         surface, path = extruded_terrain(base, view.contact, -0.225 * size, 3 * size), lift(view.contact)
     else:
         surface, path = extruded_hand(base, 0.45 * size, 0.25 * size), run["contact_on_hand"]
-    return Actor(base.role, surface, lift(position), q, ((thinned(path + before), _ORANGE, "contact path"),), base.role)
+    return Actor(
+        base.role, surface, lift(position), q, ((thin_points(path + before), _ORANGE, "contact path"),), base.role
+    )
 
 
-def _shown(view: PlanarView) -> Array:
+def _find_visible_points(view: PlanarView) -> Array:
     """Return the points (m, 2) that have to be seen: the body's path, and of a moving base where it goes."""
     of_base = view.of_base
     if view.base is None or not (np.ptp(of_base.position) > 0 or np.ptp(of_base.angle) > 0 or view.base.closed):

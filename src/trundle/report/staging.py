@@ -16,8 +16,8 @@ Array = NDArray[np.float64]
 Line = tuple[Array, tuple[int, int, int], str]
 """Points (n, 3), m, colour and row of the legend."""
 
-FRAMES_PER_SECOND = 30.0
-MOST_FRAMES = 1800
+FRAMES_PER_SECOND = 30.0  # of pages and videos
+MOST_FRAMES = 1800  # a minute of motion; longer runs are shown faster
 FIELD_OF_VIEW = 0.72
 """rad, from the lower to the upper edge of the picture."""
 
@@ -105,7 +105,7 @@ def frame_times(run: Trajectory) -> tuple[Array, float, float]:
     return start + step * np.arange(count + 1), shown, step / shown
 
 
-def sampled(run: Trajectory, values: Array, times: Array) -> Array:
+def sample_columns(run: Trajectory, values: Array, times: Array) -> Array:
     """Return columns (n, k) of the run at the frames' times."""
     return np.stack([np.interp(times, run.time, column) for column in values.T], axis=1)
 
@@ -134,7 +134,7 @@ def friction_cone(run: Trajectory, size: float, plane: bool) -> Array | None:
     return make(height * float(friction), height)
 
 
-def fixed(name: str, part: MeshPart, count: int, label: str) -> Actor:
+def make_fixed_actor(name: str, part: MeshPart, count: int, label: str) -> Actor:
     """Return an actor that is at rest at the origin for as many frames."""
     return Actor(name, (part,), np.zeros((count, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)), label=label)
 
@@ -148,7 +148,7 @@ def turned_from_z(directions: Array) -> Array:
     return q / np.linalg.norm(q, axis=1, keepdims=True)
 
 
-def thinned(points: Array, most: int = 4000) -> Array:
+def thin_points(points: Array, most: int = 4000) -> Array:
     """Return every so-manieth of the points, at most `most` and at least two, for a line."""
     kept = points[:: max(1, -(-len(points) // most))]
     return kept if len(kept) > 1 else np.repeat(points[:1], 2, axis=0)
@@ -159,7 +159,7 @@ def unit(x: Array) -> Array:
     return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-300)
 
 
-def framed(points: Array, direction: Array, aspect: float = 1.4, room: float = 0.84) -> tuple[Array, Array]:
+def frame_points(points: Array, direction: Array, aspect: float = 1.4, room: float = 0.84) -> tuple[Array, Array]:
     """Return where a camera looks and stands (3,), as near as it sees all of some points.
 
     With z along the view, y up in the picture and k the tangent of half its angle, |y_i - y| <= k (z_i - z) for each
@@ -195,9 +195,9 @@ def continuous(q: Array) -> Array:
     return q * np.cumprod(np.concatenate([[1.0], np.where(np.sum(q[1:] * q[:-1], axis=1) < 0, -1.0, 1.0)]))[:, None]
 
 
-def turned(run: Trajectory, q: Array, times: Array) -> Array:
+def sample_rotations(run: Trajectory, q: Array, times: Array) -> Array:
     """Return unit quaternions (k, 4) at the frames' times from those of the run (n, 4)."""
-    return unit(sampled(run, continuous(q), times))
+    return unit(sample_columns(run, continuous(q), times))
 
 
 def corners(actor: Actor, most: int = MOST_FRAMES + 1) -> Array:

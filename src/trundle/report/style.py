@@ -120,7 +120,7 @@ def lines(
     rows[-1].set_xlabel("time (s)", color=INK)
 
 
-def magnified(ax: Axes, low: float, high: float) -> None:
+def magnify_range(ax: Axes, low: float, high: float) -> None:
     """Draw the lines between two values of x once more, in an inset, if they take less than a quarter of the axes."""
     left, right = ax.get_xlim()
     if not 0.0 < high - low < 0.25 * (right - left):

@@ -11,7 +11,7 @@ import numpy as np
 from trundle.numerics.rotations import quaternion_of, quaternions_plane, rotation_by, rotation_matrices, rotation_of
 from trundle.records import SceneBody, Trajectory
 from trundle.report import recompute, trees
-from trundle.report.meshes import MeshPart, checkered_object, extruded_body, extruded_terrain, painted
+from trundle.report.meshes import MeshPart, checkered_object, extruded_body, extruded_terrain, paint_body
 from trundle.report.plane import lift
 from trundle.report.staging import (
     Actor,
@@ -20,9 +20,9 @@ from trundle.report.staging import (
     force_scale,
     frame_times,
     friction_cone,
-    sampled,
-    thinned,
-    turned,
+    sample_columns,
+    sample_rotations,
+    thin_points,
     unit,
 )
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _ORANGE = (224, 130, 20)
 _STEEL = (96, 108, 118)
 _GROUND = (214, 205, 188)
-_SLIM = 0.1
+_SLIM = 0.1  # of the robot's size: least extent of a body that is drawn without a shape
 _TALL = 1.6
 """How far back, in half heights, the camera sees all of what is tall: the page is wider than high."""
 
@@ -50,7 +50,7 @@ def tree_stage(run: Trajectory) -> Stage:
     terrain = run.body("terrain")
     if terrain is not None:
         on_it = paths if plane or trees.moving_terrain(run) is None else paths[:0]
-        actors.append(_carried(run, _ground(terrain, on_it, times, size, plane), times))
+        actors.append(_carry_ground(run, _ground(terrain, on_it, times, size, plane), times))
     further = [body for body in run.scene if body.role == "terrain"][1:]
     for k, body in enumerate(further if not plane else (), start=2):
         actors.append(replace(_ground(body, paths[:0], times, size, plane), name=f"terrain{k}"))
@@ -62,7 +62,7 @@ def tree_stage(run: Trajectory) -> Stage:
     direction = np.array([0.12, -1.75, 0.42]) if plane else 2.5 * np.array([0.41, -0.73, 0.55])
     first = _first(run, times, plane)
     traces = tuple(
-        (thinned((lift(paths[:, slot]) if plane else paths[:, slot]) + before), _ORANGE, "contact paths")
+        (thin_points((lift(paths[:, slot]) if plane else paths[:, slot]) + before), _ORANGE, "contact paths")
         for slot in range(paths.shape[1])
     )
     return Stage(
@@ -83,7 +83,7 @@ def _mass_centre(run: Trajectory, times: Array, before: Array) -> Array | None:
     weights = np.array([float(masses.get(str(name), 0.0)) for name in run["body"]])
     if not np.any(weights > 0):
         return None
-    at = sampled(run, np.einsum("j,ijk->ik", weights / np.sum(weights), run["body_position"]), times)
+    at = sample_columns(run, np.einsum("j,ijk->ik", weights / np.sum(weights), run["body_position"]), times)
     return (lift(at) if run.dimension == 2 else at) + before
 
 
@@ -93,7 +93,7 @@ def _first(run: Trajectory, times: Array, plane: bool) -> tuple[Array, Array, Ar
     if run["contact_position"].shape[1] == 0:
         return np.zeros_like(up), up, np.zeros_like(up)
     point, force = _at(run, times, 0, plane)
-    normal = sampled(run, recompute.touch(run).normal, times)
+    normal = sample_columns(run, recompute.touch(run).normal, times)
     return point, unit(lift(normal) if plane else normal), force
 
 
@@ -106,7 +106,7 @@ def _others(run: Trajectory, times: Array, before: Array, plane: bool) -> tuple[
 def _at(run: Trajectory, times: Array, slot: int, plane: bool) -> tuple[Array, Array]:
     """Return point and force of a contact at the frames' times; no force between two samples of which one has none."""
     force = run["contact_force"][:, slot]
-    point, pushed = (sampled(run, values, times) for values in (run["contact_position"][:, slot], force))
+    point, pushed = (sample_columns(run, values, times) for values in (run["contact_position"][:, slot], force))
     touching = np.any(force != 0.0, axis=1).astype(float)
     pushed[np.interp(times, run.time, touching) < 1.0 - 1e-9] = 0.0
     return (lift(point), lift(pushed)) if plane else (point, pushed)
@@ -114,17 +114,17 @@ def _at(run: Trajectory, times: Array, slot: int, plane: bool) -> tuple[Array, A
 
 def _actor(run: Trajectory, body: SceneBody, number: int, times: Array, size: float) -> Actor:
     k = trees.body_index(run, body)
-    centre = sampled(run, run["body_position"][:, k], times)
+    centre = sample_columns(run, run["body_position"][:, k], times)
     com = np.asarray(body.center_of_mass)
     if run.dimension == 2:
         q = quaternions_plane(np.interp(times, run.time, run["body_angle"][:, k]))
         com, centre = lift(com[None])[0], lift(centre)
         parts = _slabs(body, size)
     else:
-        q = turned(run, run["body_quaternion"][:, k], times)
+        q = sample_rotations(run, run["body_quaternion"][:, k], times)
         parts = _limb(body, 0.3 * size) if body.faces is None else checkered_object(body)
         if body.faces is not None and (body.role == "link" or body.shape.get("type") == "segment"):
-            parts = painted(body, _STEEL)
+            parts = paint_body(body, _STEEL)
     origin = centre - rotation_matrices(q) @ com
     return Actor(
         f"{body.role}_{body.name}_{number}", parts, origin, q, label={"body": "bodies"}.get(body.role, "links")
@@ -168,13 +168,13 @@ def _ground(terrain: SceneBody, paths: Array, times: Array, size: float, plane: 
     return Actor("terrain", parts, np.zeros((len(times), 3)), still, label="ground")
 
 
-def _carried(run: Trajectory, ground: Actor, times: Array) -> Actor:
+def _carry_ground(run: Trajectory, ground: Actor, times: Array) -> Actor:
     """Return the ground where it is at the frames' times, if it moves."""
     k = trees.moving_terrain(run)
     if k is None:
         return ground
-    places = sampled(run, run["body_position"][:, k], times)
-    return replace(ground, positions=places, quaternions=turned(run, run["body_quaternion"][:, k], times))
+    places = sample_columns(run, run["body_position"][:, k], times)
+    return replace(ground, positions=places, quaternions=sample_rotations(run, run["body_quaternion"][:, k], times))
 
 
 def sticks(
@@ -199,7 +199,7 @@ def sticks(
         shape, parts = shapes.get(body["name"]), tuple(_bar(end, width) for end in reach if np.linalg.norm(end) > 0.01)
         if shape is not None and shape.faces is not None:
             rods = parts if 2 * len(shapes) < len(bodies) else ()  # too few shapes to show the robot
-            parts = (*painted(shape, shade(body["name"])), *rods)
+            parts = (*paint_body(shape, shade(body["name"])), *rods)
         if parts:
             actors.append(Actor(body["name"], parts, place, np.array([quaternion_of(R) for R in turn]), label=label))
     return actors

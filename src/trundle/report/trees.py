@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_SNAPSHOTS = 6
-_BAR = 0.12
-_ROUND = 9
+_SNAPSHOTS = 6  # robots along a path: they do not overlap on a column's width
+_BAR = 0.12  # of the robot's size: width of a link without a shape
+_ROUND = 9  # points of a half circle at the end of a bar
 
 
 def is_tree(run: Trajectory) -> bool:
@@ -50,7 +50,7 @@ def of_contact(run: Trajectory, slot: int) -> SceneBody | None:
     return next((body for body in run.scene if body.role == "body" and body.name == name), None)
 
 
-def placed(run: Trajectory, body: SceneBody, i: int) -> Array:
+def place_body(run: Trajectory, body: SceneBody, i: int) -> Array:
     """Return the points (m, 2) of a planar body at sample `i`, world, m."""
     k = body_index(run, body)
     R = rotation_plane(run["body_angle"][i, k])
@@ -85,7 +85,7 @@ def tree_motion(run: Trajectory, ax: Axes) -> None:
     for rank, i in enumerate(instants):
         colour = colormaps["viridis"](0.05 + 0.8 * rank / max(len(instants) - 1, 1))
         for body in moving_bodies(run):
-            points = placed(run, body, i)
+            points = place_body(run, body, i)
             seen.append(points)
             if body.role == "link":
                 ax.plot(*points.T, color=colour, linewidth=2.2, solid_capstyle="round", zorder=3)

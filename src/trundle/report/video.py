@@ -12,7 +12,7 @@ from trundle.report.picture import by_motion, draw_stage
 from trundle.report.staging import Stage
 from trundle.scratch import scratch
 
-_DPI = 100
+_DPI = 100  # pixels an inch; figures are sized in pixels divided by it
 _GIF_EVERY = 3  # frames: a GIF has no compression between them
 
 
@@ -47,7 +47,7 @@ def write_video(
     from matplotlib.animation import FFMpegWriter, PillowWriter
     from matplotlib.figure import Figure as Canvas
 
-    suffix = _checked(path, width, height)
+    suffix = _check_video_path(path, width, height)
     every = _GIF_EVERY if suffix == ".gif" else 1
     rate = max(1, round(1.0 / (positive("seconds", stage.seconds) * every)))
     canvas = Canvas(figsize=(width / _DPI, height / _DPI), dpi=_DPI)
@@ -74,7 +74,7 @@ def write_video(
         return write_bytes(path, file.read_bytes())
 
 
-def _checked(path: str | Path, width: int, height: int) -> str:
+def _check_video_path(path: str | Path, width: int, height: int) -> str:
     """Return the ending of the video's file."""
     suffix = Path(path).suffix.lower()
     if suffix not in (".mp4", ".gif"):

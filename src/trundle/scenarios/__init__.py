@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from trundle.scenarios.engine.building import build as build
     from trundle.scenarios.engine.building import data as data
     from trundle.scenarios.engine.building import error_context as error_context
-    from trundle.scenarios.engine.building import measured as measured
+    from trundle.scenarios.engine.building import name_data_file as name_data_file
     from trundle.scenarios.engine.run import Result as Result
     from trundle.scenarios.engine.run import run as run
     from trundle.scenarios.engine.trials import Done as Done
@@ -77,7 +77,7 @@ _HOMES = {
     "trundle.models": "Start",
     "trundle.records": "PAIR ROBOT Variable View make_dataset tree_view",
     "trundle.scenarios.engine.building": (
-        "Experiment Part PartProgress Regulated Simulation build data error_context measured "
+        "Experiment Part PartProgress Regulated Simulation build data error_context name_data_file "
     ),
     "trundle.scenarios.engine.run": "Result run",
     "trundle.scenarios.engine.trials": "Done run_trials stream_trials trial_parts",
@@ -99,4 +99,4 @@ __all__ = [*_HOME_OF]  # pyright: ignore[reportUnsupportedDunderAll]
 def __getattr__(name: str) -> object:
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return import_module("trundle.arguments").guarded(getattr(import_module(_HOME_OF[name]), name))
+    return import_module("trundle.arguments").guard_name(getattr(import_module(_HOME_OF[name]), name))

@@ -13,7 +13,7 @@ _log = logging.getLogger("trundle.systems")
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogueEntry:
     """A named scenario as `trundle list` shows it."""
 
     name: str
@@ -49,7 +49,7 @@ def text_of(name: str) -> str:
     return path_of(name).read_text(encoding="utf-8")
 
 
-def entries() -> list[Entry]:
+def entries() -> list[CatalogueEntry]:
     """Return the entries of all named scenarios, sorted by name, without checking the files."""
     result = []
     for name in names():
@@ -58,5 +58,5 @@ def entries() -> list[Entry]:
         except (OSError, ValueError) as error:
             _log.warning("scenario %s cannot be read: %s", name, error)
             continue
-        result.append(Entry(name, *(str(data.get(key, "")) for key in ("kind", "task", "title", "paper"))))
+        result.append(CatalogueEntry(name, *(str(data.get(key, "")) for key in ("kind", "task", "title", "paper"))))
     return result

@@ -50,7 +50,7 @@ class ControlledTable(Table):
     watchdog: WatchdogTable | None = Field(default=None, description="left out: as below, but only with [faults]")
 
 
-def guarded(policy: Policy, size: int, tables: ControlledTable, seed: int) -> Policy:
+def guard_policy(policy: Policy, size: int, tables: ControlledTable, seed: int) -> Policy:
     """Return a policy of `size` inputs inside the watchdog and the faults of the tables; itself without tables."""
     table = tables.watchdog or (WatchdogTable() if tables.faults else None)
     if table is not None and table.enabled:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from trundle.errors import InputError
 from trundle.records.whole import read_bytes
 
-TOML_BYTES = 256_000
-CSV_BYTES = 64_000_000
-CSV_ROWS = 1_000_000
+TOML_BYTES = 256_000  # of an untrusted file
+CSV_BYTES = 64_000_000  # of a table that is read whole
+CSV_ROWS = 1_000_000  # of a table that is read whole
 
 
 def read_table(path: Path, columns: Sequence[str], key: str, name: str, file: str | None = None) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from trundle import models
-from trundle.scenarios.engine.building import data, error_context, measured
+from trundle.scenarios.engine.building import data, error_context, name_data_file
 from trundle.scenarios.problems import Allowed
 from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.schema import (
@@ -30,7 +30,7 @@ TwistRates = Annotated[
     Vector6 | Vector3,
     Allowed("6 numbers, each from -1e12 to 1e12 (angular first), or in the plane 3 (counter-clockwise, x, z)"),
 ]
-MAX_SAMPLES = 1_000_000
+MAX_SAMPLES = 1_000_000  # of a run: what its record holds in memory
 
 
 class CoastTable(Table):
@@ -100,7 +100,7 @@ def motion_of(scenario: Scenario, table: MotionTable, d: int, key: str) -> model
     if table.type == "sinusoid":
         with error_context(key, scenario):
             return models.SinusoidMotion(table.amplitude, table.frequency, table.phase)
-    with measured(f"{key}.file", table.file, scenario):
+    with name_data_file(f"{key}.file", table.file, scenario):
         columns = ("t", "w", "vx", "vz") if d == 2 else ("t", "wx", "wy", "wz", "vx", "vy", "vz")
         values = data(scenario, f"{key}.file", table.file, columns)
         return models.SampledMotion(values[:, 0], values[:, 1:])

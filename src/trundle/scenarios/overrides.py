@@ -82,7 +82,7 @@ def merge(base: Mapping[str, Toml], change: Mapping[str, Toml]) -> dict[str, Tom
             and value.get("type", old.get("type")) == old.get("type")
         ):
             result[key] = merge(old, value)
-        elif _named(old) and _named(value):
+        elif _is_named_array(old) and _is_named_array(value):
             result[key] = _merged_by_name(old, value)
         else:
             result[key] = copy.deepcopy(value)
@@ -92,7 +92,7 @@ def merge(base: Mapping[str, Toml], change: Mapping[str, Toml]) -> dict[str, Tom
     return result
 
 
-def _named(value: Toml) -> TypeGuard[Sequence[dict[str, Toml]]]:
+def _is_named_array(value: Toml) -> TypeGuard[Sequence[dict[str, Toml]]]:
     """Whether `value` is an array of tables that each have a name of their own."""
     if not isinstance(value, list | tuple) or not value:
         return False
@@ -112,9 +112,9 @@ def _put(table: dict[str, Toml], path: tuple[str, ...], value: Toml, text: str) 
     for step in path[:-1]:
         if isinstance(data, dict):
             data = data.setdefault(step, {})
-        elif _named(data):
+        elif _is_named_array(data):
             data = _by_name(data, step)
-        if not (isinstance(data, dict) or _named(data)):
+        if not (isinstance(data, dict) or _is_named_array(data)):
             raise InputError("--set", text, f"a key of a table ('{step}' is none)")
     if not isinstance(data, dict):
         raise InputError("--set", text, f"a key of one of the tables in '{path[-2]}'")
@@ -130,7 +130,7 @@ def _by_name(tables: Sequence[dict[str, Toml]], name: str) -> dict[str, Toml] | 
 def _has(data: Mapping[str, Toml], path: tuple[str, ...]) -> bool:
     value: Toml = data
     for step in path:
-        if _named(value):
+        if _is_named_array(value):
             value = _by_name(value, step)
             continue
         if not isinstance(value, Mapping) or step not in value:

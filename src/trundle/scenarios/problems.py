@@ -288,7 +288,7 @@ def _phrase(kind: Form, members: Mapping[str, type[BaseModel]]) -> str:
     if kind is bool:
         return "true or false"
     if typing.get_origin(kind) in (typing.Union, UnionType):
-        return ", or ".join(_said(part) for part in typing.get_args(kind))
+        return ", or ".join(_phrase_of_type(part) for part in typing.get_args(kind))
     if typing.get_origin(kind) is dict:
         return _table_phrase(*typing.get_args(kind))
     return "a table" if isinstance(kind, type) and issubclass(kind, BaseModel) else "of another type"
@@ -297,10 +297,10 @@ def _phrase(kind: Form, members: Mapping[str, type[BaseModel]]) -> str:
 def _table_phrase(key: Form, value: Form) -> str:
     """Return the phrase for a table with free keys: "a table by the names 'knee', 'elbow': each a number > 0"."""
     names = f" by the names {_names(typing.get_args(key))}" if typing.get_origin(key) is typing.Literal else " by names"
-    return f"a table{names}: each {_said(value)}"
+    return f"a table{names}: each {_phrase_of_type(value)}"
 
 
-def _said(kind: Form) -> str:
+def _phrase_of_type(kind: Form) -> str:
     """Return the phrase given in a type's metadata, or else the one derived from the type."""
     said = [m.text for m in typing.get_args(kind)[1:] if isinstance(m, Allowed | Range)]
     return said[-1] if said else _phrase(kind, {})

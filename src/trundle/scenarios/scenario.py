@@ -77,7 +77,7 @@ class Scenario:
         """Seed of everything random."""
         return self.tables.seed
 
-    def resolved(self) -> dict[str, Toml]:
+    def resolve(self) -> dict[str, Toml]:
         """Return all tables as plain TOML values, defaults filled in: loading them gives the same scenario."""
         return plain(self.tables)
 
@@ -85,7 +85,7 @@ class Scenario:
         """Return the text of the resolved file; `data_files` renames the data files it points to."""
         import tomli_w
 
-        data = _renamed_in(self.resolved(), data_files or {})
+        data = _renamed_in(self.resolve(), data_files or {})
         return _NUMBERS.sub(_on_one_line, tomli_w.dumps(data))
 
     def data_files(self) -> dict[str, Path]:
@@ -98,7 +98,7 @@ class Scenario:
 
     def with_seed(self, seed: int) -> Scenario:
         """Return the same scenario with another seed, in its parts too."""
-        data = self.resolved()
+        data = self.resolve()
         return scenario_from(data, folder=self.folder, file=self.file, seed=seed, allow_path=self.allow_path)
 
     def data_contents(self) -> dict[str, bytes]:
@@ -224,13 +224,13 @@ def scenario_from(
         data["seed"] = seed
     stem = library_name or Path(file).stem
     data.setdefault("name", stem if _NAME.fullmatch(stem) else "scenario")
-    with _marked(set_keys):
-        tables = _checked(data, file, "")
+    with _mark_overrides(set_keys):
+        tables = _check_tables(data, file, "")
         name, whole = str(tables.name), plain(tables)
         parts: dict[str, Scenario] = {}
         for part, change in tables.parts.items():
             _check_part(part, change, type(tables), file)
-            merged = _checked(overrides.merge({**whole, "parts": {}}, change), file, f"parts.{part}.")
+            merged = _check_tables(overrides.merge({**whole, "parts": {}}, change), file, f"parts.{part}.")
             parts[part] = Scenario(name, merged, folder, file, allow_path, {}, set_keys)
         scenario = Scenario(name, tables, folder, file, allow_path, parts, set_keys)
         scenario.data_files()  # a path outside the folder is refused here, before anything reads it
@@ -238,7 +238,7 @@ def scenario_from(
 
 
 @contextmanager
-def _marked(set_keys: Sequence[str]) -> Iterator[None]:
+def _mark_overrides(set_keys: Sequence[str]) -> Iterator[None]:
     """Say of every problem whose key was set from outside that it was."""
     try:
         yield
@@ -258,7 +258,7 @@ def plain(tables: Table) -> dict[str, Toml]:
     return ordered | {key: table for key, table in last.items() if table}
 
 
-def _checked(data: dict[str, Toml], file: str, prefix: str) -> ScenarioTable:
+def _check_tables(data: dict[str, Toml], file: str, prefix: str) -> ScenarioTable:
     schema = schema_of(data, file)
     try:
         return schema.model_validate(data)
@@ -297,10 +297,10 @@ def _data_keys(table: Table, prefix: str) -> list[tuple[str, str, DataFile]]:
     return found
 
 
-def _renamed(value: Toml, names: Mapping[str, str], table: str = "") -> Toml:
+def _rename_keys(value: Toml, names: Mapping[str, str], table: str = "") -> Toml:
     if isinstance(value, dict):
         return _renamed_in(value, names, table)
-    return [_renamed(v, names) for v in value] if isinstance(value, list) else value
+    return [_rename_keys(v, names) for v in value] if isinstance(value, list) else value
 
 
 def _renamed_in(data: Mapping[str, Toml], names: Mapping[str, str], table: str = "") -> dict[str, Toml]:
@@ -308,7 +308,7 @@ def _renamed_in(data: Mapping[str, Toml], names: Mapping[str, str], table: str =
     found: dict[str, Toml] = {}
     for k, v in data.items():
         a_file = isinstance(v, str) and (k in ("file", "urdf", "warm_from") or (table, k) == ("robot", "name"))
-        found[k] = names.get(v, v) if a_file and isinstance(v, str) else _renamed(v, names, k)
+        found[k] = names.get(v, v) if a_file and isinstance(v, str) else _rename_keys(v, names, k)
     return found
 
 

@@ -31,7 +31,7 @@ def _tuple(value: Any) -> Any:
 Array = BeforeValidator(_tuple)
 
 
-def ordered(order: Callable[[float, float], bool]) -> AfterValidator:
+def require_order(order: Callable[[float, float], bool]) -> AfterValidator:
     """Return what refuses numbers of which one and the next do not keep an order, such as `operator.le`."""
 
     def check(value: tuple[float, ...]) -> tuple[float, ...]:
@@ -52,7 +52,7 @@ def key_type(kind: Any, allowed: Range | None = None) -> Any:
         parts = inner if origin is tuple else inner * length if length else (*inner, ...)
         made = tuple[tuple(one if one is ... else key_type(one, allowed) for one in parts)]  # pyright: ignore[reportInvalidTypeArguments]
         made = Annotated[made, Array, Field(max_length=64)] if ... in parts else Annotated[made, Array]
-        return Annotated[made, ordered(allowed.order)] if allowed and allowed.order else made
+        return Annotated[made, require_order(allowed.order)] if allowed and allowed.order else made
     if origin in (typing.Union, UnionType):
         return typing.Union[tuple(key_type(one, allowed) for one in inner)]  # noqa: UP007
     if allowed is None or kind not in (int, float):
@@ -142,7 +142,7 @@ class Table(BaseModel):
         """Raise a `fault` where values do not fit together."""
 
     @model_validator(mode="after")
-    def _checked(self) -> Self:
+    def _check_table(self) -> Self:
         self._check()
         return self
 
@@ -193,12 +193,12 @@ class ParameterTable(Table):
             found = ", ".join(sorted(one.__name__ for one in owners)) or "none"
             raise TypeError(f"{type(self).__name__} must have the keys of one dataclass to make it; it has: {found}")
         (owner,) = owners
-        return owner(**{name: _made(value) for name, value in self.values(owner).items()})
+        return owner(**{name: _make_value(value) for name, value in self.values(owner).items()})
 
 
-def _made(value: Any) -> Any:
+def _make_value(value: Any) -> Any:
     if isinstance(value, tuple):
-        return tuple(_made(one) for one in value)
+        return tuple(_make_value(one) for one in value)
     return value.make() if isinstance(value, ParameterTable) else value
 
 
@@ -325,8 +325,8 @@ def schema_of(data: dict[str, Toml], file: str | None = None) -> type[ScenarioTa
     ScenarioError
         If there is no such kind or task.
     """
-    kind = _chosen(data, "kind", kinds(), file)
-    return schema_for(kind, _chosen(data, "task", tasks(kind), file))
+    kind = _choose_key(data, "kind", kinds(), file)
+    return schema_for(kind, _choose_key(data, "task", tasks(kind), file))
 
 
 def schema_for(kind: str, task: str) -> type[ScenarioTable]:
@@ -342,7 +342,7 @@ def json_schema(kind: str) -> dict[str, Any]:
     ScenarioError
         If there is no such kind.
     """
-    _chosen({"kind": kind}, "kind", kinds(), None)
+    _choose_key({"kind": kind}, "kind", kinds(), None)
     found = [schema_for(kind, task).model_json_schema(by_alias=True) for task in tasks(kind)]
     dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     if len(found) == 1:
@@ -353,7 +353,7 @@ def json_schema(kind: str) -> dict[str, Any]:
     return dialect | {"anyOf": found, "$defs": shared}
 
 
-def _chosen(data: dict[str, Toml], key: str, names: list[str], file: str | None) -> str:
+def _choose_key(data: dict[str, Toml], key: str, names: list[str], file: str | None) -> str:
     value = data.get(key, MISSING)
     if isinstance(value, str) and value in names:
         return value

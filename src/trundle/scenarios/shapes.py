@@ -7,7 +7,7 @@ from importlib.metadata import entry_points
 
 from trundle import geometry
 from trundle.errors import InputError
-from trundle.scenarios.engine.building import data, error_context, measured
+from trundle.scenarios.engine.building import data, error_context, name_data_file
 from trundle.scenarios.files import grid
 from trundle.scenarios.scenario import Scenario
 from trundle.scenarios.schema import ParameterTable
@@ -27,23 +27,23 @@ Measured = OutlineSplineTable | GroundSplineTable | SurfaceSamplesTable | Height
 def shape_of(scenario: Scenario, table: ParameterTable | RegisteredTable | Measured, key: str) -> geometry.Shape:
     """Return the shape of the table at `key`, measured ones from their data files."""
     if isinstance(table, OutlineSplineTable | GroundSplineTable):
-        with measured(f"{key}.file", table.file, scenario):
+        with name_data_file(f"{key}.file", table.file, scenario):
             points = data(scenario, f"{key}.file", table.file, ("x", "z"))
             return geometry.SampledCurve(points.tolist(), closed=isinstance(table, OutlineSplineTable))
     if isinstance(table, SurfaceSamplesTable | HeightMapTable):
         name: str = table.file
-        with measured(f"{key}.file", name, scenario):
+        with name_data_file(f"{key}.file", name, scenario):
             values = data(scenario, f"{key}.file", name, ("x", "y", "z"))
             if isinstance(table, SurfaceSamplesTable):
                 return geometry.SampledSurface(values.tolist(), **table.values())
             x, y, z = grid(values, f"{key}.file", name, scenario.file)
             return geometry.HeightMap(x.tolist(), y.tolist(), z.tolist())
     with error_context(key, scenario):
-        return registered(table.name) if isinstance(table, RegisteredTable) else table.make()
+        return find_registered_shape(table.name) if isinstance(table, RegisteredTable) else table.make()
 
 
 @cache
-def registered(name: str) -> geometry.Shape:
+def find_registered_shape(name: str) -> geometry.Shape:
     """Return the shape that an installed package registers under `name`, its class in lower case.
 
     Raises

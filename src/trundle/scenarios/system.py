@@ -169,11 +169,11 @@ def system(name: str) -> System:
 
 def systems() -> list[System]:
     """Return every system that can be loaded; one that cannot is logged, once, and left out."""
-    return list(_loaded())
+    return list(_load_systems())
 
 
 @cache
-def _loaded() -> tuple[System, ...]:
+def _load_systems() -> tuple[System, ...]:
     found = []
     for name in names():
         try:

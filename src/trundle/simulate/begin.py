@@ -9,7 +9,7 @@ import numpy as np
 
 from trundle.contact.laws import LAWS, SLIDING
 from trundle.models.tree.approach import round_on_both_sides
-from trundle.simulate.compiled_mode import projected
+from trundle.simulate.compiled_mode import project_state
 from trundle.simulate.events.jumps import with_impulses
 from trundle.simulate.events.states import slip_and_spin
 from trundle.simulate.events.transitions import HybridState
@@ -61,9 +61,9 @@ def begun_mode(runner: Runner, now: HybridState) -> HybridState | Status:
     for i in slipping:
         runner.log.lower(f"{runner.board.name(i)}.friction", -np.inf)
     after = with_impulses(runner.system, now, _onto_constraints(runner, now))
-    runner.log.jumped(now, after)
+    runner.log.add_jump(now, after)
     return after
 
 
 def _onto_constraints(runner: Runner, now: HybridState) -> HybridState:
-    return replace(now, x=projected(runner.phase(now.mode), now.t, now.x, runner.parameters(now)))
+    return replace(now, x=project_state(runner.phase(now.mode), now.t, now.x, runner.parameters(now)))

@@ -18,7 +18,7 @@ from trundle.numerics.ode.ode import AT_ONCE, Integrator, OdeSystem
 from trundle.simulate.instant import ROWS, WHOLE, Instant
 from trundle.simulate.mode import Method, Mode
 from trundle.simulate.outputs import output_expressions
-from trundle.simulate.phase import POINT, Phase, input_expressions, touch_margins
+from trundle.simulate.phase import POINT, MotionPhase, input_expressions, touch_margins
 from trundle.simulate.quantities import Quantities
 from trundle.threads import cached_property
 
@@ -26,7 +26,7 @@ _MANY, _VERY_MANY = 200, 20_000
 """Samples from which the quantities of a record are worth compiling, where that is quick, and where it is not."""
 
 
-class CompiledMode(Phase):
+class CompiledMode(MotionPhase):
     """One mode as one expression, compiled."""
 
     takes_numbers = True
@@ -119,7 +119,7 @@ class CompiledMode(Phase):
 
         A sign of zero: wherever it is.
         """
-        projected, good = self.model.projected(laws), ca.SX(1)
+        projected, good = self.model.project(laws), ca.SX(1)
         for i, constraint in enumerate(self.model.constraints):
             roundness = self.dynamics.margins.get(f"{constraint.name}.roundness")
             if roundness is not None:
@@ -130,7 +130,7 @@ class CompiledMode(Phase):
         """Return the equations of motion at a state with all rows of these contacts; what the others do goes on."""
         laws = tuple(WHOLE.name if i in contacts else law for i, law in enumerate(self.mode.laws))
         key = ("instant", self.mode.atlas, laws, self.held)
-        function = self.system.kept(key, lambda: self._instant_function(contacts))
+        function = self.system.keep(key, lambda: self._instant_function(contacts))
         values = [np.asarray(value, dtype=np.float64) for value in function(t, x, p)]
         M, f, J, b, velocity, axes, held, push, held_b = values
         m, d = len(contacts), self.model.d
@@ -278,17 +278,17 @@ def compiled_mode(system: ContactSystem, mode: Mode, held: bool, method: Method)
     if system.free is None:
         return CompiledMode(system, mode, held, method)
     key = ("compiled mode", mode, held, method.name, method.stabilization, method.end_speed)
-    return system.shared(key, lambda: CompiledMode(system, mode, held, method)).on(system)
+    return system.share(key, lambda: CompiledMode(system, mode, held, method)).on(system)
 
 
-def projected(phase: Phase, t: float, x: FloatArray, p: FloatArray) -> FloatArray:
+def project_state(phase: MotionPhase, t: float, x: FloatArray, p: FloatArray) -> FloatArray:
     """Return the state `x` (n_x,) put onto the constraints of the phase's mode."""
     projects = phase.method.stabilization == "projection"
     projection = phase.integrator.system.projection if projects else None
     if projection is None:
         laws = [LAWS[name] for name in phase.mode.laws]
         model = phase.system.model(phase.mode.atlas)
-        expression = model.projected(laws)
+        expression = model.project(laws)
         projection = ca.Function("projection", [ca.SX.sym("t"), model.x, model.u], [expression])
         p = np.zeros(model.u.shape[0])
     else:

@@ -42,7 +42,7 @@ class DivergenceCheck:
             raise ControlLostError(f"the loop diverges: {name} moves at {fastest:.3g} m/s", Status.DIVERGED)
 
 
-def diverged(system: ContactSystem, mode: Mode, times: FloatArray, states: FloatArray) -> bool:
+def has_diverged(system: ContactSystem, mode: Mode, times: FloatArray, states: FloatArray) -> bool:
     """Whether a closed loop that stays in a mode is too fast at one of some times (n,), in the states (n, n_x)."""
     check = DivergenceCheck(system.physics["gravity"])
     try:

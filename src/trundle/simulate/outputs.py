@@ -31,7 +31,7 @@ def output_expressions(
     W = model.to_world
     terms = motion.terms if isinstance(motion, Dynamics) else motion
     xdot = motion.xdot if isinstance(motion, Dynamics) else None
-    motions = {name: _seen(model, xdot, name, one) for name, one in model.motions.items()}
+    motions = {name: _differentiate_pose(model, xdot, name, one) for name, one in model.motions.items()}
     seen = {id(model.motions[name]): motion for name, motion in motions.items()}
     out = body_expressions(model, motions)
     of_contacts = zip(model.constraints, forces, moments, strict=True)
@@ -64,7 +64,7 @@ def body_expressions(model: TreeModel, motions: Mapping[str, Motion] | None = No
     return out
 
 
-def _seen(model: TreeModel, xdot: ca.SX | None, name: str, motion: Motion) -> Motion:
+def _differentiate_pose(model: TreeModel, xdot: ca.SX | None, name: str, motion: Motion) -> Motion:
     """Return the motion with the velocities of the pose: p' and the axial vector of R'R', along x'."""
     if xdot is None or f"{name}.relative_velocity" not in model.layout:
         return motion

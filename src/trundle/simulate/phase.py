@@ -44,7 +44,7 @@ _SIZES = 10.0
 IGNORED = {"on_slip": ("friction", "torsion"), "on_separation": ("normal_force",)}
 
 
-class Phase(ABC):
+class MotionPhase(ABC):
     """Equations of one mode.
 
     Contract for a subclass:
@@ -153,7 +153,7 @@ class Phase(ABC):
     @cached_property
     def watched(self) -> NDArray[np.bool_]:
         """Which of the margins (m,) end the mode."""
-        return np.array([self._watched(name) for name in self.margins], dtype=bool)
+        return np.array([self._watches(name) for name in self.margins], dtype=bool)
 
     @cached_property
     def seams(self) -> NDArray[np.bool_]:
@@ -208,7 +208,7 @@ class Phase(ABC):
         """Return whether one of these contacts touches."""
         return any(LAWS[self.mode.laws[k]].touching for k in contacts)
 
-    def armed(self, unarmed: frozenset[str]) -> np.ndarray:
+    def arm_margins(self, unarmed: frozenset[str]) -> np.ndarray:
         """Return which margins (m,) may end the mode at once: not those of the names that are `unarmed`."""
         zero = unarmed | {self.watches(name) for name in unarmed if name.endswith(".gap")}
         return np.array([name not in zero and not name.endswith(SLIP_END) for name in self.margins], dtype=bool)
@@ -231,7 +231,7 @@ class Phase(ABC):
         length = self.system.contact_pairs[number].shape_A.reference_length
         return least_curvature(self.model.constraints[number].contact, length)
 
-    def _watched(self, name: str) -> bool:
+    def _watches(self, name: str) -> bool:
         contact, margin, rules = self.system.number(name), name.split(".", 1)[1], self.system.rules
         if self.mode.rest:
             return False

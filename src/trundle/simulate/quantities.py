@@ -38,7 +38,7 @@ class Quantities(Mapping[str, FloatArray]):
         """Return quantities from columns: ``values[:, ends[i] : ends[i + 1]]`` is what ``names[i]`` says."""
         columns = {name: values[:, ends[i] : ends[i + 1]] for i, name in enumerate(names)}
 
-        def gathered(kinds: Sequence[str]) -> tuple[dict[str, int], dict[str, FloatArray]]:
+        def gather_columns(kinds: Sequence[str]) -> tuple[dict[str, int], dict[str, FloatArray]]:
             first = f".{kinds[0]}"
             owners = [name.removesuffix(first) for name in names if name.endswith(first)]
             found = {
@@ -46,7 +46,7 @@ class Quantities(Mapping[str, FloatArray]):
             }
             return {owner: place for place, owner in enumerate(owners)}, found
 
-        (bodies, of_bodies), (contacts, of_contacts) = gathered(OF_BODIES), gathered(OF_CONTACTS)
+        (bodies, of_bodies), (contacts, of_contacts) = gather_columns(OF_BODIES), gather_columns(OF_CONTACTS)
         return cls(bodies, contacts, of_bodies, of_contacts, columns)
 
     def __getitem__(self, key: str) -> FloatArray:

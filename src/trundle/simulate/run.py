@@ -84,7 +84,7 @@ def simulate(
     with reporting(verbose, progress, lambda t: (f"simulate: {t:.3g} s of {duration:g} s", t / duration)) as told:
         runner = Runner(system, chosen, policy, _with_kicks(duration, output_step, kicks), told)
         runner.kicks = dict(kicks or {})
-        return recorded(runner, first_of(system, initial), duration)
+        return run_and_record(runner, first_of(system, initial), duration)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ class _Captured(BaseException):
 _capturing: ContextVar[bool] = ContextVar("capturing", default=False)
 
 
-def captured(run: Callable[[], object]) -> Call | None:
+def capture_call(run: Callable[[], object]) -> Call | None:
     """Return what `run` first calls `simulate` with, which does not simulate; None if it runs something else."""
     token = _capturing.set(True)
     try:
@@ -124,7 +124,7 @@ def captured(run: Callable[[], object]) -> Call | None:
 
 
 def not_captured() -> None:
-    """Say that a run of something else begins: `captured` ends with None."""
+    """Say that a run of something else begins: `capture_call` ends with None."""
     if _capturing.get():
         raise _Captured(None)
 
@@ -137,12 +137,12 @@ def first_of(system: ContactSystem, initial: Start) -> HybridState:
     return HybridState(0.0, x, mode, no_onsets(system))
 
 
-def recorded(runner: Runner, first: HybridState, duration: float) -> Trajectory:
+def run_and_record(runner: Runner, first: HybridState, duration: float) -> Trajectory:
     """Run and record, with the wall time of each; the first mode is compiled before the clock of the run starts."""
     begin = clock.perf_counter()
     runner.progress = notifying(runner.progress, lambda: _so_far(runner))
     _ = runner.phase(first.mode).integrator
-    with held_alone(runner.policy), interrupts.held() as outermost:
+    with held_alone(runner.policy), interrupts.hold_interrupts() as outermost:
         built = clock.perf_counter()
         status = runner.run(first, duration)
         done = clock.perf_counter()

@@ -28,7 +28,7 @@ from trundle.simulate.events.recontact import recontact, waiting_depths
 from trundle.simulate.events.separated import Gaps
 from trundle.simulate.events.transitions import INDETERMINATE, Following, Undecided
 from trundle.simulate.mode import Method, Mode
-from trundle.simulate.phase import Phase
+from trundle.simulate.phase import MotionPhase
 from trundle.simulate.phases import phase_of
 from trundle.simulate.record import Log, Segment
 from trundle.simulate.record.log import Leg, Transition
@@ -42,7 +42,7 @@ _ENDLESS = (Status.NOT_FINITE, Status.STEP_TOO_SMALL, Status.TOO_MANY_STEPS)
 MAX_STEPS = 1_000_000
 """Most steps of one integration, beyond those of a fixed step, and of each second."""
 
-ACCURATE = 1e-7
+ACCURATE = 1e-7  # relative tolerance up to which energy made is a finding
 _AT_SEAM, _NO_LOAD = 1e-7, 5e-10
 _STAYS = 1e-6
 """Part of what counts as zero by which a margin that stays there may change within `_SOON`."""
@@ -90,7 +90,7 @@ class Runner:
         self._held: FloatArray | None = None
         self._asked: HybridState | None = None
 
-    def phase(self, mode: Mode) -> Phase:
+    def phase(self, mode: Mode) -> MotionPhase:
         """Return the compiled phase of a mode; it lives as long as the system."""
         return phase_of(self.system, mode, self.policy is not None, self.method)
 
@@ -106,7 +106,7 @@ class Runner:
             until = min(until, end)
         return np.concatenate(values), until
 
-    @interrupts.held()
+    @interrupts.hold_interrupts()
     def run(self, now: HybridState, duration: float) -> Status:
         """Integrate from `now` to `duration`; return how it ended."""
         self.gaps.clear()
@@ -114,7 +114,9 @@ class Runner:
             if self.policy is not None:
                 interrupts.opened()(self.policy.reset)()
             begun = begun_mode(self, now)
-            status = begun if isinstance(begun, Status) else self._kicked(self.board.holding(begun), duration)
+            status = (
+                begun if isinstance(begun, Status) else self._run_between_kicks(self.board.holding(begun), duration)
+            )
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
         except ControlLostError as error:
@@ -126,7 +128,7 @@ class Runner:
             self._hold(now)
         return status
 
-    def _kicked(self, now: HybridState, duration: float) -> Status:
+    def _run_between_kicks(self, now: HybridState, duration: float) -> Status:
         """Go from kick to kick."""
         for time in sorted(t for t in self.kicks if t < duration):
             status = self._through(now, time)
@@ -135,7 +137,7 @@ class Runner:
                 return status
             x, mode = array("kicks", self.kicks[time](np.array(last.states[-1])), now.x.shape), last.phase.mode
             now = HybridState(time, x, mode, np.zeros_like(now.onsets))
-            self.log.jumped(replace(now, x=last.states[-1]), now, kick=True)
+            self.log.add_jump(replace(now, x=last.states[-1]), now, kick=True)
             now = self.board.holding(now)
         return self._through(now, duration)
 
@@ -163,7 +165,7 @@ class Runner:
             if stuck and (low := self.board.without_bounce(after, event)) is not None:
                 following, reason, stuck = low, "it bounces too low to follow", False
             if isinstance(following, HybridState):
-                self.log.jumped(after, with_impulses(self.system, after, following))
+                self.log.add_jump(after, with_impulses(self.system, after, following))
                 self.note(after, following.mode.label, reason, event)
                 if stuck:
                     reason = "transitions follow each other without progress"
@@ -181,7 +183,7 @@ class Runner:
             now = following
         return Status.SUCCESS
 
-    def _next(self, after: HybridState, event: Event | Undecided, phase: Phase) -> tuple[Following, str]:
+    def _next(self, after: HybridState, event: Event | Undecided, phase: MotionPhase) -> tuple[Following, str]:
         """Return what follows an event, and the reason for the record."""
         if isinstance(event, Undecided):
             return event, "the forces grew without bound"
@@ -219,14 +221,14 @@ class Runner:
         """Return the parameters of the functions of a state's mode."""
         return self.phase(now.mode).parameters(self.inputs(now.t)[0], now.onsets)
 
-    def _mode(self, now: HybridState, duration: float) -> Status | tuple[HybridState, Event | Undecided, Phase]:
+    def _mode(self, now: HybridState, duration: float) -> Status | tuple[HybridState, Event | Undecided, MotionPhase]:
         """Stay in one mode: to the end (SUCCESS), a failure, or an event."""
         phase = self.phase(now.mode)
         with interrupts.opened():
             _ = phase.integrator  # takes a while to make
         watch = ContactDetector(self.system, now.mode, now.unarmed, phase.near, self.gaps)
         needed, signs = watch.needed, self._signs(phase, now)
-        armed = self._armed(phase, now)
+        armed = self._arm_margins(phase, now)
         self._most = self.stepping.most(now, MAX_STEPS)
         first_step: float | None = None
         weight = self.board.weight
@@ -253,7 +255,7 @@ class Runner:
             if (needed or watch.flying) and done.t_end > now.t:
                 times = np.concatenate([[now.t], seen[0], [done.t_end]])
                 states = np.vstack([now.x[None], seen[1], done.x_end[None]])
-                found = watch.touched(times, states, self._state_at(phase, now, p), end)
+                found = watch.find_first_touch(times, states, self._state_at(phase, now, p), end)
                 if found is not None:
                     done, end = self._up_to(phase, now, p, armed, first_step, found)
             if done.status is Status.SUCCESS:
@@ -262,15 +264,15 @@ class Runner:
                     done, end = self._up_to(phase, now, p, armed, first_step, back)
             if watch.sinks(done.x_end) and not watch.sinks(now.x):
                 done, end = self._before_it_sinks(watch, phase, now, p, armed, done)
-            end = self._located(phase, done, p, end)
+            end = self._locate_event(phase, done, p, end)
             lasted = done.t_end > now.t
             if end is None or lasted or not self.log.segments:  # forces that end a mode at once never acted
                 self._keep(phase, done, p, since[0], end is not None, self._inner(phase, now, p, done))
-            beyond = end is not None and not self._told(phase, done, p)
+            beyond = end is not None and not self._force_is_zero(phase, done, p)
             counted = self._just_before(phase, now, p, done) if beyond else done
             self.log.count(Leg(phase, now, p, done, end), counted.margin_minimum)
             if done.status is not Status.SUCCESS:
-                return self._failed(now, done, phase)
+                return self._end_failed_mode(now, done, phase)
             if watch.full and watch.overlaps(np.vstack([seen[1], done.x_end[None]])) is not None:
                 self.note(replace(now, t=done.t_end), Status.SECOND_CONTACT.label, "a third point touched")
                 return Status.SECOND_CONTACT
@@ -284,9 +286,9 @@ class Runner:
             first_step = done.last_step if done.last_step > 0 else None
         return Status.SUCCESS
 
-    def _failed(
-        self, now: HybridState, done: Integration, phase: Phase
-    ) -> Status | tuple[HybridState, Event | Undecided, Phase]:
+    def _end_failed_mode(
+        self, now: HybridState, done: Integration, phase: MotionPhase
+    ) -> Status | tuple[HybridState, Event | Undecided, MotionPhase]:
         """Return how the run ends where a mode cannot go on, or that no law of it decides."""
         twice = any(sum(LAWS[now.mode.laws[i]].touching for i in pair) > 1 for pair in self.system.pairs)
         status = Status.SECOND_CONTACT if twice and done.status is Status.NOT_FINITE else done.status
@@ -295,12 +297,12 @@ class Runner:
         good = bool(np.all(np.isfinite(done.x_end)))
         return (replace(now, t=done.t_end, x=done.x_end) if good else now), Undecided(status), phase
 
-    def _armed(self, phase: Phase, now: HybridState) -> np.ndarray:
+    def _arm_margins(self, phase: MotionPhase, now: HybridState) -> np.ndarray:
         """Return which margins may end a mode at once: not those born zero, nor seams and forces that stay there.
 
         What falls later, or too slowly to be seen at once, `recontact` finds.
         """
-        armed = phase.armed(now.unarmed)
+        armed = phase.arm_margins(now.unarmed)
         p = self.parameters(now)
         values = phase.margin_array(now.t, now.x, p)
         least = np.where(phase.loads, _NO_LOAD * self.board.weight, _AT_SEAM)
@@ -330,13 +332,13 @@ class Runner:
                 answer = self.log.policy(now.t, state)
             self._held = array("policy", answer, (self.system.model().u.shape[0],))
 
-    def _event(self, phase: Phase, done: Integration) -> Event | None:
+    def _event(self, phase: MotionPhase, done: Integration) -> Event | None:
         if done.event is None:
             return None
         name = phase.margins[done.event]
         return Event(self.system.number(name), name.split(".", 1)[1])
 
-    def _located(self, phase: Phase, done: Integration, p: FloatArray, event: Event | None) -> Event | None:
+    def _locate_event(self, phase: MotionPhase, done: Integration, p: FloatArray, event: Event | None) -> Event | None:
         """Return an event with the coordinates of its contact, where its gap is that of the nearest points."""
         if event is None or event.margin != "gap" or event.contact not in phase.near:
             return event
@@ -345,7 +347,7 @@ class Runner:
 
     def _integrate(
         self,
-        phase: Phase,
+        phase: MotionPhase,
         t0: float,
         x0: FloatArray,
         t1: float,
@@ -380,7 +382,7 @@ class Runner:
 
     def _up_to(
         self,
-        phase: Phase,
+        phase: MotionPhase,
         now: HybridState,
         p: FloatArray,
         armed: np.ndarray,
@@ -398,7 +400,7 @@ class Runner:
     def _before_it_sinks(
         self,
         watch: ContactDetector,
-        phase: Phase,
+        phase: MotionPhase,
         now: HybridState,
         p: FloatArray,
         armed: np.ndarray,
@@ -412,7 +414,7 @@ class Runner:
             done, _ = self._integrate(phase, now.t, now.x, 0.5 * (now.t + done.t_end), p, armed.copy(), None)
         return done, self._event(phase, done)
 
-    def _just_before(self, phase: Phase, now: HybridState, p: FloatArray, done: Integration) -> Integration:
+    def _just_before(self, phase: MotionPhase, now: HybridState, p: FloatArray, done: Integration) -> Integration:
         """Return an integration that ends just before its event, where the margin is beyond zero at its end.
 
         Curvatures reach zero like the root of the time that is left, and forces grow like its inverse: round-off of an
@@ -437,7 +439,7 @@ class Runner:
         before = done.times <= best.t_end
         return replace(best, times=done.times[before], states=done.states[before], event=done.event)
 
-    def _state_at(self, phase: Phase, now: HybridState, p: FloatArray) -> Callable[[float], FloatArray]:
+    def _state_at(self, phase: MotionPhase, now: HybridState, p: FloatArray) -> Callable[[float], FloatArray]:
         def state(t: float) -> FloatArray:
             """Return the state at a time in this mode, integrated anew."""
             return now.x if t <= now.t else self._integrated_to(phase, now, p, t).x_end
@@ -445,7 +447,7 @@ class Runner:
         return state
 
     def _integrated_to(
-        self, phase: Phase, now: HybridState, p: FloatArray, t: float, samples: ArrayLike = ()
+        self, phase: MotionPhase, now: HybridState, p: FloatArray, t: float, samples: ArrayLike = ()
     ) -> Integration:
         """Return the integration up to a time in this mode, with `samples` (s), whatever its margins say."""
         done = phase.integrator.integrate(
@@ -460,7 +462,7 @@ class Runner:
             raise KeyboardInterrupt
         return done
 
-    def _signs(self, phase: Phase, now: HybridState) -> list[float]:
+    def _signs(self, phase: MotionPhase, now: HybridState) -> list[float]:
         """Sign of each contact's roundness at the start of a mode, for bodies that are round on both sides of zero."""
         values = phase.margin_values(now.t, now.x, phase.parameters(self.inputs(now.t)[0], now.onsets))
         signs = []
@@ -470,7 +472,7 @@ class Runner:
         return signs
 
     def _inner(
-        self, phase: Phase, now: HybridState, p: FloatArray, done: Integration
+        self, phase: MotionPhase, now: HybridState, p: FloatArray, done: Integration
     ) -> tuple[FloatArray, FloatArray] | None:
         """Return times and states between samples, for the audit, where the integrator took several steps to one."""
         span, every = done.t_end - now.t, float(np.ptp(self.samples)) / max(len(self.samples) - 1, 1)
@@ -495,7 +497,7 @@ class Runner:
 
     def _keep(
         self,
-        phase: Phase,
+        phase: MotionPhase,
         done: Integration,
         p: FloatArray,
         since: HybridState,
@@ -505,7 +507,7 @@ class Runner:
         times, states, x = done.times, done.states, done.x_end
         if self.policy is not None and done.status is Status.NOT_FINITE:  # steps too long for such speeds
             self._divergence.check(done.t_end, x, lambda: speeds_at(self.system, phase.mode.atlas, x))
-        ended = ended and self._told(phase, done, p)
+        ended = ended and self._force_is_zero(phase, done, p)
         if ended or done.t_end >= self.samples[-1] or done.status is not Status.SUCCESS:
             if not times.size or times[-1] < done.t_end:
                 times, states = np.append(times, done.t_end), np.vstack([states, done.x_end[None]])
@@ -513,7 +515,7 @@ class Runner:
             parameters = np.repeat(p[None], len(times), axis=0)
             self.log.segments.append(Segment(phase, times, states, parameters, since=since, inner=inner))
 
-    def _told(self, phase: Phase, done: Integration, p: FloatArray) -> bool:
+    def _force_is_zero(self, phase: MotionPhase, done: Integration, p: FloatArray) -> bool:
         """Whether the force that ends a mode, or what its cone has left, is zero there; else no sample tells of it.
 
         One that passes zero through a pole (Painleve), or beside a slip that turns round in its last 1e-11 s, has no

@@ -13,12 +13,12 @@ from trundle import interrupts
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS
 from trundle.models.scales import pace
-from trundle.models.tree.approach import on_charts, refined
+from trundle.models.tree.approach import on_charts, refine_approach
 from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.models.tree.touching import may_touch
 from trundle.simulate.events.contact_detection import ContactDetector
 from trundle.simulate.events.jumps import with_impulses
-from trundle.simulate.events.states import followed
+from trundle.simulate.events.states import follow_contact
 from trundle.simulate.events.time_stepping import TimeStepping
 from trundle.simulate.events.transitions import Event, HybridState, no_onsets
 from trundle.simulate.record import Segment
@@ -93,7 +93,7 @@ class Stepping:
             held = None if runner.policy is None else runner.inputs(before.t)[0]
             h = now.t - before.t
             pushed = replace(now, impulses=_impulses(made.forces(), h), moments=_impulses(made.moments(), h))
-            runner.log.jumped(before, pushed, inputs=held, pushed=made.middle)
+            runner.log.add_jump(before, pushed, inputs=held, pushed=made.middle)
             self._record(made, before, now.t, seen=touch is not None)
             if touch is not None:
                 following = self._after_touch(made, now, touch[1])
@@ -110,8 +110,8 @@ class Stepping:
             if now.t - looked > self._look:
                 near, looked = self._near(now, {*steps.contacts}), now.t
                 steps = steps if near == list(steps.contacts) else steps.on(near)
-            after = steps.settled(self._least)
-        runner.log.jumped(now, with_impulses(runner.system, now, after))
+            after = steps.find_settled_state(self._least)
+        runner.log.add_jump(now, with_impulses(runner.system, now, after))
         self._until = now.t
         return after
 
@@ -133,7 +133,7 @@ class Stepping:
         def state_at(t: float) -> FloatArray:
             return steps.state_at(before, t)
 
-        found = watch.touched(np.array([before.t, steps.now.t]), np.array([before.x, steps.now.x]), state_at)
+        found = watch.find_first_touch(np.array([before.t, steps.now.t]), np.array([before.x, steps.now.x]), state_at)
         return None if found is None or found[1].contact in steps.contacts else found
 
     def _after_touch(self, steps: TimeStepping, there: HybridState, event: Event) -> TimeStepping | Status:
@@ -153,12 +153,14 @@ class Stepping:
             if isinstance(after, Status):
                 return after
             if isinstance(after, HybridState):
-                runner.log.jumped(there, after)
+                runner.log.add_jump(there, after)
                 runner.note(there, after.mode.label, reason, event)
                 return TimeStepping(
                     board, replace(after, onsets=no_onsets(board.system), impulses={}, moments={}), contacts
                 )
-        atlas, x = followed(board.system, there.mode.atlas, there.x, event.contact, event.coordinates, event.charts)
+        atlas, x = follow_contact(
+            board.system, there.mode.atlas, there.x, event.contact, event.coordinates, event.charts
+        )
         there = replace(there, x=x, mode=replace(there.mode, atlas=atlas))
         return TimeStepping(board, there, contacts, plastic={event.contact})
 
@@ -216,9 +218,9 @@ def _on_next_charts(system: ContactSystem, now: HybridState, contacts: Sequence[
         if _is_on_charts(system, atlas, now.x, i):
             continue
         coordinates = now.x[system.model(atlas).layout[f"{pair.contact}.coordinates"]]
-        found = refined(system, atlas, now.x, i, coordinates, atlas[i])
+        found = refine_approach(system, atlas, now.x, i, coordinates, atlas[i])
         if found is not None:
-            atlas, x = followed(system, atlas, now.x, i, found.coordinates, found.charts)
+            atlas, x = follow_contact(system, atlas, now.x, i, found.coordinates, found.charts)
             now = replace(now, x=x, mode=replace(now.mode, atlas=atlas))
     return now
 

@@ -16,7 +16,7 @@ _look: ContextVar[Look | None] = ContextVar("look", default=None)
 
 
 @contextmanager
-def watched(look: Look) -> Iterator[None]:
+def watch_runs(look: Look) -> Iterator[None]:
     """Call `look` now and then during runs of this thread, with a function that returns the motion so far."""
     token = _look.set(look)
     try:

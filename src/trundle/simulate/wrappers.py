@@ -16,7 +16,7 @@ from trundle.errors import InputError
 from trundle.records import Policy, tell_contacts
 from trundle.records.policy import AroundPolicy, period_of
 
-_PARTS = 100
+_PARTS = 100  # largest denominator of a delay in periods
 
 
 @final

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trundle.control.inverse_dynamics.signals import SIGNALS, Constant, Ramp, Sampled, SecondOrder, Signal, Sine, signal
 from trundle.errors import InputError
+from trundle.systems.planar.signals import SIGNALS, Constant, Ramp, Sampled, SecondOrder, Signal, Sine, signal
 
 ALL = [
     Constant(0.3),

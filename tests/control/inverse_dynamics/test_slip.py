@@ -12,9 +12,9 @@ from trundle.contact.laws import ROLLING, SLIDING
 from trundle.control import InverseDynamics
 from trundle.control.inverse_dynamics import tasks as tk
 from trundle.scenarios import build, load_scenario
-from trundle.systems.planar import metrics as metrics_planar
-from trundle.systems.planar.control import TrackExperiment
-from trundle.systems.planar.program import quantity_of
+from trundle.systems.planar.scenario import metrics as metrics_planar
+from trundle.systems.planar.scenario.control import TrackExperiment
+from trundle.systems.planar.scenario.program import quantity_of
 
 CART = str(Path(__file__).resolve().parents[3] / "examples" / "slippery_cart.toml")
 BLIND = "controller.slip.enabled=false"
@@ -37,7 +37,7 @@ def run_of(name: str, *sets: str) -> tr.Trajectory:
 
 def errors(run: tr.Trajectory) -> dict[str, float]:
     """Largest error of each task after 2 s."""
-    tasks = metrics_planar.tracked(run)
+    tasks = metrics_planar.recompute_tasks(run)
     return {name: float(np.abs(task.error[run.time >= 2.0]).max(initial=0.0)) for name, task in tasks.items()}
 
 

@@ -9,7 +9,7 @@ import pytest
 import trundle.geometry as tg
 from trundle.contact.choice import make_contact
 from trundle.contact.laws import LAWS
-from trundle.contact.motion import free, jointed
+from trundle.contact.motion import carry_by_joint, free
 from trundle.control.inverse_dynamics import Numbers
 from trundle.control.inverse_dynamics import tasks as tk
 from trundle.errors import InputError
@@ -56,7 +56,7 @@ def test_quantities_are_derivatives():
     q, nu, nudot = ca.SX.sym("q", 4), ca.SX.sym("nu", 4), ca.SX.sym("nudot", 4)
     body = free(rotation(q[0]), q[1:3], nu[0], nu[1:3], 4, 0)
     hinge, still = (ca.SX(1), ca.SX(2, 1)), (ca.SX(1, 1), ca.SX(2, 1))
-    link = jointed(body, rotation(q[3]), ca.SX([0.3, -0.1]), hinge, nu[3], still, 3)
+    link = carry_by_joint(body, rotation(q[3]), ca.SX([0.3, -0.1]), hinge, nu[3], still, 3)
     quantities = [
         tk.position(link, (0.2, 0.5)),
         tk.position(link, axes=[[0.6, 0.8]]),

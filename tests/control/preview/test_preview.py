@@ -12,13 +12,13 @@ from scipy.spatial.transform import Rotation
 
 from tests.oracles import preview as oracle
 from trundle.contact.patch import FlatPatch, PlacedPatch
-from trundle.control.preview.preview import Preview, PreviewWeights
 from trundle.errors import InputError
-from trundle.models.centroidal.centroidal import Centroidal, CentroidalState, Push, projection_frame
-from trundle.models.centroidal.forecast import AxisChange, Forecast, Held, MassChange, Pushed, aligned
 from trundle.numerics.qp.qp import QpSolver
-from trundle.problems.paths import PointPath
 from trundle.status import Status
+from trundle.systems.multicontact.centroidal.centroidal import Centroidal, CentroidalState, Push, projection_frame
+from trundle.systems.multicontact.centroidal.forecast import AxisChange, Forecast, Held, MassChange, Pushed, align_grid
+from trundle.systems.multicontact.preview.paths import PointPath
+from trundle.systems.multicontact.preview.preview import Preview, PreviewWeights
 
 MASS = 33.0
 SOLE = FlatPatch.rectangle(0.16, 0.06, friction=0.54)
@@ -339,16 +339,16 @@ def test_least_normal_forces_are_kept() -> None:
 
 def test_borders_move_onto_changes() -> None:
     grid = np.array([0.0, 0.1, 0.2, 0.4, 0.6])
-    np.testing.assert_allclose(aligned(grid, np.array([0.17, 0.39]), 0.03), [0, 0.1, 0.17, 0.39, 0.6])
-    np.testing.assert_allclose(aligned(grid, np.array([0.002, 0.52]), 0.001), [0, 0.002, 0.2, 0.52, 0.6])
-    np.testing.assert_allclose(aligned(grid, np.array([0.17, 0.19]), 0.03), [0, 0.1, 0.17, 0.4, 0.6])
-    np.testing.assert_allclose(aligned(grid, np.array([0.01, 0.02, 0.03]), 0.001), [0, 0.01, 0.02, 0.03, 0.6])
+    np.testing.assert_allclose(align_grid(grid, np.array([0.17, 0.39]), 0.03), [0, 0.1, 0.17, 0.39, 0.6])
+    np.testing.assert_allclose(align_grid(grid, np.array([0.002, 0.52]), 0.001), [0, 0.002, 0.2, 0.52, 0.6])
+    np.testing.assert_allclose(align_grid(grid, np.array([0.17, 0.19]), 0.03), [0, 0.1, 0.17, 0.4, 0.6])
+    np.testing.assert_allclose(align_grid(grid, np.array([0.01, 0.02, 0.03]), 0.001), [0, 0.01, 0.02, 0.03, 0.6])
 
 
 @given(st.lists(st.floats(0.02, 0.3), min_size=2, max_size=30), st.lists(st.floats(-0.1, 6.0), max_size=8))
 def test_every_change_is_a_border_while_there_are_any(durations: list[float], changes: list[float]) -> None:
     grid, least = np.concatenate(([0.0], np.cumsum(durations))), 1e-3
-    borders = aligned(grid, np.unique(changes), least)
+    borders = align_grid(grid, np.unique(changes), least)
     assert (borders[0], borders[-1]) == (grid[0], grid[-1])
     assert np.diff(borders).min() >= least / 2
     inside = [c for c in np.unique(changes) if least <= c <= grid[-1] - least]

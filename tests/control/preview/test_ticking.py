@@ -8,11 +8,11 @@ import pytest
 from tests.control.preview.test_preview import MASS, RIGHT, SOLE, STANDING, SWAY, TIP, walking
 from tests.control.ticks import answer
 from trundle.contact.patch import PlacedPatch
-from trundle.control.preview.preview import Preview, PreviewWeights
-from trundle.control.preview.ticking import preview_outputs, preview_tick, preview_values
-from trundle.models.centroidal.centroidal import Centroidal, CentroidalState
-from trundle.models.centroidal.forecast import Forecast, Held
-from trundle.problems.paths import PointPath
+from trundle.systems.multicontact.centroidal.centroidal import Centroidal, CentroidalState
+from trundle.systems.multicontact.centroidal.forecast import Forecast, Held
+from trundle.systems.multicontact.preview.paths import PointPath
+from trundle.systems.multicontact.preview.preview import Preview, PreviewWeights
+from trundle.systems.multicontact.preview.ticking import preview_outputs, preview_tick, preview_values
 
 MOVING = CentroidalState((0.01, -0.02, 0.7), (0.1, 0.05, -0.02), (0.3, -0.2, 0.1))
 

@@ -10,7 +10,7 @@ from tests.control.cases import Watched
 from trundle.control.regulators.balancing import BalancingLQR
 from trundle.control.regulators.linearization import Linearization
 from trundle.errors import InputError
-from trundle.numerics.riccati import discretized
+from trundle.numerics.riccati import discretize_cost
 from trundle.status import Status
 
 Q = {"hand_position": 1.0, "hand_rotation": 1.0, "object_rotation": 50.0, "contact": 10.0, "hand_velocity": 0.1,
@@ -45,7 +45,7 @@ def test_the_error_shrinks_at_the_rate_of_the_closed_loop():
     A, B = (m[0] for m in Linearization(policy.error).along(policy.target.x[None], np.zeros((1, 6))))
     seen = Watched(policy)
     tr.simulate(pair, tilted(pair, 1e-4), 0.5, policy=seen)
-    F, G, *_ = discretized(A, B, np.eye(20), np.eye(6), policy.period)
+    F, G, *_ = discretize_cost(A, B, np.eye(20), np.eye(6), policy.period)
     e = policy.deviation(0.0, seen.states[0])
     for state in seen.states:
         np.testing.assert_allclose(policy.deviation(0.0, state), e, atol=2e-7)

@@ -86,7 +86,7 @@ def test_a_ball_on_a_plate_comes_back_though_most_of_its_states_cannot(used: tup
 @pytest.mark.parametrize("written", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_ball_on_a_ball_is_held_both_ways_however_that_is_written(written: bool) -> None:
     radius = 0.3
-    level = tr.ExpressionLevelSurface(lambda x, y, z: x**2 + y**2 + z**2 - radius**2, size=radius)
+    level = tr.geometry.ExpressionLevelSurface(lambda x, y, z: x**2 + y**2 + z**2 - radius**2, size=radius)
     hand = tr.Hand(level if written else tr.Sphere(radius))
     pair = tr.RollingPair(tr.RigidBody(tr.Sphere(0.03), mass=0.1), hand)
     top = pair.place(contact_on_hand=(0, 0, radius))

@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trundle.control.regulators.walk_gains import WalkWeights, ankles_of, walk_gains
-from trundle.control.regulators.walk_replay import WalkTracking, _landings, replay_walk, walking_robot
 from trundle.errors import InputError
 from trundle.geometry import Superellipsoid
-from trundle.models.robots.avatar import build_avatar
 from trundle.models.urdf.robot import robot_from_urdf
-from trundle.plan.walk.walking import plan_walk
-from trundle.problems.gait import Gait
 from trundle.status import Status
+from trundle.systems.walking.gait.gait import Gait
+from trundle.systems.walking.plan.walking import plan_walk
+from trundle.systems.walking.replay.walk_gains import WalkWeights, ankles_of, walk_gains
+from trundle.systems.walking.replay.walk_replay import WalkTracking, _landings, replay_walk, walking_robot
+from trundle.systems.walking.robots.avatar import build_avatar
 
 DATA = Path(__file__).parents[2] / "data"
 """One optimal step of the avatar at 1.2 m/s, 16 + 6 intervals: walk.npz on the flat, walk_down.npz at -10 degrees."""

@@ -11,21 +11,21 @@ import pytest
 
 import trundle as tr
 from bench import faults as bench
-from trundle.control.preview import Preview, PreviewPlan, ReferencePath
-from trundle.models.centroidal.centroidal import CentroidalState
-from trundle.models.centroidal.forecast import Forecast
+from trundle.systems.multicontact.centroidal.centroidal import CentroidalState
+from trundle.systems.multicontact.centroidal.forecast import Forecast
+from trundle.systems.multicontact.preview import Preview, PreviewPlan, ReferencePath
 
 TIMES = 0.1 * np.arange(20)
 
 
-def seen(faults: tr.Faults) -> np.ndarray:
+def seen(faults: tr.control.Faults) -> np.ndarray:
     """Return what a policy that echoes its measurement (k, -k) at 0.1 k s says, (20, 2)."""
-    policy = tr.Faulty(tr.FunctionPolicy(0.1, lambda time, state: state), faults)
+    policy = tr.control.Faulty(tr.FunctionPolicy(0.1, lambda time, state: state), faults)
     policy.reset()
     return np.array([policy(time, np.array([k, -k], dtype=float)) for k, time in enumerate(TIMES)])
 
 
-PLAIN = seen(tr.Faults())
+PLAIN = seen(tr.control.Faults())
 
 
 def test_without_faults_nothing_changes() -> None:
@@ -34,28 +34,32 @@ def test_without_faults_nothing_changes() -> None:
 
 def test_faults_act_between_begin_and_end_only() -> None:
     acting = (TIMES > 0.45) & (TIMES < 1.15)
-    for faults in (tr.Faults(0.5, 1.2, nan=1.0), tr.Faults(0.5, 1.2, frozen=True), tr.Faults(0.5, 1.2, bias=3.0)):
+    for faults in (
+        tr.control.Faults(0.5, 1.2, nan=1.0),
+        tr.control.Faults(0.5, 1.2, frozen=True),
+        tr.control.Faults(0.5, 1.2, bias=3.0),
+    ):
         found = seen(faults)
         np.testing.assert_array_equal(found[~acting], PLAIN[~acting])
         assert not np.any(found[acting][1:] == PLAIN[acting][1:])
 
 
 def test_each_fault_is_what_it_says() -> None:
-    np.testing.assert_array_equal(seen(tr.Faults(0.5, frozen=True))[5:], np.tile(PLAIN[5], (15, 1)))
-    np.testing.assert_array_equal(seen(tr.Faults(0.5, late=0.2))[5:], PLAIN[3:-2])
-    np.testing.assert_array_equal(seen(tr.Faults(bias=[1.0, 2.0])), PLAIN + np.array([1.0, 2.0]))
-    np.testing.assert_array_equal(seen(tr.Faults(bias=1.0, entries=[1])), PLAIN + np.array([0.0, 1.0]))
-    blind = seen(tr.Faults(nan=1.0, entries=[0]))
+    np.testing.assert_array_equal(seen(tr.control.Faults(0.5, frozen=True))[5:], np.tile(PLAIN[5], (15, 1)))
+    np.testing.assert_array_equal(seen(tr.control.Faults(0.5, late=0.2))[5:], PLAIN[3:-2])
+    np.testing.assert_array_equal(seen(tr.control.Faults(bias=[1.0, 2.0])), PLAIN + np.array([1.0, 2.0]))
+    np.testing.assert_array_equal(seen(tr.control.Faults(bias=1.0, entries=[1])), PLAIN + np.array([0.0, 1.0]))
+    blind = seen(tr.control.Faults(nan=1.0, entries=[0]))
     assert np.all(np.isnan(blind[:, 0]))
     np.testing.assert_array_equal(blind[:, 1], PLAIN[:, 1])
-    np.testing.assert_array_equal(seen(tr.Faults(0.5, dropped=1.0))[5:], np.tile(PLAIN[4], (15, 1)))
-    np.testing.assert_array_equal(seen(tr.Faults(0.5, lost=1.0))[5:], np.tile(PLAIN[4], (15, 1)))
+    np.testing.assert_array_equal(seen(tr.control.Faults(0.5, dropped=1.0))[5:], np.tile(PLAIN[4], (15, 1)))
+    np.testing.assert_array_equal(seen(tr.control.Faults(0.5, lost=1.0))[5:], np.tile(PLAIN[4], (15, 1)))
 
 
 @pytest.mark.parametrize("kind", ["dropped", "lost", "nan"])
 def test_a_share_is_drawn_with_the_seed(kind: str) -> None:
     share: dict[str, Any] = {kind: 0.5}
-    found = [seen(tr.Faults(seed=seed, **share)) for seed in (0, 0, 1)]
+    found = [seen(tr.control.Faults(seed=seed, **share)) for seed in (0, 0, 1)]
     np.testing.assert_array_equal(found[0], found[1])
     assert not np.array_equal(found[0], found[2], equal_nan=True)
     missed = np.sum(found[0][:, 0] != PLAIN[:, 0])
@@ -66,17 +70,17 @@ def test_wrong_faults_are_refused_by_name() -> None:
     for key, given in [("end", {"begin": 1.0, "end": 0.5}), ("dropped", {"dropped": 1.5}), ("late", {"late": -1.0}),
                        ("bias", {"bias": np.nan}), ("entries", {"entries": [-1]}), ("seed", {"seed": -1})]:  # fmt: skip
         with pytest.raises(tr.InputError, match=key):
-            tr.Faults(**given)
+            tr.control.Faults(**given)
     with pytest.raises(tr.InputError, match="policy"):
-        tr.Faulty(3, tr.Faults())  # type: ignore[arg-type]
+        tr.control.Faulty(3, tr.control.Faults())  # type: ignore[arg-type]
     with pytest.raises(tr.InputError, match="bias"):
-        seen(tr.Faults(bias=[1.0, 2.0, 3.0]))
+        seen(tr.control.Faults(bias=[1.0, 2.0, 3.0]))
     with pytest.raises(tr.InputError, match="stop"):
-        tr.Watchdog(tr.FunctionPolicy(0.1, lambda time, state: state), 1, stop="run")
+        tr.control.Watchdog(tr.FunctionPolicy(0.1, lambda time, state: state), 1, stop="run")
 
 
-def watched(law: Callable[[float, np.ndarray], Any], **given: Any) -> tr.Watchdog:
-    return tr.Watchdog(tr.FunctionPolicy(0.1, law), 1, **given)
+def watched(law: Callable[[float, np.ndarray], Any], **given: Any) -> tr.control.Watchdog:
+    return tr.control.Watchdog(tr.FunctionPolicy(0.1, law), 1, **given)
 
 
 def test_the_last_good_input_is_held_for_the_patience_then_it_stops_for_good() -> None:
@@ -85,7 +89,7 @@ def test_the_last_good_input_is_held_for_the_patience_then_it_stops_for_good() -
     answers = [float(dog(0.1 * k, np.array([x]))[0]) for k, x in enumerate(told)]
     assert answers == [10.0, 20.0, 20.0, 20.0, 20.0, 30.0, 30.0, 30.0, 30.0, 0.0, 0.0, 0.0]
     assert dog.stopped_at == pytest.approx(0.9)
-    with pytest.raises(tr.ControlLostError, match="not finite") as error:
+    with pytest.raises(tr.errors.ControlLostError, match="not finite") as error:
         dog(1.2, np.zeros(1))
     assert error.value.status is tr.Status.SAFE_STOP
     dog.reset()
@@ -94,7 +98,7 @@ def test_the_last_good_input_is_held_for_the_patience_then_it_stops_for_good() -
 
 def test_stale_measurements_bad_answers_and_policies_that_give_up_are_bad_ticks() -> None:
     def given_up(time: float, state: np.ndarray) -> float:
-        raise tr.ControlLostError("the ball is gone", tr.Status.DIVERGED)
+        raise tr.errors.ControlLostError("the ball is gone", tr.Status.DIVERGED)
 
     cases = [
         (watched(lambda time, state: state, patience=0.0, stale=0.2), "changed"),
@@ -102,7 +106,7 @@ def test_stale_measurements_bad_answers_and_policies_that_give_up_are_bad_ticks(
         (watched(given_up, patience=0.0), "the ball is gone"),
     ]
     for dog, reason in cases:
-        with pytest.raises(tr.ControlLostError, match=reason):
+        with pytest.raises(tr.errors.ControlLostError, match=reason):
             _ = [dog(0.1 * k, np.ones(1)) for k in range(6)]
 
 

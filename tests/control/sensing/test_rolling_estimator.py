@@ -11,10 +11,10 @@ from scipy.stats import chi2
 
 import trundle as tr
 from trundle.contact.laws import ROLLING
-from trundle.control.sensing import Estimate, RollingEstimator, RollingSensors
 from trundle.scenarios import build, load_scenario
-from trundle.systems.planar import metrics as metrics_planar
-from trundle.systems.planar.control import TrackExperiment
+from trundle.systems.planar import Estimate, RollingEstimator, RollingSensors
+from trundle.systems.planar.scenario import metrics as metrics_planar
+from trundle.systems.planar.scenario.control import TrackExperiment
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 CART = str(EXAMPLES / "estimated_cart.toml")
@@ -90,7 +90,7 @@ def test_a_cart_that_slips_knows_where_it_is() -> None:
     assert largest(log)[:3].max() < 0.02
     assert largest(log, after=1.0)[:3].max() < 2e-3
     late = run.time >= 2.0
-    assert np.abs(metrics_planar.tracked(run)["speed"].error[late]).max() < 5e-3
+    assert np.abs(metrics_planar.recompute_tasks(run)["speed"].error[late]).max() < 5e-3
     _, lost = run_of(CART, *given(slipping=1e-4), "simulation.duration=0.8")
     assert largest(lost)[0] > 0.1
 
@@ -136,14 +136,14 @@ def test_a_state_that_is_not_finite_is_no_estimate() -> None:
     estimator.reset()
     estimator(0.0, x, np.ones(4), np.zeros(2))
     x[work.tree.system.model().layout["rear.joint"]] = np.nan
-    with pytest.raises(tr.SimulationError):
+    with pytest.raises(tr.errors.SimulationError):
         estimator(0.01, x, np.ones(4), np.zeros(2))
 
 
 @pytest.mark.parametrize("sigma", ["model=1e12", "start=1e12"])
 def test_sigmas_too_far_apart_end_the_run(sigma: str) -> None:
     work = build(load_scenario(CART, [f"estimator.{sigma}", "simulation.duration=0.4"]))
-    with pytest.raises(tr.SimulationError) as error:
+    with pytest.raises(tr.errors.SimulationError) as error:
         next(iter(work.parts())).run(None)
     assert error.value.status is tr.Status.NOT_FINITE
 

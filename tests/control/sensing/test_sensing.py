@@ -9,7 +9,7 @@ import trundle as tr
 from tests.control.cases import Q_ELLIPSE, Watched, ball_on_plate, ellipse_on_plate
 from trundle.control.regulators.balancing import BalancingLQR
 from trundle.control.sensing.disturbance import Actuated
-from trundle.control.sensing.estimator import Sigmas, rotation_between, turned
+from trundle.control.sensing.estimator import Sigmas, rotation_between, turn_orientation
 from trundle.control.sensing.sensing import Camera, Encoders, Sensed
 from trundle.errors import InputError
 from trundle.status import Status
@@ -56,7 +56,7 @@ def test_noise_has_the_stated_statistics():
 
 
 def test_turns_add_up():
-    q = turned(np.array([0.6, 0.0, 0.8, 0.0]), np.array([0.1, -0.2, 0.3]))
+    q = turn_orientation(np.array([0.6, 0.0, 0.8, 0.0]), np.array([0.1, -0.2, 0.3]))
     np.testing.assert_allclose(rotation_between(np.array([0.6, 0.0, 0.8, 0.0]), q), [0.1, -0.2, 0.3], atol=1e-12)
     assert rotation_between(np.array([3.0]), np.array([-3.0]))[0] == pytest.approx(2 * np.pi - 6.0)
 

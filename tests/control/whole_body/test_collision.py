@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trundle.control.whole_body.collision import CollisionRows
-from trundle.control.whole_body.whole_body import WholeBodyController, WholeBodyTarget
 from trundle.errors import InputError
-from trundle.models.robots.capsules import Capsule, Clearance, read_clearance
+from trundle.models.robots.capsules import Clearance, LimbCapsule, read_clearance
 from trundle.models.robots.humanoid import Humanoid, load_humanoid
-from trundle.models.robots.obstacles import Obstacle
 from trundle.status import Status
+from trundle.systems.multicontact.humanoid.obstacles import Obstacle
+from trundle.systems.multicontact.whole_body.collision import CollisionRows
+from trundle.systems.multicontact.whole_body.whole_body import WholeBodyController, WholeBodyTarget
 
 pytest.importorskip("pinocchio")
 WALL = Obstacle("wall", (1.0, 0.1, 1.0), (0.3, 0.45, 0.7), ("left_hand",))
@@ -32,12 +32,12 @@ def near(g1: Humanoid, rows: CollisionRows, q: np.ndarray, nu: np.ndarray) -> li
 
 def distances(g1: Humanoid, rows: CollisionRows, q: np.ndarray, rates: Any, t: float) -> np.ndarray:
     """Distances after the time t of a motion that starts with the rates (nu, nudot)."""
-    there = g1.robot.moved(g1.robot.moved(q, rates[0] * t), rates[1] * t**2 / 2)
+    there = g1.robot.displace(g1.robot.displace(q, rates[0] * t), rates[1] * t**2 / 2)
     return np.array([one.distance for one in near(g1, rows, there, rates[0] + rates[1] * t)])
 
 
 def test_before_a_flat_wall_the_second_rate_is_exact(g1: Humanoid) -> None:
-    ball = {"left_hand": Capsule("left_rubber_hand", (0.1, 0.0, 0.0), (0.1, 0.0, 0.0), 0.05)}
+    ball = {"left_hand": LimbCapsule("left_rubber_hand", (0.1, 0.0, 0.0), (0.1, 0.0, 0.0), 0.05)}
     rows, rng, e = CollisionRows(Clearance(ball, reach=2.0), [WALL]), np.random.default_rng(5), 1e-3
     for _ in range(4):
         q = g1.standing()
@@ -84,7 +84,7 @@ def reached(g1: Humanoid, rows: CollisionRows | None, watch: CollisionRows, aim:
         command = controller(q, nu, wanted)
         assert command.status in (Status.SUCCESS, Status.LIMITS_RELAXED)
         nu = nu + dt * command.nudot
-        q = robot.moved(q, nu * dt)
+        q = robot.displace(q, nu * dt)
         found = [np.inf if one is None else one.distance for one in near(g1, watch, q, nu)]
         least = np.minimum(least, found)
     return least
@@ -130,8 +130,8 @@ GOOD = {"capsules": {"a": {"link": "x", "start": [0, 0, 0], "end": [0, 0, 0.1], 
 @pytest.mark.parametrize(
     ("call", "key"),
     [
-        (lambda: Capsule("a", (0, 0, 0), (0, 0, 1), -1.0), "radius"),
-        (lambda: Capsule("a", (0, 0, np.nan), (0, 0, 1), 1.0), "start"),
+        (lambda: LimbCapsule("a", (0, 0, 0), (0, 0, 1), -1.0), "radius"),
+        (lambda: LimbCapsule("a", (0, 0, np.nan), (0, 0, 1), 1.0), "start"),
         (lambda: Obstacle("a", (1, 0, 1), (0, 0, 0), ()), "size"),
         (lambda: read_clearance({**GOOD, "pairs": [["a", "b"]]}), r"pairs\[0\]"),
         (lambda: read_clearance({**GOOD, "pairs": ["aa"]}), r"pairs\[0\]"),
@@ -147,6 +147,6 @@ def test_wrong_input_is_named(call: Any, key: str) -> None:
 
 
 def test_a_ball_is_a_short_capsule() -> None:
-    ball = Capsule("a", (0, 0, 1), (0, 0, 1), 0.1)
+    ball = LimbCapsule("a", (0, 0, 1), (0, 0, 1), 0.1)
     assert ball.length == 0.0
     np.testing.assert_array_equal(ball.turned, np.eye(3))

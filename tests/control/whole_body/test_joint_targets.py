@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trundle.control.whole_body.joint_targets import JointTargets
 from trundle.models.robots.servo import Servo
+from trundle.systems.multicontact.whole_body.joint_targets import JointTargets
 
 PERIOD, INERTIA = 0.002, 0.1
 DRIVE = Servo(np.array([200.0]), np.array([4.0]), np.array([100.0]))

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from trundle.control.whole_body.load import Load
-from trundle.control.whole_body.target import BalanceTarget
-from trundle.control.whole_body.whole_body import WholeBodyController, WholeBodyTarget
 from trundle.errors import InputError
 from trundle.models.robots.ends import Pad
 from trundle.models.robots.humanoid import load_humanoid
 from trundle.numerics.rotations import rotation_by
 from trundle.status import Status
+from trundle.systems.multicontact.whole_body.carried_object import Load
+from trundle.systems.multicontact.whole_body.frame_target import BalanceTarget
+from trundle.systems.multicontact.whole_body.whole_body import WholeBodyController, WholeBodyTarget
 
 pytest.importorskip("pinocchio")
 FEET, HANDS = ("left_foot", "right_foot"), ("left_hand", "right_hand")
@@ -101,7 +101,7 @@ def test_momenta_of_robot_and_object_add_up(g1: WholeBodyController) -> None:
 
     def at(t: float) -> tuple[np.ndarray, np.ndarray, Load]:
         """State a little later under the accelerations `rates`, exact to second order about t = 0."""
-        state, rate = robot.moved(q, t * nu + t**2 / 2 * rates[:-6]), nu + t * rates[:-6]
+        state, rate = robot.displace(q, t * nu + t**2 / 2 * rates[:-6]), nu + t * rates[:-6]
         omega, v = np.array([0.3, -0.2, 0.4]) + t * rates[-6:-3], np.array([0.5, 0.2, -0.1]) + t * rates[-3:]
         p = np.array([0.2, 0.1, 0.9]) + t * np.array([0.5, 0.2, -0.1]) + t**2 / 2 * rates[-3:]
         R = rotation_by(t * np.array([0.3, -0.2, 0.4]) + t**2 / 2 * rates[-6:-3])

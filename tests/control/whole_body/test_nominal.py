@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from trundle.contact.patch import FlatPatch, PlacedPatch
-from trundle.control.whole_body.nominal import gross_path
-from trundle.control.whole_body.stepping import Footsteps, straight_walk
+from trundle.systems.multicontact.whole_body.nominal import gross_path
+from trundle.systems.multicontact.whole_body.stepping import Footsteps, straight_walk
 
 SOLE = FlatPatch.rectangle(0.2, 0.08, friction=0.7)
 COM = np.array([0.01, 0.0, 0.8])

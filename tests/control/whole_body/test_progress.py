@@ -7,9 +7,9 @@ import pytest
 
 from trundle.contact.packed import FrameMotion
 from trundle.contact.patch import FlatPatch, PlacedPatch
-from trundle.control.whole_body.progress import Gating, Progress
-from trundle.control.whole_body.stepping import Footsteps, Move, in_turn, straight_walk
-from trundle.problems.paths import PointPath
+from trundle.systems.multicontact.preview.paths import PointPath
+from trundle.systems.multicontact.whole_body.progress import Gating, WalkProgress
+from trundle.systems.multicontact.whole_body.stepping import Footsteps, Move, in_turn, straight_walk
 
 SOLE, PALM, PERIOD = FlatPatch.rectangle(0.2, 0.1, friction=0.7), FlatPatch.point(0.7), 0.002
 FEET = {
@@ -24,7 +24,7 @@ class World:
 
     def __init__(self, steps: Footsteps, ground: dict[str, float]) -> None:
         path = PointPath([0.0], [(0.0, 0.0, 0.8)])
-        self.progress = Progress(steps, path, Gating(), PERIOD)
+        self.progress = WalkProgress(steps, path, Gating(), PERIOD)
         self.ground = ground
         self.points = {name: place.position.copy() for name, place in FEET.items()} | {
             "left_hand": np.array([0.2, 0.4, 0.6])
@@ -43,7 +43,7 @@ class World:
         for travel in self.progress.advance(forces, ends, planned, {}):
             self.points[travel.name] = self.progress.target(travel, 0.0).position
 
-    def run(self, duration: float) -> Progress:
+    def run(self, duration: float) -> WalkProgress:
         for _ in range(round(duration / PERIOD)):
             self.tick()
         return self.progress

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from trundle.contact.patch import FlatPatch, PlacedPatch
-from trundle.control.whole_body.stepping import in_turn, steps_ahead
-from trundle.control.whole_body.tandem import tandem_stance
 from trundle.errors import InputError
+from trundle.systems.multicontact.whole_body.stepping import in_turn, steps_ahead
+from trundle.systems.multicontact.whole_body.tandem_stance import tandem_stance
 
 SIZES = [(0.20, 0.12, 0.15, 0.81), (0.20, 0.09, 0.15, 0.68), (0.3, 0.1, 0.1, 1.0), (0.1, 0.14, 0.16, 0.4)]
 

@@ -7,10 +7,10 @@ import pytest
 
 from tests.control.ticks import answer
 from tests.control.whole_body.test_whole_body import FEET, aim_at_rest
-from trundle.control.whole_body.ticking import whole_body_tick, whole_body_values
-from trundle.control.whole_body.whole_body import WholeBodyController
 from trundle.models.robots.humanoid import load_humanoid
 from trundle.status import Status
+from trundle.systems.multicontact.whole_body.ticking import whole_body_tick, whole_body_values
+from trundle.systems.multicontact.whole_body.whole_body import WholeBodyController
 
 pytest.importorskip("pinocchio")
 

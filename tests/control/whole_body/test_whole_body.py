@@ -6,19 +6,27 @@ import numpy as np
 import pytest
 
 from trundle.contact.patch import FlatPatch, PlacedPatch
-from trundle.control.whole_body.base_estimator import AttitudeFilter, LegOdometry, shifted
-from trundle.control.whole_body.stepping import Footsteps, Move, SwingMotion, in_turn, steps_ahead, straight_walk, timed
-from trundle.control.whole_body.whole_body import (
+from trundle.errors import InputError
+from trundle.models.robots.humanoid import load_humanoid
+from trundle.numerics.rotations import quaternion_of, rotation_by, rotation_of
+from trundle.status import Status
+from trundle.systems.multicontact.whole_body.base_estimator import AttitudeFilter, LegOdometry, shift_base
+from trundle.systems.multicontact.whole_body.stepping import (
+    Footsteps,
+    Move,
+    SwingMotion,
+    apply_timing_rule,
+    in_turn,
+    steps_ahead,
+    straight_walk,
+)
+from trundle.systems.multicontact.whole_body.whole_body import (
     BalanceTarget,
     WholeBodyController,
     WholeBodyGains,
     WholeBodyTarget,
     rolling,
 )
-from trundle.errors import InputError
-from trundle.models.robots.humanoid import load_humanoid
-from trundle.numerics.rotations import quaternion_of, rotation_by, rotation_of
-from trundle.status import Status
 
 pytest.importorskip("pinocchio")
 FEET = ("left_foot", "right_foot")
@@ -113,7 +121,7 @@ def test_terms_elsewhere_are_those_computed_there(g1: WholeBodyController) -> No
     offset, speed = np.array([3.0, -2.0, 1.0]), np.array([0.5, 0.6, -0.7])
     far[:3] += offset
     fast[3:6] += speed
-    moved, ends = shifted(*g1.terms(q, nu), offset, speed)
+    moved, ends = shift_base(*g1.terms(q, nu), offset, speed)
     there, ends_there = g1.terms(far, fast)
     assert moved.M == pytest.approx(there.M, abs=1e-10)
     assert moved.h == pytest.approx(there.h, abs=1e-9)
@@ -277,14 +285,14 @@ def test_a_rule_gives_moves_their_times() -> None:
         asked.append((time, length, moves))
         return 0.5 if moves else 1.0
 
-    made = timed(start, [hold, *steps], rule, [0.3, 0.2, 0.0], {"left_hand": np.array([0.1, 0.4, 0.5])})
+    made = apply_timing_rule(start, [hold, *steps], rule, [0.3, 0.2, 0.0], {"left_hand": np.array([0.1, 0.4, 0.5])})
     assert [(move.duration, move.pause) for move in made] == [(0.5, 1.0)] * 3
     assert [move.target for move in made] == [move.target for move in (hold, *steps)]
     assert [time for time, _, _ in asked] == pytest.approx([0.0, 0.5, 1.5, 2.0, 3.0, 3.5])
     assert [length for _, length, _ in asked] == pytest.approx([0.3, 0.3, 0.1, 0.2, 0.1, 0.0])
     assert [moves for _, _, moves in asked] == [True, False] * 3
     with pytest.raises(InputError, match="left_hand"):
-        timed(start, [hold], rule, [0.0])
+        apply_timing_rule(start, [hold], rule, [0.0])
     lifted = SwingMotion("left_foot", 1.0, 2.0, steps[1].target, 0.1).length(start["left_foot"].position)
     assert 0.2 < lifted < 0.3, "up, along and down"
 

@@ -80,14 +80,14 @@ def test_corners_that_hardly_overlap_do_so_in_the_least_direction() -> None:
 
 
 def test_a_level_set_that_leaves_its_box_has_no_end() -> None:
-    bowl = tr.ExpressionLevelSurface(lambda x, y, z: z - 0.3 * x**2 - 0.1 * y**2, 0.3)
-    ring = tr.ExpressionLevelSurface(lambda x, y, z: ((x**2 + y**2) ** 0.5 - 0.3) ** 2 + z**2 - 0.01, 0.5)
+    bowl = tr.geometry.ExpressionLevelSurface(lambda x, y, z: z - 0.3 * x**2 - 0.1 * y**2, 0.3)
+    ring = tr.geometry.ExpressionLevelSurface(lambda x, y, z: ((x**2 + y**2) ** 0.5 - 0.3) ** 2 + z**2 - 0.01, 0.5)
     assert bounding_ball(bowl) is None
     assert bounding_ball(ring) is not None
 
 
 def test_a_ball_lands_on_a_level_set_far_from_its_middle() -> None:
-    bowl = tr.ExpressionLevelSurface(lambda x, y, z: z - 0.1 * x**2 - 0.1 * y**2, 0.3)
+    bowl = tr.geometry.ExpressionLevelSurface(lambda x, y, z: z - 0.1 * x**2 - 0.1 * y**2, 0.3)
     robot = tr.Robot(gravity=[0.0, 0.0, -9.81], on_separation="fly", on_slip="slide")
     robot.free(1.0, [0.004] * 3, shape=tr.Sphere(0.1), name="ball")
     robot.terrain(bowl, friction=0.5)

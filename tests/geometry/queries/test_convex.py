@@ -126,7 +126,7 @@ def test_in_the_plane():
 def test_a_support_function_that_calls_others_has_the_same_distances(monkeypatch):
     A, B, R, p, _ = drawn(("box", "ellipsoid"), 400)
     expected = separation(A, B).apart(R, p)
-    monkeypatch.setattr("trundle.geometry.queries.convex.interpreted", lambda function: None)
+    monkeypatch.setattr("trundle.geometry.queries.convex.interpret_function", lambda function: None)
     A, B, R, p, _ = drawn(("box", "ellipsoid"), 400)
     gap, normal, x_A, x_B = ConvexPair(A, B).apart(R, p, p / np.linalg.norm(p))
     assert gap == pytest.approx(expected.gap, abs=1e-14)

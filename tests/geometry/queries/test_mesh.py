@@ -10,7 +10,7 @@ import pytest
 
 import trundle.geometry as tg
 
-AROUND, DOWN = tg.Range(0.0, 2 * np.pi, periodic=True), tg.Range(0.0, np.pi)
+AROUND, DOWN = tg.ChartRange(0.0, 2 * np.pi, periodic=True), tg.ChartRange(0.0, np.pi)
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Globe(tg.ChartShape):
     d = 3
 
     @property
-    def ranges(self) -> tuple[tg.Range, ...]:
+    def ranges(self) -> tuple[tg.ChartRange, ...]:
         return (AROUND, DOWN) if self.azimuth_first else (DOWN, AROUND)
 
     def point(self, u: ca.SX) -> ca.SX:

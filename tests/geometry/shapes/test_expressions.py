@@ -104,7 +104,7 @@ def test_what_a_formula_takes_and_gives_is_said(build: Any, said: str) -> None:
 
 class Saddle(tg.ChartShape):
     d = 3
-    ranges = (tg.Range(coordinate=0), tg.Range(coordinate=1))
+    ranges = (tg.ChartRange(coordinate=0), tg.ChartRange(coordinate=1))
 
     def point(self, u: ca.SX) -> ca.SX:
         return ca.vertcat(u, 0.3 * u[0] * u[1])

@@ -9,8 +9,8 @@ from scipy.spatial.transform import Rotation
 from tests.oracles import centroidal as oracle
 from trundle.contact.patch import FlatPatch, PlacedPatch
 from trundle.errors import InputError
-from trundle.models.centroidal import samples as cs
-from trundle.models.centroidal.centroidal import Centroidal, CentroidalState, Push, projection_frame
+from trundle.systems.multicontact.centroidal import samples as cs
+from trundle.systems.multicontact.centroidal.centroidal import Centroidal, CentroidalState, Push, projection_frame
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
 LEVEL = projection_frame((0, 0, 1))
@@ -62,7 +62,7 @@ class Case:
             pieces.append((duration, oracle.Forces(points, forces, carried, couple)))
         return oracle.fall(self.mass, GRAVITY, self.start, pieces)
 
-    def samples(self, exact: np.ndarray, frames: np.ndarray | None = None) -> cs.Samples:
+    def samples(self, exact: np.ndarray, frames: np.ndarray | None = None) -> cs.PreviewSamples:
         """What a user prescribes: here, the motion along the axis that the oracle found."""
         W = np.tile(self.W, (len(self.durations), 1, 1)) if frames is None else frames
         w3 = W[:, 2]
@@ -72,7 +72,7 @@ class Case:
         moment = [sum((p.moment_at_origin for p in now), np.zeros(3)) for now in self.pushes]
         along = [np.sum(w3 * part, axis=1) for part in (exact[:-1, :3], exact[:-1, 3:6], rise)]
         known = (np.array(part) for part in (total, pointed, moment))
-        return cs.Samples(self.durations, np.full(len(W), self.mass), W, *along, GRAVITY, *known)
+        return cs.PreviewSamples(self.durations, np.full(len(W), self.mass), W, *along, GRAVITY, *known)
 
 
 def linear_state(W: np.ndarray, mass: float, state: np.ndarray) -> np.ndarray:

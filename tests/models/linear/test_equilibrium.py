@@ -111,7 +111,7 @@ def test_unknown_names_are_refused() -> None:
 
 def test_a_ball_comes_to_rest_on_a_bowl_and_not_above_it() -> None:
     radius = 0.01
-    bowl = tr.ExpressionLevelSurface(lambda x, y, z: z - 3 * x**2 - 4 * y**2, size=0.2)
+    bowl = tr.geometry.ExpressionLevelSurface(lambda x, y, z: z - 3 * x**2 - 4 * y**2, size=0.2)
     pair = tr.RollingPair(tr.RigidBody(tr.Sphere(radius), mass=0.01), tr.Ground(bowl))
     found = tr.equilibrium(pair, pair.place(contact_on_hand=(0.02, 0.01, 0.0016)))
     assert found.status is tr.Status.SUCCESS
@@ -137,7 +137,7 @@ def test_shapes_that_overlap_elsewhere_are_no_equilibrium() -> None:
     """An ellipsoid on the ridge of a valley whose flanks are steeper: where it touches all is well."""
 
     def valley(steep: float) -> tr.RollingPair:
-        ground = tr.ExpressionLevelSurface(lambda x, y, z: z - steep * x**4 + 5 * y**2, size=0.3)
+        ground = tr.geometry.ExpressionLevelSurface(lambda x, y, z: z - steep * x**4 + 5 * y**2, size=0.3)
         return tr.RollingPair(tr.RigidBody(tr.Ellipsoid([0.1, 0.02, 0.08]), mass=0.1), tr.Ground(ground))
 
     start = valley(400.0).place(contact_on_hand=(0, 0, 0))

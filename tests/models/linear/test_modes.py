@@ -10,7 +10,7 @@ import pytest
 
 import trundle as tr
 from trundle.models.linear.differences import refuse_mismatch
-from trundle.models.linear.point import Point, point_of
+from trundle.models.linear.point import OperatingPoint, point_of
 
 G = 9.81
 AXES = (0.03, 0.025, 0.02)
@@ -29,11 +29,13 @@ def ball_swings(bend: float, radius: float) -> float:
 
 DISHES: dict[str, Callable[[], tr.Shape]] = {
     "dish": lambda: tr.Dish([0.12, 0.10, 0.08]),
-    "level set": lambda: tr.ExpressionLevelSurface(
+    "level set": lambda: tr.geometry.ExpressionLevelSurface(
         lambda x, y, z: 1 - (x / 0.12) ** 2 - (y / 0.10) ** 2 - (z / 0.08) ** 2, size=0.12
     ),
     "round dish": lambda: tr.Dish([0.08] * 3),
-    "round level set": lambda: tr.ExpressionLevelSurface(lambda x, y, z: 0.0064 - x**2 - y**2 - z**2, size=0.08),
+    "round level set": lambda: tr.geometry.ExpressionLevelSurface(
+        lambda x, y, z: 0.0064 - x**2 - y**2 - z**2, size=0.08
+    ),
 }
 
 
@@ -87,7 +89,7 @@ def test_rolling_coordinates_have_the_eigenvalues_of_poses(hand: tr.Shape) -> No
         np.testing.assert_allclose(found[0], np.repeat(rocks, 2), rtol=1e-9)
 
 
-def faulty(point: Point, x: np.ndarray, u: np.ndarray) -> dict[str, tuple[np.ndarray, ...]]:
+def faulty(point: OperatingPoint, x: np.ndarray, u: np.ndarray) -> dict[str, tuple[np.ndarray, ...]]:
     """Return P, X, F, G as a linear model would have them that lost a mode, has one too many, or a wrong number."""
     _, F, B = point.at(x, u)
     _, P, X = point.independent(x, u)

@@ -9,10 +9,10 @@ import pytest
 
 from trundle.errors import InputError
 from trundle.geometry import Ellipsoid
-from trundle.models.robots.avatar import SEXES, Avatar, _inertia, _tables, build_avatar
-from trundle.models.robots.avatar_feet import Toes
 from trundle.models.urdf.checks import check_urdf
 from trundle.models.urdf.description import JointDescription, LinkDescription, LinkInertia, RobotDescription
+from trundle.systems.walking.robots.avatar import SEXES, Avatar, _inertia, _tables, build_avatar
+from trundle.systems.walking.robots.avatar_feet import Toes
 
 BODIES = [("male", None, None), ("female", None, None), ("male", 62.0, 1.60), ("female", 80.0, 1.83)]
 
@@ -241,7 +241,7 @@ TOES = Toes(Ellipsoid([0.06, 0.045, 0.03]), (0.12, 0.0, -0.055), (0.11, 0.0, -0.
 def test_a_foot_and_its_toes_in_line_are_the_foot_of_the_table(side: str) -> None:
     own, jointed = build_avatar(), build_avatar().with_toes(TOES)
     rest, toes = inertia_of(jointed, f"{side}_foot"), inertia_of(jointed, f"{side}_toe_foot")
-    whole, both = inertia_of(own, f"{side}_foot"), rest.plus(toes.moved(np.array(TOES.joint)))
+    whole, both = inertia_of(own, f"{side}_foot"), rest.plus(toes.shift(np.array(TOES.joint)))
     assert toes.mass == 0.12
     assert both.mass == pytest.approx(whole.mass, rel=1e-14)
     np.testing.assert_allclose(both.com, whole.com, atol=1e-15)

@@ -40,11 +40,11 @@ def test_it_stands_with_flat_soles_on_the_ground(humanoid: Humanoid) -> None:
 
 def test_momentum_is_that_of_the_moving_bodies(humanoid: Humanoid) -> None:
     robot, rng = humanoid.robot, np.random.default_rng(1)
-    q = robot.moved(humanoid.standing(), 0.3 * rng.normal(size=robot.nv))
+    q = robot.displace(humanoid.standing(), 0.3 * rng.normal(size=robot.nv))
     nu, nudot, e = rng.normal(size=robot.nv), rng.normal(size=robot.nv), 1e-5
 
     def at(t: float) -> Any:
-        there = robot.moved(robot.moved(q, nu * t), nudot * t**2 / 2)
+        there = robot.displace(robot.displace(q, nu * t), nudot * t**2 / 2)
         return robot.terms(there, nu + nudot * t, momentum=True).momentum
 
     here, before, after = at(0.0), at(-e), at(e)
@@ -62,7 +62,7 @@ def test_motion_of_a_point_of_a_link(humanoid: Humanoid) -> None:
     q, nu, e = humanoid.standing(), rng.normal(size=robot.nv), 1e-5
 
     def at(t: float) -> Any:
-        return robot.terms(robot.moved(q, nu * t), nu, [humanoid.links[0]]).motions[0].at(point)
+        return robot.terms(robot.displace(q, nu * t), nu, [humanoid.links[0]]).motions[0].at(point)
 
     here, before, after = at(0.0), at(-e), at(e)
     assert (after.p - before.p) / (2 * e) == pytest.approx(here.v, abs=1e-8)
@@ -200,15 +200,17 @@ def test_licences_are_those_the_package_states() -> None:
 
 
 def test_named_postures_change_what_they_name(humanoid: Humanoid) -> None:
-    posed = humanoid.posed("lean_left")
+    posed = humanoid.with_posture("lean_left")
     (joint,) = humanoid.postures["lean_left"]
     i = humanoid.robot.joints.index(joint)
     changed = np.flatnonzero(posed.joint_posture != humanoid.joint_posture)
     assert changed.tolist() == [i]
-    assert humanoid.posed("lean_left", {joint: -0.5}).joint_posture[i] == -0.5, "what is given comes before the file's"
-    assert humanoid.posed() is humanoid
+    assert humanoid.with_posture("lean_left", {joint: -0.5}).joint_posture[i] == -0.5, (
+        "what is given comes before the file's"
+    )
+    assert humanoid.with_posture() is humanoid
     with pytest.raises(InputError, match="lean_left"):
-        humanoid.posed("split")
+        humanoid.with_posture("split")
     with pytest.raises(InputError) as caught:
-        humanoid.posed("", {"nose": 1.0})
+        humanoid.with_posture("", {"nose": 1.0})
     assert caught.value.key == "posture.nose"

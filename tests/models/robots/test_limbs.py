@@ -7,7 +7,7 @@ import pytest
 
 from trundle.errors import InputError
 from trundle.models.robots.humanoid import HUMANOIDS, load_humanoid
-from trundle.models.robots.limbs import limb
+from trundle.systems.multicontact.humanoid.limbs import limb
 
 pytest.importorskip("pinocchio")
 
@@ -16,7 +16,7 @@ pytest.importorskip("pinocchio")
 def test_places_of_joints_are_those_of_the_links_they_carry(name: str) -> None:
     robot = load_humanoid(name).robot
     humanoid, rng = load_humanoid(name), np.random.default_rng(3)
-    q = robot.moved(humanoid.standing(), 0.4 * rng.normal(size=robot.nv))
+    q = robot.displace(humanoid.standing(), 0.4 * rng.normal(size=robot.nv))
     places = robot.joint_places(q)
     motions = robot.terms(q, np.zeros(robot.nv), humanoid.links).motions
     for link, motion in zip(humanoid.links, motions, strict=True):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trundle.models.robots.limits import largest_demand
 from trundle.models.urdf.articulated import Articulated
 from trundle.models.urdf.checks import check_urdf
+from trundle.systems.multicontact.humanoid.limits import largest_demand
 
 pytest.importorskip("pinocchio")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from trundle.models.robots.humanoid import load_humanoid
-from trundle.models.robots.self_distance import SelfDistance
+from trundle.systems.multicontact.humanoid.self_distance import SelfDistance
 
 
 def test_bodies_of_a_standing_humanoid_are_apart_and_an_arm_turned_inwards_meets_the_trunk() -> None:

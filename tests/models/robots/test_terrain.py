@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from trundle.errors import InputError
-from trundle.models.robots.terrain import Block, Terrain
+from trundle.systems.multicontact.humanoid.terrain import Block, Terrain
 
 RIDGE = Block((0.0, 0.0, 0.1), (1.0, 0.075, 0.1), name="ridge")
 SLOPE = Block((2.0, 0.0, 0.0), (1.0, 1.0, 0.2), (0.0, -0.15, 0.0), name="slope")

@@ -8,7 +8,7 @@ from scipy.optimize import least_squares
 
 import trundle as tr
 from trundle.geometry.queries.sampling import numeric_charts
-from trundle.models.tree.approach import _closer, approach_at, refined, with_charts
+from trundle.models.tree.approach import _closer, approach_at, refine_approach, with_charts
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_an_approach_beyond_the_end_of_a_chart_is_found_on_its_neighbour():
     beyond = numeric_charts(body)[charts[0]]
     u = least_squares(lambda u: beyond.points(u[None])[0] - near.x_A, [0.5, 0.5], xtol=1e-14).x
     assert np.linalg.norm(u) > body.representations.charts[charts[0]].reach
-    again = refined(system, start.atlas, start.x, 0, np.array([*u, *found.coordinates[2:]]), charts)
+    again = refine_approach(system, start.atlas, start.x, 0, np.array([*u, *found.coordinates[2:]]), charts)
     assert again is not None
     assert again.charts == found.charts
     np.testing.assert_allclose(again.coordinates, found.coordinates, atol=1e-9)

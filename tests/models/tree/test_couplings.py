@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 
 import trundle as tr
 from tests.audit.runs import evidence
-from trundle.audit import audited
+from trundle.audit import audit_run
 from trundle.errors import InputError
 
 G = 9.81
@@ -123,11 +123,11 @@ def test_the_audit_tells_a_joint_that_does_not_follow() -> None:
     tree = pendulums(-2.0)
     start = tree.place(leader=0.3, follower=-0.6)
     system, told = evidence((tree, start, 0.3, None))
-    assert not audited(system, told).findings
+    assert not audit_run(system, told).findings
     joints = told.samples.joints.copy()
     joints[5, 1] += 1e-4
     moved = replace(told, samples=replace(told.samples, joints=joints))
-    assert any(one.law == "coupling" for one in audited(system, moved).findings)
+    assert any(one.law == "coupling" for one in audit_run(system, moved).findings)
 
 
 def test_a_start_that_breaks_a_coupling_is_moved_onto_it_and_a_copy_keeps_it() -> None:

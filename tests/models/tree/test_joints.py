@@ -5,24 +5,24 @@ from __future__ import annotations
 import pytest
 
 from trundle.models.tree.joint import Joint
-from trundle.models.tree.joints import BodySpec, Fixed, Free, Prismatic, Revolute
+from trundle.models.tree.joints import BodySpec, FixedJoint, FreeJoint, Prismatic, Revolute
 
 
 def test_a_body_of_which_no_parent_is_told_floats():
-    assert BodySpec(Free(3), "ball").floating
-    assert not BodySpec(Free(3), "ball").jointed
-    assert BodySpec(Free(3), "ball", parent=0).jointed
-    assert BodySpec(Fixed(3), "frame", parent=0).welded
-    assert not BodySpec(Fixed(3), "ground").welded
-    assert not BodySpec(Fixed(3), "ground").floating
-    assert not BodySpec(Fixed(3), "frame", parent=0).jointed
+    assert BodySpec(FreeJoint(3), "ball").floating
+    assert not BodySpec(FreeJoint(3), "ball").jointed
+    assert BodySpec(FreeJoint(3), "ball", parent=0).jointed
+    assert BodySpec(FixedJoint(3), "frame", parent=0).welded
+    assert not BodySpec(FixedJoint(3), "ground").welded
+    assert not BodySpec(FixedJoint(3), "ground").floating
+    assert not BodySpec(FixedJoint(3), "frame", parent=0).jointed
 
 
 @pytest.mark.parametrize(
     ("joint", "turns", "slide"),
     [
-        (Fixed(2), False, None),
-        (Fixed(3), False, None),
+        (FixedJoint(2), False, None),
+        (FixedJoint(3), False, None),
         (Revolute(), True, None),
         (Revolute((0.0, 0.6, 0.8)), True, None),
         (Prismatic((0.0, 1.0)), False, [0.0, 1.0]),

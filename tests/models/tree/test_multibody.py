@@ -42,7 +42,7 @@ def states(model, count: int = 5, seed: int = 0):
     rng = np.random.default_rng(seed)
     project = None
     if model.constraints:
-        expression = model.projected([PURE_ROLLING if model.d == 3 else ROLLING])
+        expression = model.project([PURE_ROLLING if model.d == 3 else ROLLING])
         project = ca.Function("p", [model.x, model.u], [expression])
     for _ in range(count):
         x = rng.normal(size=model.x.shape[0])
@@ -214,7 +214,7 @@ def test_projection_removes_gap_slip_and_misalignment(form, law):
     model = pairs.pose_model(A, B, form)
     start = pairs.random_states(A, B, form, law if law in ("sliding", "pure-rolling") else "rolling", 3, seed=13)
     k = model.terms([LAWS[law]]).kin[0]
-    f = ca.Function("f", [model.x, model.u], [model.projected([LAWS[law]])])
+    f = ca.Function("f", [model.x, model.u], [model.project([LAWS[law]])])
     g = ca.Function(
         "g", [model.x], [ca.vertcat(ca.dot(k.n, k.gap), k.misalignment), k.vrel, ca.dot(k.n, k.vrel), k.gap]
     )

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 import trundle as tr
 from trundle.contact.laws import PURE_ROLLING, ROLLING, SEPARATED
-from trundle.models.tree.system import Free
+from trundle.models.tree.system import FreeNumbers
 
 
 def pair(shape, base, **options) -> tr.RollingPair:
@@ -24,24 +24,24 @@ def test_models_of_all_charts_share_one_layout_and_are_made_once():
     assert one.layout == two.layout
     assert system.model() is one
     assert system.model(((1, 0), (0, 1))) is two
-    assert system.kept("key", lambda: [1]) is system.kept("key", lambda: [2])
+    assert system.keep("key", lambda: [1]) is system.keep("key", lambda: [2])
 
 
 def test_what_is_kept_does_not_tell_systems_apart():
     system = pair(tr.Sphere(0.1), tr.Hand(tr.Plane())).system
     other = replace(system)
     assert other == system
-    other.kept("key", lambda: [1])
+    other.keep("key", lambda: [1])
     other.model()
     assert other == system
 
 
 def test_free_numbers_show_their_names_and_values_but_nothing_that_is_built():
     system = pair(tr.Sphere(0.1), tr.Hand(tr.Plane())).system
-    free = Free(("mass",), ca.SX.sym("m"), np.array([1.0]), system.build)
+    free = FreeNumbers(("mass",), ca.SX.sym("m"), np.array([1.0]), system.build)
     free.models[system.first_atlas] = system.model()
     free.phases["key"] = 1
-    assert repr(free) == "Free(names=('mass',), symbols=SX(m), values=array([1.]))"
+    assert repr(free) == "FreeNumbers(names=('mass',), symbols=SX(m), values=array([1.]))"
 
 
 @pytest.mark.parametrize(

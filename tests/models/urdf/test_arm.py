@@ -8,9 +8,9 @@ import pytest
 
 import trundle as tr
 from trundle.errors import InputError
-from trundle.models.urdf.arm import ArmModel
-from trundle.models.urdf.arm_numbers import ArmNumbers
 from trundle.numerics.space import rotation
+from trundle.systems.juggling.arm.arm import ArmModel
+from trundle.systems.juggling.arm.arm_numbers import ArmNumbers
 
 pin = pytest.importorskip("pinocchio")
 G = np.array([0.0, 0.0, -9.81])
@@ -28,17 +28,17 @@ SLIDING = """<robot name="gantry">
 <origin xyz="0.3 0 0" rpy="0 0.4 0"/><limit lower="-1" upper="1" effort="5" velocity="3"/></joint></robot>"""
 
 
-def arm(name: str = "ur5_robot", **more) -> tr.Arm:
+def arm(name: str = "ur5_robot", **more) -> tr.juggling.Arm:
     urdf = tr.load_example_robot(name) if name in LINKS else tr.models.urdf.checks.check_urdf(SLIDING)
     given = {"position": (0.1, 0.2, 0.3), "rpy": (0.1, -0.2, 0.3), "hand_position": (0.0, 0.03, 0.02)}
     plate = {"mass": 0.5, "center_of_mass": (0.01, 0.0, -0.02), "inertia": (1e-3, 2e-3, 2.5e-3)}
-    return tr.Arm(urdf, LINKS.get(name, "wrist"), **{**given, "hand_rpy": (0.3, 0.1, -1.0), **plate, **more})
+    return tr.juggling.Arm(urdf, LINKS.get(name, "wrist"), **{**given, "hand_rpy": (0.3, 0.1, -1.0), **plate, **more})
 
 
 class Oracle:
     """Pinocchio's model of the same, built here."""
 
-    def __init__(self, of: tr.Arm) -> None:
+    def __init__(self, of: tr.juggling.Arm) -> None:
         self.base = pin.SE3(pin.rpy.rpyToMatrix(np.array(of.rpy)), np.array(of.position))
         self.model = model = pin.buildModelFromXML(of.chain.text)
         model.gravity.linear = self.base.rotation.T @ G
@@ -128,8 +128,8 @@ def test_what_the_arm_does_not_reach_names_place_or_joint() -> None:
     with pytest.raises(InputError, match=r"arm.position.*reaches the hand at \(3, 0, 0.5\) m, which it misses by 2"):
         numbers.reach(np.eye(3), np.array([3.0, 0.0, 0.5]))
     narrow = SLIDING.replace('lower="-1" upper="1" effort="50"', 'lower="-1" upper="0.1" effort="50"')
-    gantry = tr.Arm(tr.models.urdf.checks.check_urdf(narrow), "wrist")
-    wide = ArmNumbers(tr.Arm(tr.models.urdf.checks.check_urdf(SLIDING), "wrist"), G)
+    gantry = tr.juggling.Arm(tr.models.urdf.checks.check_urdf(narrow), "wrist")
+    wide = ArmNumbers(tr.juggling.Arm(tr.models.urdf.checks.check_urdf(SLIDING), "wrist"), G)
     with pytest.raises(InputError, match=r"arm.posture.slide = 0.4.* from -0.9725 to 0.0725 .* where the hand starts"):
         ArmNumbers(gantry, G).reach(*wide.pose(np.array([0.4, 0.3])))
 
@@ -150,5 +150,5 @@ def test_what_the_arm_does_not_reach_names_place_or_joint() -> None:
 )
 def test_an_arm_refuses_what_it_cannot_be(given: dict, key: str) -> None:
     with pytest.raises(InputError) as raised:
-        tr.Arm(**({"urdf": tr.load_example_robot("ur5_robot"), "link": "tool0"} | given))
+        tr.juggling.Arm(**({"urdf": tr.load_example_robot("ur5_robot"), "link": "tool0"} | given))
     assert raised.value.key == key

@@ -16,11 +16,11 @@ from trundle.contact.contact import Contact
 from trundle.contact.laws import PURE_ROLLING, ROLLING, Law
 from trundle.contact.packed import FrameMotion, contact_function, still_frame
 from trundle.errors import InputError, MissingExtraError
-from trundle.models.robots.avatar import Avatar, build_avatar
 from trundle.models.tree.conversion import to_matrix
 from trundle.models.tree.tree import Tree
 from trundle.models.urdf.articulated import Articulated, accelerations
 from trundle.models.urdf.checks import check_urdf
+from trundle.systems.walking.robots.avatar import Avatar, build_avatar
 
 RNG = np.random.default_rng(5)
 G = (0.3, -0.2, -9.81)
@@ -116,7 +116,7 @@ class TestWithPinocchio:
         links = ["pelvis", "trunk", "left_foot", "right_forearm"]
         h = 1e-6
         now = robot.terms(q, nu, links).motions
-        after, before = (robot.terms(robot.moved(q, sign * h * nu), nu, links).motions for sign in (1, -1))
+        after, before = (robot.terms(robot.displace(q, sign * h * nu), nu, links).motions for sign in (1, -1))
         for here, next_one, last in zip(now, after, before, strict=True):
             rate = lambda name, a=next_one, b=last: (getattr(a, name) - getattr(b, name)) / (2 * h)  # noqa: E731
             np.testing.assert_allclose(rate("p"), here.v, atol=1e-7)
@@ -133,7 +133,9 @@ class TestWithPinocchio:
         h = 1e-6
 
         def rows(t: float):
-            return touch.rows(robot.terms(robot.moved(q, t * nu), nu, ["left_foot"]).motions[0], still_frame(robot.nv))
+            return touch.rows(
+                robot.terms(robot.displace(q, t * nu), nu, ["left_foot"]).motions[0], still_frame(robot.nv)
+            )
 
         np.testing.assert_allclose((rows(h).vrel - rows(-h).vrel) / (2 * h), rows(0).b, atol=1e-5)
         np.testing.assert_allclose(rows(0).J @ nu, rows(0).vrel, atol=1e-12)
@@ -154,7 +156,7 @@ class TestWithPinocchio:
 
         def kinetic(t: float) -> float:
             rate = nu + t * nudot
-            return rate @ robot.terms(robot.moved(q, t * nu), rate).M @ rate / 2
+            return rate @ robot.terms(robot.displace(q, t * nu), rate).M @ rate / 2
 
         push = np.concatenate([np.zeros(6), torque]) - robot.terms(q, 0 * nu).h
         assert (kinetic(h) - kinetic(-h)) / (2 * h) == pytest.approx(push @ nu, rel=1e-6)
@@ -170,7 +172,7 @@ class TestWithPinocchio:
         both = [touch.rows(motion, still_frame(robot.nv)) for motion in terms.motions]
         for rows in both:
             np.testing.assert_allclose(rows.gap, 0.0, atol=1e-12)
-        bent = robot.moved(q, np.concatenate([np.zeros(6), 0.2 * RNG.normal(size=robot.nv - 6)]))
+        bent = robot.displace(q, np.concatenate([np.zeros(6), 0.2 * RNG.normal(size=robot.nv - 6)]))
         terms = robot.terms(bent, np.zeros(robot.nv), ["left_foot", "right_foot"])
         both = [touch.rows(motion, still_frame(robot.nv)) for motion in terms.motions]
         nudot, lam = accelerations(terms, np.zeros(robot.nv - 6), both)
@@ -200,7 +202,7 @@ class TestWithPinocchio:
         q, nu = state_of(robot)
         one, other = robot.terms(q, nu, ["shin"]), turning.terms(q, nu, ["shin"])
         np.testing.assert_allclose(other.h, one.h, atol=1e-12)
-        np.testing.assert_allclose(other.motions[0].packed(), one.motions[0].packed(), atol=1e-12)
+        np.testing.assert_allclose(other.motions[0].pack(), one.motions[0].pack(), atol=1e-12)
 
     @pytest.mark.parametrize(
         ("change", "key"),
@@ -229,9 +231,9 @@ class TestWithPinocchio:
         robot = Articulated(check_urdf(LEG), G)
         q, nu = state_of(robot)
         first = robot.terms(q, nu, ["shin"])
-        kept = first.M.copy(), first.h.copy(), first.motions[0].packed()
+        kept = first.M.copy(), first.h.copy(), first.motions[0].pack()
         robot.terms(*state_of(robot), ["shin"])
-        for value, was in zip((first.M, first.h, first.motions[0].packed()), kept, strict=True):
+        for value, was in zip((first.M, first.h, first.motions[0].pack()), kept, strict=True):
             np.testing.assert_array_equal(value, was)
 
 

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trundle.errors import InputError
-from trundle.models.robots.avatar import build_avatar
 from trundle.models.urdf import xml as urdf_xml
 from trundle.models.urdf.checks import check_urdf, load_urdf
 from trundle.models.urdf.robot import robot_from_urdf
+from trundle.systems.walking.robots.avatar import build_avatar
 
 GOOD = """<robot name="r"><!-- two links, one hinge -->
 <link name="a"><inertial><origin xyz="0 0 .1" rpy="0 0 0"/><mass value="2"/>

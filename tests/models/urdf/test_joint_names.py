@@ -11,7 +11,7 @@ import trundle as tr
 from trundle.models.urdf.checks import check_urdf
 from trundle.scenarios import build
 from trundle.scenarios.engine.export import names
-from trundle.systems.walking.robot import RobotRun
+from trundle.systems.walking.scenario.robot import RobotRun
 
 MASS = '<inertial><mass value="1"/><inertia ixx=".01" ixy="0" ixz="0" iyy=".01" iyz="0" izz=".01"/></inertial>'
 LEG = f"""<robot name="leg"><link name="trunk">{MASS}</link><link name="thigh">{MASS}</link>

@@ -15,13 +15,13 @@ from trundle.contact.laws import FIXED, PURE_ROLLING, ROLLING, SLIDING
 from trundle.contact.packed import contact_function, still_frame
 from trundle.errors import InputError
 from trundle.models.feet import Foot
-from trundle.models.robots.avatar import build_avatar
 from trundle.models.tree.model import TreeModel
 from trundle.models.urdf.articulated import Articulated, accelerations
 from trundle.models.urdf.checks import check_urdf
 from trundle.models.urdf.examples import example_robots, load_example_robot
 from trundle.models.urdf.robot import robot_from_urdf
 from trundle.models.urdf.tree import urdf_tree
+from trundle.systems.walking.robots.avatar import build_avatar
 
 RNG = np.random.default_rng(11)
 G = (0.3, -0.2, -9.81)

@@ -11,8 +11,8 @@ import trundle as tr
 from trundle.contact.patch import FlatPatch
 from trundle.errors import InputError
 from trundle.models.urdf.checks import CheckedUrdf, check_urdf, load_urdf
-from trundle.models.urdf.soles import _foot, missing_limits, suggest_feet
-from trundle.models.urdf.tree import Place
+from trundle.models.urdf.tree import FramePlace
+from trundle.systems.walking.robots.soles import _foot, missing_limits, suggest_feet
 
 STRIDER = Path(__file__).parents[3] / "examples" / "data" / "strider.urdf"
 BOX = '<box size="0.18 0.08 0.03"/>'
@@ -66,7 +66,7 @@ def test_limits_that_are_missing_are_told_by_the_joints_name() -> None:
 def test_the_lowest_point_of_a_blade_is_no_matter_of_round_off(seed: int) -> None:
     """A runner of two edges, 20 cm long and 2 mm wide, lies on both ends."""
     blade = np.array([[x, y, z] for x in (-0.1, 0.1) for y in (-1e-3, 1e-3) for z in (0.0, 0.05)])
-    still = Place(np.eye(3), np.zeros(3))
+    still = FramePlace(np.eye(3), np.zeros(3))
     foot = _foot("runner", still, [], blade)
     noise = 1e-17 * np.random.default_rng(seed).standard_normal(blade.shape)
     assert _foot("runner", still, [], blade + noise).position == pytest.approx(foot.position, abs=1e-12)

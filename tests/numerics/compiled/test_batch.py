@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from trundle.errors import InputError
-from trundle.numerics.compiled.batch import batched
+from trundle.numerics.compiled.batch import batch_function
 from trundle.numerics.compiled.buffered import BufferedCall
 
 
@@ -26,7 +26,9 @@ def test_values_are_bitwise_those_of_single_points(count):
     function, rng = mixed(), np.random.default_rng(3)
     x, p = rng.normal(size=(count, 3)), rng.normal(size=(count, 2))
     first, sparse = np.zeros((5, count)), np.zeros((1, count))
-    call = BufferedCall(batched(function, count), [np.ascontiguousarray(x.T), np.zeros(0), p.T.copy()], [first, sparse])
+    call = BufferedCall(
+        batch_function(function, count), [np.ascontiguousarray(x.T), np.zeros(0), p.T.copy()], [first, sparse]
+    )
     call()
     for k in range(count):
         one = function(x[k], [], p[k])
@@ -41,7 +43,7 @@ def test_a_function_that_calls_another_one():
     sparse[1, 0] = x[1] ** 2
     function = ca.Function("measured", [x, ca.SX(0, 1)], [x[1] - spline(x[0]), sparse])
     points, found, rest = np.random.default_rng(3).normal(size=(2, 5)), np.zeros((1, 5)), np.zeros((1, 5))
-    BufferedCall(batched(function, 5), [points, np.zeros(0)], [found, rest])()
+    BufferedCall(batch_function(function, 5), [points, np.zeros(0)], [found, rest])()
     for k in range(5):
         one = function(points[:, k], [])
         assert found[0, k] == float(one[0])
@@ -51,7 +53,7 @@ def test_a_function_that_calls_another_one():
 def test_inputs_are_read_at_every_call():
     x = ca.SX.sym("x")
     given, found = np.array([[1.0, 2.0, 3.0]]), np.zeros((1, 3))
-    call = BufferedCall(batched(ca.Function("square", [x], [x**2]), 3), [given], [found])
+    call = BufferedCall(batch_function(ca.Function("square", [x], [x**2]), 3), [given], [found])
     call()
     assert found.tolist() == [[1.0, 4.0, 9.0]]
     given[0] = [4.0, np.nan, -1.0]
@@ -62,4 +64,4 @@ def test_inputs_are_read_at_every_call():
 
 def test_at_least_one_point():
     with pytest.raises(InputError, match="count"):
-        batched(mixed(), 0)
+        batch_function(mixed(), 0)

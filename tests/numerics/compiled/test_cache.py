@@ -75,7 +75,7 @@ def test_tampered_library_is_built_again(damage, tmp_path):
         (tmp_path / "elsewhere").write_bytes(b"library")
         path.unlink()
         path.symlink_to(tmp_path / "elsewhere")
-    assert not cache.verified(path)
+    assert not cache.verify_checksum(path)
     assert cache.fetch("f", KEY, build) == path
     assert build.calls == 2
     assert path.read_bytes() == b"library"
@@ -93,7 +93,7 @@ def test_tampered_compiled_function_gives_the_right_numbers(own_cache):
     path.unlink()
     path.write_bytes(data)
     assert float(compile_function(f)(2.0)) == 6.0
-    assert cache.verified(path)
+    assert cache.verify_checksum(path)
 
 
 def test_failed_build_stores_nothing(own_cache):
@@ -169,7 +169,7 @@ def test_two_processes_at_once(own_cache):
         assert out.decode().strip() == "good", err.decode()
     found = cache.entries(own_cache)
     assert sum(path.name.startswith("trundle_f_") for path in found) == 4
-    assert all(cache.verified(path) for path in found)
+    assert all(cache.verify_checksum(path) for path in found)
 
 
 def test_a_build_that_was_killed_is_cleared_at_the_next_start(own_cache):
@@ -186,7 +186,7 @@ def test_a_lock_that_another_process_holds_is_named_and_not_waited_for_without_e
     monkeypatch.setattr(cache, "_PATIENCE", 0.1)
     monkeypatch.setattr(cache, "_LONGEST", 0.3)
     lock = cache.cache_directory() / "lock-a"
-    with cache._locked(lock), caplog.at_level(logging.WARNING, logger="trundle"):
+    with cache._lock_file(lock), caplog.at_level(logging.WARNING, logger="trundle"):
         assert cache.fetch("f", KEY, Builder()).is_file()
     (said,) = [record.getMessage() for record in caplog.records]
     assert str(lock) in said
@@ -235,7 +235,7 @@ def test_on_a_full_or_read_only_disk_a_temporary_folder_serves_and_it_is_said_on
         other = cache.fetch("g", KEY, build)
     assert build.calls == (2 if code == errno.EROFS else 3)  # the first one twice, where its disk takes empty files
     assert first.parent == other.parent != own_cache
-    assert cache.verified(first)
+    assert cache.verify_checksum(first)
     (said,) = [record.getMessage() for record in caplog.records]
     assert str(own_cache) in said
     assert os.strerror(code).lower() in said.lower()

@@ -12,7 +12,7 @@ import pytest
 from tests.cores import choose
 from tests.numerics.compiled.test_tape import BINARY, UNARY, X, Y
 from trundle.errors import CompileError
-from trundle.numerics.compiled.interpreter import InterpretedFunction, ProgramStruct, interpreted
+from trundle.numerics.compiled.interpreter import InterpretedFunction, ProgramStruct, interpret_function
 
 CALL = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4, ctypes.c_int)
 
@@ -36,7 +36,7 @@ def called(native: InterpretedFunction, function: ca.Function, *inputs: np.ndarr
 
 def same(function: ca.Function, *inputs: np.ndarray) -> None:
     """Assert that all results are those of the virtual machine, bit by bit."""
-    native = interpreted(function)
+    native = interpret_function(function)
     assert native is not None
     for found, wanted in zip(called(native, function, *inputs), function.call(list(inputs)), strict=True):
         expected = np.asarray(ca.densify(wanted)).ravel(order="F")
@@ -77,7 +77,7 @@ def test_random_functions(seed: int) -> None:
 
 def test_an_input_that_is_not_given_is_zero() -> None:
     f = ca.Function("sum", [X, Y], [X + 2 * Y])
-    native = interpreted(f)
+    native = interpret_function(f)
     assert native is not None
     assert called(native, f, None, np.array(3.0))[0] == [6.0]
     assert called(native, f, np.array(3.0), None)[0] == [3.0]
@@ -86,13 +86,13 @@ def test_an_input_that_is_not_given_is_zero() -> None:
 def test_a_function_that_calls_another_is_none_and_so_is_one_of_matrices() -> None:
     other = ca.Function("other", [X], [ca.sin(X)], {"never_inline": True})
     matrix = ca.MX.sym("A", 2, 2)
-    assert interpreted(ca.Function("calls", [X], [other(X) + 1])) is None
-    assert interpreted(ca.Function("matrices", [matrix], [matrix @ matrix])) is None
+    assert interpret_function(ca.Function("calls", [X], [other(X) + 1])) is None
+    assert interpret_function(ca.Function("matrices", [matrix], [matrix @ matrix])) is None
 
 
 def test_without_a_core_there_is_none(cores, monkeypatch) -> None:
     choose("neither", cores, monkeypatch)
-    assert interpreted(ca.Function("f", [X], [ca.sin(X)])) is None
+    assert interpret_function(ca.Function("f", [X], [ca.sin(X)])) is None
 
 
 def test_functions_that_are_gone_make_room(cores) -> None:
@@ -102,14 +102,14 @@ def test_functions_that_are_gone_make_room(cores) -> None:
         taken.append(number)
     try:
         with pytest.raises(CompileError, match="no room"):
-            interpreted(f)
+            interpret_function(f)
         core.interpreter_remove(taken.pop())
         for _ in range(3):
-            one = interpreted(f)
+            one = interpret_function(f)
             assert one is not None
             assert called(one, f, np.array(0.5))[0] == [1.5]
             with pytest.raises(CompileError, match="no room"):
-                interpreted(f)
+                interpret_function(f)
             del one
             gc.collect()
     finally:

@@ -75,16 +75,18 @@ def test_values_and_derivatives_against_casadi(seed, way, monkeypatch):
 
 def test_what_is_in_the_cache_needs_no_derivatives(monkeypatch, tmp_path):
     monkeypatch.setenv("TRUNDLE_CACHE", str(tmp_path / "cache"))
-    kernels = [elements.Kernel(PHI, (0, 1), (), True) for _ in range(2)]
+    kernels = [elements.ElementKernel(PHI, (0, 1), (), True) for _ in range(2)]
     first = np.array(kernels[0].compiled["jacobian"]([1, 2, 3], [4, 5])[1])
-    monkeypatch.setattr(elements.Kernel, "functions", property(lambda kernel: pytest.fail("differentiated again")))
+    monkeypatch.setattr(
+        elements.ElementKernel, "functions", property(lambda kernel: pytest.fail("differentiated again"))
+    )
     np.testing.assert_array_equal(first, np.array(kernels[1].compiled["jacobian"]([1, 2, 3], [4, 5])[1]))
 
 
 def test_a_large_element_that_has_no_tape_is_interpreted_until_it_is_built(monkeypatch, tmp_path):
     monkeypatch.setenv("TRUNDLE_CACHE", str(tmp_path / "cache"))  # where it was never built
     called = ca.Function("called", [W[0]], [ca.sin(W[0])], {"never_inline": True})
-    kernel = elements.Kernel(ca.Function("calls", [W], [called(W[1]) * W[2]]), (0,), (), True)
+    kernel = elements.ElementKernel(ca.Function("calls", [W], [called(W[1]) * W[2]]), (0,), (), True)
     monkeypatch.setattr(elements, "COMPILE_LIMIT", 0)
     kinds = [kernel.compiled["value"].class_name()]
     kernel.build()

@@ -57,7 +57,7 @@ def test_evaluations_of_what_is_interpreted_are_counted_once(monkeypatch):
     told = []
     monkeypatch.setattr(ode, "WORTH_COMPILING", 0)
     monkeypatch.setattr(native, "SLICE_SECONDS", 0.0)
-    monkeypatch.setattr(ode._Functions, "counted", lambda _, evaluations: told.append(evaluations))
+    monkeypatch.setattr(ode._Functions, "count_evaluations", lambda _, evaluations: told.append(evaluations))
     run = thrust().integrate(0.0, [1.0, 0.0], 1.0, 1.0, max_step=0.005)
     assert len(told) > 3
     assert sum(told) == run.evaluations

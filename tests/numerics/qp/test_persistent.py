@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from trundle.errors import InputError
-from trundle.numerics.qp.persistent import LAYOUTS, Entries, PersistentQp
 from trundle.numerics.qp.qp import QpSolver
 from trundle.status import Status
+from trundle.systems.multicontact.preview.persistent import LAYOUTS, Entries, PersistentQp
 
 N, EQUATIONS, ROWS = 8, 3, 5
 

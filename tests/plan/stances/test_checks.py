@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from trundle.contact.patch import FlatPatch, PlacedPatch
-from trundle.control.whole_body.stepping import straight_walk
 from trundle.models.robots.humanoid import Humanoid, load_humanoid
 from trundle.numerics.rotations import rotation_z
-from trundle.plan.stances.checks import most_turn, overlap, rests_everywhere, turns
-from trundle.plan.stances.pose import StanceError, center_of_mass_of, where
+from trundle.systems.multicontact.stances.checks import most_turn, overlap, rests_everywhere, turns
+from trundle.systems.multicontact.stances.pose import StanceError, center_of_mass_of, where
+from trundle.systems.multicontact.whole_body.stepping import straight_walk
 
 pytest.importorskip("pinocchio")
 pytest.importorskip("pink")

@@ -8,12 +8,12 @@ import pytest
 from trundle.contact.patch import FlatPatch, PlacedPatch
 from trundle.errors import InputError
 from trundle.models.robots.humanoid import Humanoid, load_humanoid
-from trundle.models.robots.terrain import Block, Terrain
 from trundle.numerics.rotations import rotation_rpy
-from trundle.plan.stances.equilibrium import bearable, bearable_place
-from trundle.plan.stances.footsteps import StepReach, footsteps
-from trundle.plan.stances.pose import center_of_mass_of
-from trundle.plan.stances.resting import Resting
+from trundle.systems.multicontact.humanoid.terrain import Block, Terrain
+from trundle.systems.multicontact.stances.equilibrium import bearable, bearable_place
+from trundle.systems.multicontact.stances.footsteps import StepReach, footsteps
+from trundle.systems.multicontact.stances.pose import center_of_mass_of
+from trundle.systems.multicontact.stances.resting import Resting
 
 pytest.importorskip("pinocchio")
 MU, STEEP = 0.54, 0.4
@@ -94,7 +94,7 @@ def test_only_a_hold_makes_the_crossing_possible(g1: Humanoid) -> None:
     for name, place in steps:
         stands = {other: where for other, where in places.items() if other != name}
         alone.append(resting(stands))
-        assert alone[-1] or resting.held(stands), "each stance rests, if need be with the hand"
+        assert alone[-1] or resting.find_hold(stands), "each stance rests, if need be with the hand"
         places[name] = place
         assert resting(places), "on both soles without it: it may be on its way"
     assert alone.count(False) == 1, "on the ramp"

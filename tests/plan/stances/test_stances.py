@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from trundle.contact.patch import FlatPatch, PlacedPatch
-from trundle.control.preview.preview import Preview
 from trundle.errors import InputError
-from trundle.models.centroidal.centroidal import Centroidal, CentroidalState
-from trundle.models.centroidal.forecast import Forecast, Held
 from trundle.models.robots.humanoid import Humanoid, load_humanoid
-from trundle.plan.stances.equilibrium import bearable, standing_still
-from trundle.plan.stances.pose import PoseSettings, StanceError, center_of_mass_of, find_pose, where
-from trundle.plan.stances.stances import StancePlan, SwingRule, TimingRule, Wanted, plan_stances, rests
-from trundle.plan.stances.swing import SwingPath, lifted_waypoint, step_over
-from trundle.problems.paths import PointPath
 from trundle.status import Status
+from trundle.systems.multicontact.centroidal.centroidal import Centroidal, CentroidalState
+from trundle.systems.multicontact.centroidal.forecast import Forecast, Held
+from trundle.systems.multicontact.preview.paths import PointPath
+from trundle.systems.multicontact.preview.preview import Preview
+from trundle.systems.multicontact.stances.equilibrium import bearable, standing_still
+from trundle.systems.multicontact.stances.pose import PoseSettings, StanceError, center_of_mass_of, find_pose, where
+from trundle.systems.multicontact.stances.stances import StancePlan, SwingRule, TimingRule, Wanted, plan_stances, rests
+from trundle.systems.multicontact.stances.swing import SwingPath, lifted_waypoint, step_over
 
 pytest.importorskip("pink")
 HEIGHT = 0.66
@@ -89,7 +89,7 @@ def test_a_standing_robot_balances_with_torques_to_spare(g1: Humanoid) -> None:
     nu, h = np.random.default_rng(0).normal(size=g1.robot.nv), 1e-6
 
     def at(t: float, name: str) -> tuple[np.ndarray, np.ndarray]:
-        return where(g1, g1.robot.moved(q, t * nu), name)
+        return where(g1, g1.robot.displace(q, t * nu), name)
 
     work = held.torque @ nu[6:]
     for contact, wrench in zip(feet, held.wrenches, strict=True):
@@ -97,7 +97,7 @@ def test_a_standing_robot_balances_with_torques_to_spare(g1: Humanoid) -> None:
         W = contact.R_world_patch.T @ (R1 - R0) @ R0.T @ contact.R_world_patch / (2 * h)
         work += wrench[3:] @ contact.R_world_patch.T @ (p1 - p0) / (2 * h)
         work += wrench[:3] @ [W[2, 1], W[0, 2], W[1, 0]]
-    high, low = (center_of_mass_of(g1, g1.robot.moved(q, t * nu))[2] for t in (h, -h))
+    high, low = (center_of_mass_of(g1, g1.robot.displace(q, t * nu))[2] for t in (h, -h))
     assert work == pytest.approx(g1.robot.mass * 9.81 * (high - low) / (2 * h), abs=1e-4)
 
 

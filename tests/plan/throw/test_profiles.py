@@ -8,7 +8,7 @@ from scipy.integrate import cumulative_simpson
 
 import trundle as tr
 from trundle.errors import InputError
-from trundle.plan.throw.profiles import Profile, Pulse, two_pulses
+from trundle.systems.juggling.throw.profiles import Profile, Pulse, two_pulses
 
 PROFILE = Profile(
     (

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from trundle.errors import InputError
-from trundle.plan.throw.shooting import SearchParameter, Shooting, ShotOutcome
 from trundle.status import Status
+from trundle.systems.juggling.throw.shooting import SearchParameter, Shooting, ShotOutcome
 
 G = 9.81
 BOX = (SearchParameter("speed", 1.0, 10.0), SearchParameter("angle", 0.1, 1.4))

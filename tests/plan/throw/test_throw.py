@@ -10,9 +10,9 @@ import pytest
 import trundle as tr
 from tests.oracles.throwing import EllipseOnPlate
 from trundle.errors import InputError
-from trundle.plan.throw.policy import PlayThenHold
-from trundle.plan.throw.throw import MARGINS, ThrowCatch, ThrowPlan
 from trundle.status import Status
+from trundle.systems.juggling.throw.policy import PlayThenHold
+from trundle.systems.juggling.throw.throw import MARGINS, ThrowCatch, ThrowPlan
 
 CLOSED = EllipseOnPlate(0.0377, 0.0252, 0.0553, 3.924)
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from trundle.errors import InputError
-from trundle.models.robots.avatar import build_avatar
 from trundle.numerics.nlp.nlp import solve
-from trundle.plan.transcription.transcription import CONSTRAINED, NodeTrajectory, Transcription
-from trundle.plan.walk.shooting import constrained, shoot
-from trundle.plan.walk.walking import crude_guess, plan_walk
-from trundle.problems import Condition, OptimalControlProblem, Phase
-from trundle.problems.gait import Gait
-from trundle.problems.walking import Walking
+from trundle.optimal import Condition, OptimalControlProblem, Phase
+from trundle.optimal.transcription.transcription import CONSTRAINED, NodeTrajectory, Transcription
+from trundle.systems.walking.gait.gait import Gait
+from trundle.systems.walking.gait.walking import Walking
+from trundle.systems.walking.plan.shooting import eliminate_forces, shoot
+from trundle.systems.walking.plan.walking import crude_guess, plan_walk
+from trundle.systems.walking.robots.avatar import build_avatar
 
 
 @pytest.mark.parametrize("N", [3, 10])
@@ -42,7 +42,7 @@ def test_a_body_pushed_from_rest_to_rest_costs_what_constant_pushes_must(N):
 def test_a_step_of_a_walk_keeps_its_foot_and_obeys_the_equations_of_motion():
     """One short interval against the Karush-Kuhn-Tucker system of the constrained dynamics, solved by numpy."""
     walking = Walking(build_avatar(), Gait(intervals=(2, 2)))
-    phase = constrained(walking).phases[1]
+    phase = eliminate_forces(walking).phases[1]
     rng, n = np.random.default_rng(3), walking.n
     x = crude_guess(walking)[1].x[0] + 0.05 * rng.normal(size=2 * n)
     tau = rng.normal(scale=0.3, size=n - 6)
@@ -79,7 +79,7 @@ def test_a_walk_by_shooting_costs_nearly_what_it_does_by_midpoints():
 @pytest.mark.parametrize(("name", "settings"), [("sole", {"sole": "flat"}), ("impacts", {"impacts": True})])
 def test_what_the_constrained_dynamics_do_not_cover_is_refused(name, settings):
     with pytest.raises(InputError, match=name):
-        constrained(Walking(build_avatar(), Gait(**settings)))
+        eliminate_forces(Walking(build_avatar(), Gait(**settings)))
 
 
 def test_other_methods_refuse_implied_symbols():

@@ -8,8 +8,8 @@ import pytest
 
 from trundle.errors import InputError
 from trundle.numerics.nlp.nlp import solve
-from trundle.plan.transcription.transcription import MIDPOINT, NodeTrajectory, Transcription
-from trundle.problems import Condition, OptimalControlProblem, Phase
+from trundle.optimal import Condition, OptimalControlProblem, Phase
+from trundle.optimal.transcription.transcription import MIDPOINT, NodeTrajectory, Transcription
 from trundle.status import Status
 
 

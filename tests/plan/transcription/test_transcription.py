@@ -10,8 +10,8 @@ import pytest
 
 from trundle.errors import InputError
 from trundle.numerics.nlp.nlp import solve
-from trundle.plan.transcription.transcription import METHODS, NodeTrajectory, Transcription
-from trundle.problems import Condition, OptimalControlProblem, Phase, PhaseLinkage
+from trundle.optimal import Condition, OptimalControlProblem, Phase, PhaseLinkage
+from trundle.optimal.transcription.transcription import METHODS, NodeTrajectory, Transcription
 from trundle.status import Status
 
 ORDER = {"trapezoid": 2, "hermite-simpson": 4, "shooting": 4}

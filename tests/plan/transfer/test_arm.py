@@ -23,27 +23,29 @@ HALF = np.sqrt(0.5)
 KINOVA = {f"j2s6s200_joint_{i}": a for i, a in enumerate([-2.5, 1.6, 1.7, -2.2, 1.5, -3.1], 1)}
 
 
-def kinova(**more) -> tr.Arm:
+def kinova(**more) -> tr.juggling.Arm:
     given = {"posture": KINOVA, "hand_position": (0.0, 0.0, 0.02), "mass": 0.3} | more
-    return tr.Arm(tr.load_example_robot("kinova"), "j2s6s200_end_effector", **given)
+    return tr.juggling.Arm(tr.load_example_robot("kinova"), "j2s6s200_end_effector", **given)
 
 
-def task(arm: tr.Arm | None, place=(0.0, -0.35, 0.6), goal: dict | None = None, duration=1.0, **more) -> tr.Transfer:
+def task(
+    arm: tr.juggling.Arm | None, place=(0.0, -0.35, 0.6), goal: dict | None = None, duration=1.0, **more
+) -> tr.juggling.Transfer:
     ball = tr.RigidBody(tr.Sphere(radius=0.035), mass=0.216, inertia="solid")
     pair = tr.RollingPair(ball, tr.Hand(tr.Plane(), position=place), friction=0.5)
     goal = goal or {"contact_on_hand": (0, -0.033, 0), "object_quaternion": (HALF, HALF, 0, 0)}
-    return tr.Transfer(pair, {}, goal, duration, arm=arm, **more)
+    return tr.juggling.Transfer(pair, {}, goal, duration, arm=arm, **more)
 
 
 @cache
 def carried() -> tr.Plan:
-    return tr.plan(task(kinova()), nodes=20)
+    return tr.juggling.plan(task(kinova()), nodes=20)
 
 
 class Followed:
     """Joints and torques along a recorded motion of the hand: Newton's steps and RNEA, knowing nothing of the plan."""
 
-    def __init__(self, arm: tr.Arm, run: tr.Trajectory, q: np.ndarray) -> None:
+    def __init__(self, arm: tr.juggling.Arm, run: tr.Trajectory, q: np.ndarray) -> None:
         model = pin.buildModelFromXML(arm.chain.text)
         link = model.getFrameId(arm.link)
         joint, place = (
@@ -85,7 +87,7 @@ def test_without_the_arm_the_plan_is_too_fast_with_it_every_joint_keeps_its_limi
     arm, plan = kinova(), carried()
     assert plan.status is Status.SUCCESS, plan.message
     lower, upper, rate, torque = arm.bounds
-    free = tr.plan(task(None), nodes=20).trajectory
+    free = tr.juggling.plan(task(None), nodes=20).trajectory
     start = plan.trajectory["joint_position"][0]
     assert np.max(np.abs(Followed(arm, free, start).rate) / rate) > 1.5
     held = Followed(arm, plan.trajectory, start)
@@ -133,7 +135,7 @@ def test_a_torque_is_a_limit_too() -> None:
     limit = text.index('effort="', at)
     changed = f'{text[:limit]}effort="{weak}"{text[text.index(chr(34), limit + 8) + 1 :]}'
     assert free.max() > weak * arm.margin
-    weaker = tr.plan(task(replace(arm, urdf=replace(arm.urdf, text=changed))), nodes=20)
+    weaker = tr.juggling.plan(task(replace(arm, urdf=replace(arm.urdf, text=changed))), nodes=20)
     assert weaker.status is Status.SUCCESS, weaker.message
     used = np.max(np.abs(weaker.trajectory["joint_torque"][:, 4])) / weak
     assert 0.93 < used < 0.97
@@ -149,7 +151,7 @@ def test_a_range_is_a_limit_too() -> None:
     changed = f'{text[:at]}lower="{arm.bounds[1][1] - middle_to_end}"{text[text.index(chr(34), at + 7) + 1 :]}'
     narrow = replace(arm, urdf=replace(arm.urdf, text=changed))
     assert free.min() < narrow.usable[0][1] < free[0]
-    found = tr.plan(task(narrow), nodes=20)
+    found = tr.juggling.plan(task(narrow), nodes=20)
     assert found.status is Status.SUCCESS, found.message
     reached = found.trajectory["joint_position"][:, 1].min()
     assert reached == pytest.approx(narrow.usable[0][1], abs=2e-3)
@@ -160,12 +162,12 @@ def test_seven_joints_carry_the_hand() -> None:
     """What the hand leaves free is the plan's to say."""
     posture = {"panda_joint4": -1.8, "panda_joint6": 1.8}
     mounted = (0.0, 0.0, 0.0)
-    arm = tr.Arm(tr.load_example_robot("panda"), "panda_link8", posture, hand_rpy=mounted, mass=0.3)
-    from trundle.models.urdf.arm_numbers import ArmNumbers
+    arm = tr.juggling.Arm(tr.load_example_robot("panda"), "panda_link8", posture, hand_rpy=mounted, mass=0.3)
+    from trundle.systems.juggling.arm.arm_numbers import ArmNumbers
 
     R, place = ArmNumbers(arm, np.zeros(3)).pose(arm.start)
     level = replace(arm, hand_rpy=tuple(Rotation.from_matrix(R.T).as_euler("xyz")))
-    plan = tr.plan(task(level, tuple(place)), nodes=20)
+    plan = tr.juggling.plan(task(level, tuple(place)), nodes=20)
     assert plan.status is Status.SUCCESS, plan.message
     assert len(plan.trajectory["joint"]) == 7
     held = Followed(level, plan.trajectory, plan.trajectory["joint_position"][0])
@@ -175,7 +177,7 @@ def test_seven_joints_carry_the_hand() -> None:
 
 
 def test_what_the_arm_cannot_do_names_joint_demand_and_limit() -> None:
-    plan = tr.plan(task(kinova(mass=9.0)), nodes=10, starts=1, max_iterations=60)
+    plan = tr.juggling.plan(task(kinova(mass=9.0)), nodes=10, starts=1, max_iterations=60)
     assert not plan.success
     speed, torque = plan.message.split("; moved as without the arm, ")[1].split(", and ")
     assert re.fullmatch(r"j2s6s200_joint_\d turns at \S+ rad/s, its limit is \S+ rad/s", speed)
@@ -186,14 +188,16 @@ def test_what_the_arm_cannot_do_names_joint_demand_and_limit() -> None:
 
 def test_where_nothing_holds_at_the_start_the_limit_is_named() -> None:
     """A hand that may hardly accelerate cannot be carried by joints that may not bear it."""
-    plan = tr.plan(task(kinova(mass=40.0), hand_limits={"linear_acceleration": 0.1, "angular_acceleration": 0.1}))
+    plan = tr.juggling.plan(
+        task(kinova(mass=40.0), hand_limits={"linear_acceleration": 0.1, "angular_acceleration": 0.1})
+    )
     assert plan.status is Status.START_INFEASIBLE
     assert "torque of j2s6s200_joint" in plan.message
     assert ", from -38 to 38)" in plan.message  # N m, the margin of 40
 
 
 def test_a_saved_plan_is_gone_on_from(tmp_path: Path) -> None:
-    again = tr.plan(task(kinova()), guess=tr.load_plan(carried().save(tmp_path / "plan.npz")))
+    again = tr.juggling.plan(task(kinova()), guess=tr.load_plan(carried().save(tmp_path / "plan.npz")))
     assert again.status is Status.SUCCESS
     assert again.history[-1]["iterations"] < 25
     assert again.residuals["cost"] == pytest.approx(carried().residuals["cost"], rel=0.05)
@@ -202,7 +206,7 @@ def test_a_saved_plan_is_gone_on_from(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_release_and_free_start_velocities() -> None:
     goal = {"release": True, "object_velocity": (0.0, 0.0, 0.6), "hand_position": "free", "hand_rpy": "free"}
-    thrown = tr.plan(task(kinova(), goal=goal, duration=(0.5, 1.5)), nodes=15)
+    thrown = tr.juggling.plan(task(kinova(), goal=goal, duration=(0.5, 1.5)), nodes=15)
     assert thrown.status is Status.SUCCESS, thrown.message
     assert thrown.residuals["joint_speed_use"] <= 1.0
     np.testing.assert_allclose(thrown.trajectory["object_velocity"][-1], (0, 0, 0.6), atol=2e-3)
@@ -213,7 +217,7 @@ def test_the_demands_of_a_hand_at_rest_are_those_of_statics() -> None:
     arm = kinova()
     pair = task(None).pair
     run = tr.simulate(pair, pair.place(contact_on_hand=(0.02, 0.01, 0)), 0.05)
-    demands = tr.joint_demands(arm, run)
+    demands = tr.juggling.joint_demands(arm, run)
     model = pin.buildModelFromXML(arm.chain.text)
     frame = model.frames[model.getFrameId(arm.link)]
     place = frame.placement * pin.SE3(np.eye(3), np.array(arm.hand_position))
@@ -234,4 +238,4 @@ def test_an_arm_is_for_all_freedoms_in_space() -> None:
         task("kinova")
     pair = tr.RollingPair(tr.RigidBody(tr.Circle(0.05), 0.1), tr.Hand(tr.Line()))
     with pytest.raises(InputError, match=r"arm.*left out in the plane"):
-        tr.Transfer(pair, {}, {"contact_on_hand": (0.1, 0.0)}, 1.0, arm=kinova())
+        tr.juggling.Transfer(pair, {}, {"contact_on_hand": (0.1, 0.0)}, 1.0, arm=kinova())

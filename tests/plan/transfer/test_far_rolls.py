@@ -9,9 +9,9 @@ from scipy.spatial.transform import Rotation
 import trundle as tr
 from trundle.geometry import Superellipsoid
 from trundle.geometry.queries.sampling import numeric_support
-from trundle.plan.transfer.formulation import Formulation
-from trundle.plan.transfer.guess import built_in
-from trundle.plan.transfer.judge import _at_edge
+from trundle.systems.juggling.transfer.check_limits import _at_edge
+from trundle.systems.juggling.transfer.formulation import Formulation
+from trundle.systems.juggling.transfer.guess import built_in
 
 RADIUS = 0.035  # m
 BALL = tr.RigidBody(tr.Sphere(RADIUS), mass=0.216)
@@ -30,8 +30,8 @@ def far(turn: float, heading: float = 0.0, first: tuple[float, float, float] = (
     end = Rotation.from_rotvec(turn * np.cross([0.0, 0.0, 1.0], along)) * begin
     pair = tr.RollingPair(BALL, tr.Hand(tr.Plane()), friction=0.5)
     start = {"object_quaternion": begin.as_quat(scalar_first=True)}
-    goal = tr.Goal(contact_on_hand=turn * RADIUS * along, object_quaternion=end.as_quat(scalar_first=True))
-    return tr.Transfer(pair, start, goal, 2.0, hand_limits={"freedoms": free})
+    goal = tr.juggling.Goal(contact_on_hand=turn * RADIUS * along, object_quaternion=end.as_quat(scalar_first=True))
+    return tr.juggling.Transfer(pair, start, goal, 2.0, hand_limits={"freedoms": free})
 
 
 def test_a_goal_that_is_thousands_of_turns_away_is_refused_by_its_key() -> None:
@@ -57,7 +57,7 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_the_path_is_the_straight_one(case) -> None:
-    plan = tr.plan(far(*case))
+    plan = tr.juggling.plan(far(*case))
     assert plan.success, plan.message
     assert path(plan.trajectory) < 1.02 * case[0] * RADIUS
     assert plan.residuals["goal_rotation_error"] < 1e-3
@@ -71,9 +71,9 @@ def test_other_convex_bodies_go_round_to_the_tolerance_asked_for(shape) -> None:
     around = np.column_stack((np.sin(angles), np.zeros(720), np.cos(angles)))
     perimeter = 2 * np.pi * float(np.mean(numeric_support(shape).at(around)[0]))
     pair = tr.RollingPair(tr.RigidBody(shape, mass=0.216), tr.Hand(tr.Plane()), friction=0.5)
-    goal = tr.Goal(contact_on_hand=[perimeter, 0.0, 0.0], object_quaternion=[1.0, 0.0, 0.0, 0.0])
-    task = tr.Transfer(pair, {}, goal, 2.0, hand_limits={"freedoms": "rotations"})
-    plan = tr.plan(task, nodes=50, rotation_tolerance=1e-4)
+    goal = tr.juggling.Goal(contact_on_hand=[perimeter, 0.0, 0.0], object_quaternion=[1.0, 0.0, 0.0, 0.0])
+    task = tr.juggling.Transfer(pair, {}, goal, 2.0, hand_limits={"freedoms": "rotations"})
+    plan = tr.juggling.plan(task, nodes=50, rotation_tolerance=1e-4)
     assert plan.success, plan.message
     assert plan.residuals["goal_rotation_error"] < 1e-4
     assert path(plan.trajectory) < 1.02 * perimeter
@@ -82,7 +82,7 @@ def test_other_convex_bodies_go_round_to_the_tolerance_asked_for(shape) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("heading", [0.17, 0.35, 0.47, 0.79])
 def test_a_hand_that_only_tilts_rolls_it_anywhere(heading: float) -> None:
-    plan = tr.plan(far(2 * np.pi, heading, free=("wx", "wy")))
+    plan = tr.juggling.plan(far(2 * np.pi, heading, free=("wx", "wy")))
     assert plan.success, plan.message
     assert path(plan.trajectory) < 1.2 * 2 * np.pi * RADIUS
 
@@ -100,7 +100,7 @@ def test_feedback_follows_along_a_belt() -> None:
     task = far(2 * np.pi)
     Q = {"hand_rotation": 10.0, "object_rotation": 10.0, "contact": 1e4, "relative_velocity": 0.1}
     R = {"hand_angular_acceleration": 1e-3, "hand_acceleration": 1e-3}
-    policy = tr.TrackingLQR(task.pair, tr.plan(task), Q, R, freedoms="rotations")
+    policy = tr.TrackingLQR(task.pair, tr.juggling.plan(task), Q, R, freedoms="rotations")
     ahead = Rotation.from_rotvec([0.0, 0.004 / RADIUS, 0.0]).as_quat(scalar_first=True)
     start = task.pair.place(contact_on_hand=[0.004, -0.003, 0.0], object_quaternion=ahead)
     run = tr.simulate(task.pair, start, 2.5, policy=policy)

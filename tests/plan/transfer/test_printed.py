@@ -7,15 +7,15 @@ import pytest
 
 import trundle as tr
 from trundle.errors import InputError
-from trundle.plan.transfer.printed import TABLE_II, PrintedCollocation
 from trundle.status import Status
+from trundle.systems.juggling.transfer.paper2_collocation import TABLE_II, PrintedCollocation
 
 
-def reorientation(**more) -> tr.Transfer:
+def reorientation(**more) -> tr.juggling.Transfer:
     ball = tr.RigidBody(tr.Sphere(radius=0.035), mass=0.216, inertia="solid")
     pair = tr.RollingPair(ball, tr.Hand(tr.Plane()), friction=0.5)
     goal = {"contact_on_hand": (0, -0.033, 0), "object_quaternion": (np.sqrt(0.5), np.sqrt(0.5), 0, 0)}
-    return tr.Transfer(pair, {}, goal | more, 2.0, {"freedoms": ("wx", "wy"), "angular_acceleration": 50.0})
+    return tr.juggling.Transfer(pair, {}, goal | more, 2.0, {"freedoms": ("wx", "wy"), "angular_acceleration": 50.0})
 
 
 def test_weights_are_those_of_table_ii() -> None:

@@ -7,7 +7,7 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 from trundle.errors import InputError, SimulationError
-from trundle.plan.transfer.rolling_ball import BallTransfer, plan_ball
+from trundle.systems.walking.plan.rolling_ball import BallTransfer, plan_ball
 
 QUARTER = (np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5))
 BALL = {"radius": 0.1, "mass": 1.3, "goal": (0.4, 0.2)}

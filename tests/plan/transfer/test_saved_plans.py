@@ -17,14 +17,14 @@ def test_a_loaded_plan_is_tracked_like_the_plan_itself(tmp_path: Path) -> None:
     ball = tr.RigidBody(tr.Sphere(0.035), mass=0.216, inertia="solid")  # m, kg
     pair = tr.RollingPair(ball, tr.Hand(tr.Plane(), motion=tr.Coast()), friction=0.5)
     half = 0.1  # rad
-    task = tr.Transfer(
+    task = tr.juggling.Transfer(
         pair,
         pair.place(),
-        tr.Goal(contact_on_hand=[0.0, -0.007, 0.0], object_quaternion=[np.cos(half), np.sin(half), 0, 0]),
+        tr.juggling.Goal(contact_on_hand=[0.0, -0.007, 0.0], object_quaternion=[np.cos(half), np.sin(half), 0, 0]),
         duration=0.5,  # s
-        hand_limits=tr.HandLimits(freedoms="rotations", angular_acceleration=50.0),  # rad/s^2
+        hand_limits=tr.juggling.HandLimits(freedoms="rotations", angular_acceleration=50.0),  # rad/s^2
     )
-    plan = tr.plan(task, nodes=8, max_refinements=0)
+    plan = tr.juggling.plan(task, nodes=8, max_refinements=0)
     again = tr.load_plan(plan.save(tmp_path / "plan.npz"))
     off = pair.place(contact_on_hand=[0.001, 0.001, 0.0])  # m
     runs = [

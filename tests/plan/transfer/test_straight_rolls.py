@@ -9,8 +9,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from trundle.errors import InputError
-from trundle.plan.transfer.straight_rolls import roll_straight
 from trundle.status import Status
+from trundle.systems.juggling.transfer.straight_rolls import roll_straight
 
 RADIUS = 0.035
 QUARTER = Rotation.from_rotvec([np.pi / 2, 0.0, 0.0]).as_matrix()

@@ -10,16 +10,16 @@ import pytest
 
 import trundle as tr
 from trundle.contact.patch import FlatPatch
-from trundle.control.regulators.walk_gains import on_ground
-from trundle.control.regulators.walk_replay import replay_in_mujoco, replay_walk
 from trundle.errors import InputError
-from trundle.models.robots.legged import LeggedRobot, axis_of
 from trundle.models.tree.joints import Prismatic
 from trundle.models.urdf.examples import load_example_robot
-from trundle.plan.walk.robot_steps import RobotWalk, on_contacts, plan_steps, record_robot
-from trundle.plan.walk.waypoints import FootPoses, stand
-from trundle.problems.robot_gait import RobotGait
 from trundle.status import Status
+from trundle.systems.walking.gait.robot_gait import RobotGait
+from trundle.systems.walking.plan.robot_steps import RobotWalk, on_contacts, plan_steps, record_robot
+from trundle.systems.walking.plan.waypoints import FootPoses, stand
+from trundle.systems.walking.replay.walk_gains import on_ground
+from trundle.systems.walking.replay.walk_replay import replay_in_mujoco, replay_walk
+from trundle.systems.walking.robots.legged import LeggedRobot, axis_of
 
 pytest.importorskip("pinocchio")
 

@@ -11,13 +11,13 @@ import pytest
 from tests.egg import Egg
 from trundle.errors import InputError
 from trundle.geometry import Ellipsoid, Sphere, Superellipsoid
-from trundle.models.robots.avatar import build_avatar
-from trundle.models.robots.avatar_feet import Toes
-from trundle.plan.walk.plan import load_walk
-from trundle.plan.walk.record import _angle_rates, record_walk, walk_of
-from trundle.plan.walk.walking import plan_walk
-from trundle.problems.gait import Gait
-from trundle.problems.walking import Walking
+from trundle.systems.walking.gait.gait import Gait
+from trundle.systems.walking.gait.walking import Walking
+from trundle.systems.walking.plan.plan import load_walk
+from trundle.systems.walking.plan.record import _angle_rates, record_walk, walk_of
+from trundle.systems.walking.plan.walking import plan_walk
+from trundle.systems.walking.robots.avatar import build_avatar
+from trundle.systems.walking.robots.avatar_feet import Toes
 
 GAIT = Gait(intervals=(8, 3), clearance_power=2)
 
@@ -75,7 +75,7 @@ def test_semi_axes_that_the_plan_chooses_are_an_optimum_among_fixed_feet(plan):
     a, b, c = free.stretch
     assert 0.7 < a < 1.3
     costs = [
-        plan_walk(GAIT, build_avatar().stretched([a * share, b, c]), guess=free).statistics["cost"]
+        plan_walk(GAIT, build_avatar().stretch_sole([a * share, b, c]), guess=free).statistics["cost"]
         for share in (0.95, 1.0, 1.05)
     ]
     assert costs[1] == pytest.approx(free.statistics["cost"], rel=1e-5)

@@ -199,7 +199,7 @@ def test_a_missing_count_does_not_hold() -> None:
     ],
 )
 def test_wrong_limits_are_refused_by_key(tmp_path, entry, line) -> None:
-    data = load_scenario("plate-spinning").resolved() | {"acceptance": {"gap": entry}}
+    data = load_scenario("plate-spinning").resolve() | {"acceptance": {"gap": entry}}
     with pytest.raises(InputError, match=line):
         scenario_from(data, folder=tmp_path, file="mine.toml")
 

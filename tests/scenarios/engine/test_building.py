@@ -16,13 +16,13 @@ from tests.fuzz.cases import BASES
 from tests.scenarios.files import JUGGLING, PLANAR, changed, written
 from trundle.control import in_rolling_coordinates
 from trundle.errors import InputError
-from trundle.problems import Reference
+from trundle.records.reference import Reference
 from trundle.scenarios import build, load_scenario, run
 from trundle.scenarios.engine.building import Simulation, all_parts, build_all
 from trundle.scenarios.scenario import scenario_from
 from trundle.scenarios.schema import ScenarioTable
 from trundle.scenarios.system import systems
-from trundle.systems.juggling.control import TransferExperiment
+from trundle.systems.juggling.scenario.control import TransferExperiment
 
 BALL = {"type": "sphere", "radius": 0.2}
 OBJECTS: list[dict[str, Any]] = [
@@ -256,7 +256,7 @@ SHORT: dict[str, Any] = {"bias": {"faults.bias": [1.0, 2.0]}, "entries": TOO_FAR
 def test_faults_beyond_a_measurement_are_refused_at_the_first_one_by_file_and_table(
     monkeypatch: pytest.MonkeyPatch, name: str, key: str
 ) -> None:
-    monkeypatch.setattr(TransferExperiment, "_planned", stays)
+    monkeypatch.setattr(TransferExperiment, "_make_plan", stays)
     error = refused(name, SHORT[key])
     assert (error.file, error.key) == ("mine.toml", f"faults.{key}")
     assert str(error).startswith(f"mine.toml: faults.{key} = [")
@@ -274,7 +274,7 @@ def test_faults_beyond_a_measurement_are_refused_at_the_first_one_by_file_and_ta
 def test_what_a_regulator_refuses_after_the_plan_names_file_and_table(
     monkeypatch: pytest.MonkeyPatch, name: str, changes: dict[str, Any], key: str
 ) -> None:
-    monkeypatch.setattr(TransferExperiment, "_planned", stays)
+    monkeypatch.setattr(TransferExperiment, "_make_plan", stays)
     error = refused(name, changes)
     file = "mine.toml" if name in BASES else name
     assert (error.file, error.key) == (file, key)

@@ -19,7 +19,7 @@ from trundle.errors import InputError
 from trundle.records.whole import write_bytes
 from trundle.scenarios import load_scenario, run
 from trundle.scenarios.engine import building, pictures
-from trundle.scenarios.engine.folder import LIST, owned, write_scenario
+from trundle.scenarios.engine.folder import LIST, own_folder, write_scenario
 from trundle.scenarios.engine.pictures import write_report
 
 
@@ -196,7 +196,7 @@ def test_a_report_replaces_no_picture_of_the_users(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["sweep", "export"])
 def test_a_folder_of_another_command_is_refused(tmp_path: Path, fast: None, kind: str) -> None:
-    with owned(tmp_path, kind, "that"):
+    with own_folder(tmp_path, kind, "that"):
         pass
     refused(lambda: run("plate-spinning", tmp_path), f"it is that of a {kind}")
 

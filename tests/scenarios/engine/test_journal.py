@@ -12,7 +12,7 @@ import pytest
 
 from trundle.errors import InputError
 from trundle.scenarios.engine import journal, sweep
-from trundle.scenarios.engine.journal import opened
+from trundle.scenarios.engine.journal import open_journal
 from trundle.scenarios.engine.sweep_points import axes_of, points_of
 
 POINTS = points_of(axes_of(["object.mass=1:3:3", 'name="a"']), None, 7)
@@ -30,21 +30,21 @@ def row_of(number: int, **changes: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    with opened(tmp_path / "rows.jsonl", POINTS) as rows:
+    with open_journal(tmp_path / "rows.jsonl", POINTS) as rows:
         for number in (2, 0):
             rows.add(row_of(number))
     return tmp_path / "rows.jsonl"
 
 
 def test_rows_come_back_as_they_were(path: Path) -> None:
-    with opened(path, POINTS) as rows:
+    with open_journal(path, POINTS) as rows:
         assert rows.rows == {number: row_of(number) for number in (0, 2)}
 
 
 def test_an_incomplete_last_line_is_cut_off_and_its_run_computed_again(path: Path) -> None:
     before = path.read_bytes()
     path.write_bytes(before + line_of(row_of(1))[:-1])
-    with opened(path, POINTS) as rows:
+    with open_journal(path, POINTS) as rows:
         assert sorted(rows.rows) == [0, 2]
         rows.add(row_of(1))
     assert path.read_bytes() == before + line_of(row_of(1))
@@ -81,7 +81,7 @@ def test_an_incomplete_last_line_is_cut_off_and_its_run_computed_again(path: Pat
 )
 def test_a_wrong_value_under_a_right_checksum_is_named(path: Path, changes: dict[str, Any], key: str) -> None:
     path.write_bytes(path.read_bytes() + line_of(row_of(1) | changes))
-    with pytest.raises(InputError) as caught, opened(path, POINTS):
+    with pytest.raises(InputError) as caught, open_journal(path, POINTS):
         pass
     assert caught.value.key == f"line 3.{key}"
     assert caught.value.file == str(path)
@@ -91,24 +91,24 @@ def test_a_wrong_value_under_a_right_checksum_is_named(path: Path, changes: dict
 @pytest.mark.parametrize("key", ["run", "object.mass", "name", *sweep.row_of(POINTS[1], "", "")])
 def test_a_missing_key_is_named(path: Path, key: str) -> None:
     path.write_bytes(line_of({name: value for name, value in row_of(1).items() if name != key}))
-    with pytest.raises(InputError, match=rf"rows\.jsonl: line 1\.{key} = "), opened(path, POINTS):
+    with pytest.raises(InputError, match=rf"rows\.jsonl: line 1\.{key} = "), open_journal(path, POINTS):
         pass
 
 
 @pytest.mark.parametrize("line", [b"", b"{", b"[1]", b"3", b"\xff", b"[" * 100_000, b"9" * 10_000, b"null"])
 def test_a_line_that_is_no_object_is_named(path: Path, line: bytes) -> None:
     path.write_bytes(line + b"\n" + path.read_bytes())
-    with pytest.raises(InputError, match=r"line 1\.row"), opened(path, POINTS):
+    with pytest.raises(InputError, match=r"line 1\.row"), open_journal(path, POINTS):
         pass
 
 
 def test_any_other_byte_is_refused(path: Path) -> None:
     good = path.read_bytes()
-    with opened(path, POINTS) as rows:
+    with open_journal(path, POINTS) as rows:
         whole = rows.rows
     for place in range(len(good)):
         path.write_bytes(good[:place] + bytes([good[place] ^ 1]) + good[place + 1 :])
-        with suppress(InputError), opened(path, POINTS) as rows:
+        with suppress(InputError), open_journal(path, POINTS) as rows:
             assert rows.rows.items() <= whole.items()
 
 
@@ -117,10 +117,10 @@ def test_a_journal_that_no_sweep_of_as_many_runs_writes_is_refused_before_it_is_
 ) -> None:
     with path.open("r+b") as file:
         file.truncate(10 * 1024**3)
-    with pytest.raises(InputError, match="at most"), opened(path, POINTS):
+    with pytest.raises(InputError, match="at most"), open_journal(path, POINTS):
         pass
     assert path.stat().st_size == 10 * 1024**3
     with path.open("r+b") as file:
         file.truncate(journal.ROW_BYTES * (len(POINTS) + 2))
-    with pytest.raises(InputError, match="at most"), opened(path, POINTS):
+    with pytest.raises(InputError, match="at most"), open_journal(path, POINTS):
         pass

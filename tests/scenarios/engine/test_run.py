@@ -193,10 +193,10 @@ def test_data_files_come_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     run(path, tmp_path / "out", plots=False)
     (home / "a" / "m.csv").unlink()
     again = load_scenario(tmp_path / "out" / "scenario.toml")
-    assert again.resolved()["hand"]["motion"]["file"] == "data/m.csv"
+    assert again.resolve()["hand"]["motion"]["file"] == "data/m.csv"
     assert {p.read_text() for p in again.data_files().values()} == {lines, "t,wx,wy,wz,vx,vy,vz\n" + lines}
     run(again, tmp_path / "out", plots=False)
-    assert load_scenario(tmp_path / "out" / "scenario.toml").resolved() == again.resolved()
+    assert load_scenario(tmp_path / "out" / "scenario.toml").resolve() == again.resolve()
 
 
 def test_a_robot_of_ones_own_comes_along_with_its_description(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_a_robot_of_ones_own_comes_along_with_its_description(tmp_path: Path) ->
     assert set(again.data_contents()) == {"data/mine.toml", "data/mine.toml: urdf/mine.urdf"}
     second.mkdir()
     write_scenario(second, again)
-    assert load_scenario(second / "scenario.toml").resolved() == again.resolved()
+    assert load_scenario(second / "scenario.toml").resolve() == again.resolve()
 
 
 def test_default_folder_names_scenario_and_time(

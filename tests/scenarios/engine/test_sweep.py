@@ -197,7 +197,7 @@ class Deadly(sweeps.SweepTask):
 def test_a_process_that_dies_costs_only_its_own_run() -> None:
     pytest.importorskip("joblib")
     points = points_of(axes_of(["a=0:2:3"]), None, 0)
-    rows = {row["run"]: row["status"] for row in sweeps._computed(Deadly("x"), points, 2, None)}
+    rows = {row["run"]: row["status"] for row in sweeps._compute_rows(Deadly("x"), points, 2, None)}
     assert rows == {0: "success", 1: "failed", 2: "success"}
 
 
@@ -226,7 +226,7 @@ def test_chosen_columns_of_the_trajectories_are_kept(
     assert list(kept) == ["run", "time", *(f"object_position.{axis}" for axis in "xyz"), "contact_force.z"]
     assert kept["run"].unique().tolist() == [0, 2]  # a run that is refused has no motion
     for number, mass in ((0, 0.25), (2, 0.5)):
-        alone = runs.computed(load_scenario(file, [f"object.mass={mass}"])).trajectory
+        alone = runs.compute_scenario(load_scenario(file, [f"object.mass={mass}"])).trajectory
         assert alone is not None
         own = kept[kept["run"] == number].drop(columns="run").reset_index(drop=True)
         pd.testing.assert_frame_equal(own, alone.to_dataframe(list(own)), check_exact=True)

@@ -18,13 +18,13 @@ from trundle.contact.stops import JointStop
 from trundle.models import SinusoidMotion
 from trundle.models.tree.force import Force, Potential
 from trundle.models.tree.joint import Connection, Joint
-from trundle.models.tree.joints import BodySpec, Fixed, Following, Free, Prescribed, Prismatic, Revolute
+from trundle.models.tree.joints import BodySpec, FixedJoint, Following, FreeJoint, Prescribed, Prismatic, Revolute
 from trundle.models.tree.model import TreeModel
 from trundle.models.tree.tree import Link, Tree
 from trundle.numerics.compiled.compile import find_compiler
 from trundle.simulate.engine.bodies import Bodies
 from trundle.simulate.engine.generated import body_functions
-from trundle.simulate.engine.sweep import Sweep, can_sweep
+from trundle.simulate.engine.sweep import KinematicSweep, can_sweep
 from trundle.simulate.engine.tables import core
 from trundle.simulate.mode import Mode
 
@@ -105,16 +105,16 @@ class Grower:
         return some[self.random.integers(len(some))]
 
     def add(self, joint, parent: int = -1, **more) -> None:
-        at = () if isinstance(joint, Free | Prescribed) else tuple(self.random.normal(size=self.d).tolist())
+        at = () if isinstance(joint, FreeJoint | Prescribed) else tuple(self.random.normal(size=self.d).tolist())
         spec = BodySpec(joint, f"b{len(self.links)}", parent=parent, at=at, **more)
         self.links.append(self.tree.add(spec))
 
     def root(self) -> None:
         kind = self.pick(["free", "free", "free", "ball", "prescribed", "following"])
         if kind == "free":
-            self.add(Free(self.d), **self.weight(), actuated=self.actuated and self.coin())
+            self.add(FreeJoint(self.d), **self.weight(), actuated=self.actuated and self.coin())
         elif kind == "ball":
-            self.add(Free(self.d), mass=1.3, inertia=0.2, com=(0.0,) * self.d)
+            self.add(FreeJoint(self.d), mass=1.3, inertia=0.2, com=(0.0,) * self.d)
         elif kind == "prescribed":
             self.add(Prescribed(self.d), **self.weight(0.3))
         else:
@@ -136,7 +136,7 @@ class Grower:
             more = {"orientation": self.turn(), "actuated": self.actuated and self.coin(), **resisting}
             self.add(joint, parent, **more, **self.weight(0.9))
         elif kind == "weld":
-            self.add(Fixed(self.d), parent, orientation=self.turn(), **self.weight())
+            self.add(FixedJoint(self.d), parent, orientation=self.turn(), **self.weight())
         else:
             self.follow(parent)
 
@@ -165,7 +165,7 @@ class Grower:
 def random_model(d: int, seed: int) -> TreeModel:
     """Return a random model with contacts."""
     grower = Grower(d, seed)
-    grower.add(Fixed(d), orientation=grower.turn())
+    grower.add(FixedJoint(d), orientation=grower.turn())
     for _ in range(grower.random.integers(1, 4)):
         grower.root()
     for _ in range(grower.random.integers(2, 9)):
@@ -190,7 +190,7 @@ def inputs_of(model: TreeModel, held: bool) -> tuple[ca.SX, ca.SX, ca.SX]:
     return shift, u, t
 
 
-def evaluated(sweep: Sweep, name: str, given: Sequence[np.ndarray]) -> np.ndarray:
+def evaluated(sweep: KinematicSweep, name: str, given: Sequence[np.ndarray]) -> np.ndarray:
     """Return what the core makes of one of the sweeps, the second time: nothing is left of the first."""
     loaded = core()
     assert loaded is not None
@@ -220,7 +220,7 @@ def test_a_sweep_tells_what_the_generated_functions_do(d: int, seed: int) -> Non
     inputs, u, t = inputs_of(model, held)
     bodies, count = Bodies.of(model, model.constraints), inputs.shape[0] + 3
     assert can_sweep(bodies)
-    sweep = Sweep(bodies, inputs, u, t)
+    sweep = KinematicSweep(bodies, inputs, u, t)
     functions = body_functions(bodies, inputs, u, t, count)
     sizes = sum(one.contact.size for one in model.constraints)
     for _ in range(3):
@@ -260,7 +260,7 @@ def test_inertia_couples_a_velocity_with_those_before_it_on_its_branch_alone(d: 
 def kernels_of(tree: Tree) -> set[int]:
     """Return the addresses of the kernels of a tree's bodies."""
     model = tree.finish()
-    sweep = Sweep(Bodies.of(model, model.constraints), *inputs_of(model, True))
+    sweep = KinematicSweep(Bodies.of(model, model.constraints), *inputs_of(model, True))
     return {kernel.native.address for kernel in sweep.kernels}
 
 
@@ -281,7 +281,7 @@ class Drifting(Connection):
     """A free body that the sweep does not know."""
 
     def __init__(self, d: int) -> None:
-        self._same = Free(d)
+        self._same = FreeJoint(d)
         self.d, self.size = d, self._same.size
 
     def configuration(self):
@@ -296,8 +296,8 @@ class Drifting(Connection):
     def rates(self, site, y, nudot, contact):
         return self._same.rates(site, y, nudot, contact)
 
-    def moved(self, y, step):
-        return self._same.moved(y, step)
+    def displace(self, y, step):
+        return self._same.displace(y, step)
 
     def with_velocity(self, nu):
         return self._same.with_velocity(nu)

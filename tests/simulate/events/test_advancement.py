@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 import trundle as tr
 from tests.oracles.whole_shapes import gap, solid
 from trundle.geometry.queries.separation import separation
-from trundle.simulate.events.advancement import Look, Pair, Place, first_in
+from trundle.simulate.events.advancement import Look, PairPlace, WatchedPair, first_in
 
 KINDS = ("sphere", "box", "capsule", "cylinder", "disc", "coin", "ellipsoid", "rounded", "torus")
 GROUNDS = ("plane", "waves", "dish", "bowl", "tube")
@@ -68,7 +68,7 @@ class Flight:
         pair = SimpleNamespace(shape_A=self.A, shape_B=self.B)
         measure = separation(self.A, self.B)
         system = SimpleNamespace(contact_pairs=[pair], separation=lambda number: measure, d=3)
-        self.pair = Pair(system, 0)  # type: ignore[arg-type]
+        self.pair = WatchedPair(system, 0)  # type: ignore[arg-type]
         self.fastest = v + sum(
             float(np.linalg.norm(w)) * 1.8 * one.size
             for w, one in zip(self.w, (self.a, self.b), strict=True)
@@ -83,7 +83,7 @@ class Flight:
         for side in (0, 1):
             R, p = self.pose(side, t)
             arm = R @ self.pair.centers[side]
-            places.append(Place(R, p, self.w[side], self.v[side] + np.cross(self.w[side], arm), p + arm))
+            places.append(PairPlace(R, p, self.w[side], self.v[side] + np.cross(self.w[side], arm), p + arm))
         return Look(self.pair, t, *places, None if near is None else near.normal)
 
     def gap(self, t: float, exact: bool = True) -> float:

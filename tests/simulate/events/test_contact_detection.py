@@ -52,7 +52,7 @@ def test_the_nearest_approach_is_that_of_no_contact_which_is_followed() -> None:
         assert near.gap == pytest.approx(lift, abs=1e-12)
         assert near.speed == pytest.approx(-0.1)
         assert any(near.coordinates[0] == pytest.approx(end, abs=1e-9) for end in ends)
-        higher = found.followed(moved + 1e-3 * np.eye(len(x))[1], near)
+        higher = found.follow(moved + 1e-3 * np.eye(len(x))[1], near)
         assert higher is not None
         assert higher.gap == pytest.approx(lift + 1e-3, abs=1e-12)
         assert higher.coordinates[0] == pytest.approx(near.coordinates[0], abs=1e-9)
@@ -77,5 +77,5 @@ def test_what_overlaps_touches_if_it_comes_closer_and_was_away_or_is_deep(
     mode = Mode((ROLLS, APART), pair.system.first_atlas)
     watch = PairDetector(pair.system, mode, pair.system.pairs[0], frozenset({"second.gap"} if new else ()))
     after = x - depth * e[1] + speed * e[-1]
-    found = watch.touched(np.array([0.0, 1e-3]), np.stack([x, after]), lambda t: after)
+    found = watch.find_first_touch(np.array([0.0, 1e-3]), np.stack([x, after]), lambda t: after)
     assert (None if found is None else found[1].margin) == seen

@@ -157,13 +157,13 @@ def test_proximal_points_are_in_the_cones_and_come_to_an_answer(d: int) -> None:
     for seed in range(8):
         D, before, mu = problem(seed, d)
         least = np.random.default_rng(seed).choice([0.0, 0.7], len(mu))
-        scaled, _ = contacts_of(D, before, mu, least).scaled()
+        scaled, _ = contacts_of(D, before, mu, least).scale()
         for k, guess in enumerate(ProximalPoints(scaled, 40)):
             pushes = guess.reshape(len(mu), d)
             assert np.all(pushes[:, 0] >= scaled.least)
             rub = np.linalg.norm(pushes[:, 1:], axis=1)
             assert np.all(rub <= mu * pushes[:, 0] * (1.0 + 1e-12)), k
-        assert scaled.judged(pushes).residual < 1e-6, seed
+        assert scaled.judge(pushes).residual < 1e-6, seed
 
 
 def test_what_no_impulse_can_stop_is_not_called_exact() -> None:
@@ -185,7 +185,7 @@ def test_the_residual_is_the_largest_part_by_which_a_condition_is_missed(scale: 
 
     def residual(L: list[float], v0: list[float], mu: float, least: float = 0.0) -> float:
         before, given = scale * np.array([v0]), np.array([scale * least])
-        return contacts_of(np.eye(len(v0)), before, np.array([mu]), given).judged(scale * np.array([L])).residual
+        return contacts_of(np.eye(len(v0)), before, np.array([mu]), given).judge(scale * np.array([L])).residual
 
     assert residual([1.0, 0.0], [-1.0, 0.3], 0.5) == pytest.approx(0.3)  # slips, and nothing rubs
     assert residual([1.0, -0.5], [-1.0, 0.8], 0.5) == pytest.approx(0.0, abs=1e-15)  # rubs against the slip, at mu
@@ -212,7 +212,7 @@ def test_the_slope_is_that_of_the_natural_map(d: int) -> None:
         jammed = random.random(m) < 0.2
         mu[jammed] = np.inf
         slips[jammed] = 0.0
-        scaled, _ = contacts_of(D, before, mu, random.uniform(0.0, 0.3, m), slips).scaled()
+        scaled, _ = contacts_of(D, before, mu, random.uniform(0.0, 0.3, m), slips).scale()
         task = NaturalMap(scaled, True, jammed if seed % 2 else None)
         L = random.normal(size=m * d)
         _, trial, cones = task.values(L)
@@ -246,7 +246,7 @@ def test_most_problems_are_answered_in_c_alone(monkeypatch: pytest.MonkeyPatch) 
         contacts = Contacts(task.D, task.before, task.friction, np.zeros(m), np.zeros((m, d - 1)))
         found, exact = core.impulses(contacts, None, 0.0)
         answered += exact
-        judged = contacts.judged(found.impulses)
+        judged = contacts.judge(found.impulses)
         speed = max(np.abs(task.before).max(), np.abs(found.velocities).max())
         np.testing.assert_allclose(judged.velocities, found.velocities, rtol=0, atol=1e-9 * speed)
         assert judged.exact or not exact

@@ -62,7 +62,7 @@ def test_a_touch_that_another_integration_misses_by_round_off_is_none_the_less_o
         return x
 
     watch, times = ContactDetector(pair.system, Mode(("separated",), start.atlas)), np.array([0.0, 5e-4, 1e-3])
-    found = watch.touched(times, np.stack([falling(t, -1e-13) for t in times]), lambda t: falling(t, 1e-13))
+    found = watch.find_first_touch(times, np.stack([falling(t, -1e-13) for t in times]), lambda t: falling(t, 1e-13))
     assert found is not None
     assert found[0] == pytest.approx(1e-3, abs=1e-12)
 

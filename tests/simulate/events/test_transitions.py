@@ -172,7 +172,7 @@ def _(law: str) -> tuple[tr.Trajectory, str]:
 
 def measured_slope(height: float = 0.2) -> tr.Ground:
     x = np.linspace(-0.5, 0.5, 40)
-    return tr.Ground(tr.SampledCurve(np.column_stack([x, height * x + 0.01 * np.sin(5 * x)])))
+    return tr.Ground(tr.geometry.SampledCurve(np.column_stack([x, height * x + 0.01 * np.sin(5 * x)])))
 
 
 @covers((*ROLLING, "sliding"), "data", 2)
@@ -278,7 +278,7 @@ def falls(body: tr.RigidBody, base: Any, height: float, duration: float) -> tr.T
 
 @covers(("separated",), "blunt", 2)
 def _(law: str) -> tuple[tr.Trajectory, str]:
-    crest = tr.ExpressionCurve(lambda u: (u, 0.03 * ca.cos(6 * u)), range=(-0.5, 0.5))
+    crest = tr.geometry.ExpressionCurve(lambda u: (u, 0.03 * ca.cos(6 * u)), range=(-0.5, 0.5))
     body = tr.RigidBody(tr.Rounded(tr.Box([0.05, 0.02]), 0.01), 1.0, "solid")
     return falls(body, tr.Ground(crest), 0.1, 0.2), "not-a-point-contact"
 

@@ -156,7 +156,7 @@ def test_shares_that_travel_bring_back_the_same_runs(monkeypatch: pytest.MonkeyP
     more = {"policies": laws if own else laws[0], "output_step": 0.1, "workers": 1, **numbers}
     alone = tr.simulate_many(tree, starts, 0.5, **more)
     monkeypatch.setattr(
-        import_module("trundle.simulate.many.many"), "connected", lambda address: contextlib.nullcontext(Here())
+        import_module("trundle.simulate.many.many"), "connect_scheduler", lambda address: contextlib.nullcontext(Here())
     )
     told: list[int] = []
     there = tr.simulate_many(tree, starts, 0.5, scheduler="here", progress=told.append, **more)
@@ -171,10 +171,10 @@ def test_runs_of_which_workers_died_are_an_error(monkeypatch: pytest.MonkeyPatch
     here = Here()
     here.run = lambda run, items, ordered: iter([(0, None)])
     monkeypatch.setattr(
-        import_module("trundle.simulate.many.many"), "connected", lambda address: contextlib.nullcontext(here)
+        import_module("trundle.simulate.many.many"), "connect_scheduler", lambda address: contextlib.nullcontext(here)
     )
     tree = cart()
-    with pytest.raises(tr.SimulationError, match="workers died of the runs from 0 on"):
+    with pytest.raises(tr.errors.SimulationError, match="workers died of the runs from 0 on"):
         tr.simulate_many(tree, [tree.place()], 0.1, scheduler="here")
 
 

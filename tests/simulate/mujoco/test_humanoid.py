@@ -9,9 +9,16 @@ import numpy as np
 import pytest
 
 from trundle.models.robots.humanoid import HUMANOIDS, Humanoid, load_humanoid
-from trundle.models.robots.terrain import Block, Terrain
 from trundle.numerics.rotations import rotation_of, rotation_rpy
-from trundle.simulate.mujoco.humanoid import FreeBox, HumanoidPlant, SensorNoise, _thick, from_mujoco, to_mujoco
+from trundle.systems.multicontact.humanoid.mujoco_humanoid import (
+    FreeBox,
+    HumanoidPlant,
+    SensorNoise,
+    _thick,
+    from_mujoco,
+    to_mujoco,
+)
+from trundle.systems.multicontact.humanoid.terrain import Block, Terrain
 
 pytest.importorskip("pinocchio")
 mujoco = pytest.importorskip("mujoco")
@@ -29,7 +36,7 @@ def test_accelerations_are_those_of_pinocchio(name: str) -> None:
     model = HumanoidPlant(humanoid, Terrain(floor=False)).specification().compile()
     data = mujoco.MjData(model)
     for _ in range(5):
-        q = robot.moved(humanoid.standing(), 0.4 * rng.normal(size=robot.nv))
+        q = robot.displace(humanoid.standing(), 0.4 * rng.normal(size=robot.nv))
         nu, torque = rng.normal(size=robot.nv), 10 * rng.normal(size=robot.nv - 6)
         data.qpos[:], data.qvel[:], data.ctrl[:] = q, to_mujoco(q, nu), torque
         mujoco.mj_forward(model, data)
@@ -89,7 +96,7 @@ def test_soles_carry_the_weight_at_first(g1: Humanoid) -> None:
 
 def test_a_measurement_has_joints_attitude_and_forces(g1: Humanoid) -> None:
     plant, robot = HumanoidPlant(g1), g1.robot
-    q = robot.moved(g1.standing(), np.concatenate([[0.1, -0.2, 0.3], np.zeros(32)]))
+    q = robot.displace(g1.standing(), np.concatenate([[0.1, -0.2, 0.3], np.zeros(32)]))
     q[2] += 1.0
     nu = np.arange(35) / 10
     view = plant.plant(q, nu).view()

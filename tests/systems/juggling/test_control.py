@@ -15,7 +15,7 @@ from trundle.errors import InputError
 from trundle.records import load_trajectory
 from trundle.scenarios import Result, build, load_scenario, run
 from trundle.status import Status
-from trundle.systems.juggling.control import TransferExperiment
+from trundle.systems.juggling.scenario.control import TransferExperiment
 
 TRIALS = {"count": 2, "semi_axes": 0.05, "inertia": 0.05, "angle_sigma": 0.01, "linear_bias": 0.05}
 NOISE = {"camera_period": 0.005, "position_sigma": 1e-4, "angle_sigma": 1e-3}
@@ -236,14 +236,14 @@ def test_interrupted_planning_keeps_the_best_attempt(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_interrupted_guesses_keep_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    planned = TransferExperiment._planned
+    planned = TransferExperiment._make_plan
 
     def interrupted(self: TransferExperiment, share: object, **settings: Any) -> object:
         if settings.get("seed") == 2:  # of the guesses; the plan itself has the scenario's
             raise KeyboardInterrupt
         return planned(self, share, **settings)
 
-    monkeypatch.setattr(TransferExperiment, "_planned", interrupted)
+    monkeypatch.setattr(TransferExperiment, "_make_plan", interrupted)
     result = ran(tmp_path, changed(ROLL, plan__starts=2))
     assert (result.exit_code, result.summary["status"]) == (130, "interrupted")
     saved = load_trajectory(tmp_path / "out" / "trajectory-plan.nc")
@@ -275,7 +275,8 @@ def test_an_integral_of_what_rolling_ties_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_path_much_longer_than_needed_is_said_in_advice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trundle.systems.juggling.control._FAR", 1.05)  # the plan's path is 1.11 of straight rolls
+    # The plan's path is 1.11 of straight rolls.
+    monkeypatch.setattr("trundle.systems.juggling.scenario.control._FAR", 1.05)
     scenario = load_scenario("plate-reorient", ["plan.starts=0", "plan.coarse_nodes=0", "acceptance={}"])
     found = run(scenario, tmp_path, plots=False, jobs=1)
     assert found.summary["parts"]["plan"]["advice"].startswith("the contact goes 0.19 m, 0.171 m would do")

@@ -14,7 +14,7 @@ from tests.report.synthetic import _juggling, changed, plate_mesh, uv_sphere
 from trundle.errors import InputError
 from trundle.records import SceneBody, Trajectory
 from trundle.status import Status
-from trundle.systems.juggling import metrics as control
+from trundle.systems.juggling.scenario import metrics as control
 
 RADIUS, MASS, G = 0.02, 0.1, 9.81  # m, kg, m/s^2
 GOAL = {"contact_on_hand": [0.0, 0.0, 0.0], "object_angle": 0.0, "object_quaternion": None}
@@ -94,7 +94,7 @@ def test_the_angle_of_a_planar_object_has_no_jumps() -> None:
 )
 def test_a_balanced_trial_is_near_slow_and_ran_to_its_end(angle: Angle, status: Status, counts: bool) -> None:
     run = ended(rolling(angle), status)
-    assert control.balanced(run) is counts
+    assert control.is_balanced(run) is counts
     values = compute("ellipse-flip-up", run, {"plan": rolling(lambda t: 0 * t), "closed-loop-1": run})
     assert values["closed_loop_successes"] == float(counts)
 
@@ -102,7 +102,7 @@ def test_a_balanced_trial_is_near_slow_and_ran_to_its_end(angle: Angle, status: 
 def test_a_trial_in_flight_at_its_end_is_not_balanced() -> None:
     run = rolling(lambda t: 0 * t)
     mode = np.where(run.time < 1.8, "rolling", "separated")
-    assert not control.balanced(changed(run, mode=mode))
+    assert not control.is_balanced(changed(run, mode=mode))
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,8 @@ def test_a_trial_in_flight_at_its_end_is_not_balanced() -> None:
 )
 def test_an_arrived_trial_is_near_and_at_rest(angle: Angle, counts: bool) -> None:
     run = rolling(angle)
-    assert control.arrived(run) is counts
-    assert not control.arrived(ended(run, Status.SEPARATED))
+    assert control.has_arrived(run) is counts
+    assert not control.has_arrived(ended(run, Status.SEPARATED))
     place = GOAL | {"object_angle": None}  # where the goal is a place on the hand, not an angle
     trial, plan = rolling(angle, goal=place), rolling(lambda t: 0 * t, goal=place)
     values = compute("butterfly", trial, {"plan": plan, "closed-loop-1": trial, "open-loop-1": trial})

@@ -27,7 +27,7 @@ def test_circle_and_drift_are_measured_on_the_path(tmp_path: Path) -> None:
 
 def test_settings_are_the_printed_ones() -> None:
     spinning, tilted, reorient, flip = (
-        load_scenario(name).resolved()
+        load_scenario(name).resolve()
         for name in ("plate-spinning", "plate-tilted", "plate-reorient", "ellipse-flip-up")
     )
     for plate in (spinning, tilted):  # V-C1

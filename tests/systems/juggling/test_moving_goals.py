@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from trundle.errors import InputError
-from trundle.plan.throw.throw import ThrowCatch
 from trundle.records import load_trajectory
 from trundle.scenarios import load_scenario
 from trundle.scenarios.engine.building import build
 from trundle.scenarios.engine.run import run
 from trundle.scenarios.scenario import scenario_from
 from trundle.status import Status
+from trundle.systems.juggling.throw.throw import ThrowCatch
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -44,7 +44,7 @@ def test_a_ball_thrown_with_a_spin_is_caught_and_comes_to_rest(tmp_path: Path) -
 
 
 def changed(name: str, **tables: dict[str, Any]) -> dict[str, Any]:
-    data = load_scenario(EXAMPLES / f"{name}.toml").resolved()
+    data = load_scenario(EXAMPLES / f"{name}.toml").resolve()
     return data | {table: {**data.get(table, {}), **keys} for table, keys in tables.items()}
 
 
@@ -70,7 +70,7 @@ def test_keys_that_contradict_each_other_are_named(name: str, tables: dict[str, 
 
 
 def test_a_throw_in_space_is_said_to_be_planar_at_once() -> None:
-    data = load_scenario("ellipse-throw-catch").resolved()
+    data = load_scenario("ellipse-throw-catch").resolve()
     ball = {"shape": {"type": "sphere", "radius": 0.03}, "mass": 0.1}
     wrong = data | {"object": ball, "hand": {"shape": {"type": "plane"}}}
     with pytest.raises(InputError, match=r"this task plans throws there; in space, task 'transfer'") as caught:

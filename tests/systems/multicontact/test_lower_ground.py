@@ -8,7 +8,7 @@ import pytest
 import tomli_w
 
 from trundle.scenarios import build, load_scenario
-from trundle.systems.multicontact.record import results
+from trundle.systems.multicontact.scenario.record import results
 
 
 def on_a_pad(folder: Path, lower: float) -> Path:

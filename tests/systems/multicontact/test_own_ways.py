@@ -10,7 +10,7 @@ import pytest
 
 from trundle.errors import InputError
 from trundle.scenarios import build, load_scenario
-from trundle.systems.multicontact.record import results
+from trundle.systems.multicontact.scenario.record import results
 
 pytest.importorskip("pinocchio")
 pytest.importorskip("mujoco")
@@ -148,7 +148,7 @@ def test_the_nominal_motion_leans_against_a_known_force() -> None:
 
 
 def _still(work: Any) -> Any:
-    from trundle.models.centroidal.centroidal import CentroidalState
+    from trundle.systems.multicontact.centroidal.centroidal import CentroidalState
 
     return CentroidalState(work.com - np.array([0.0, 0.0, work.tables.robot.lowered]))
 

@@ -11,8 +11,8 @@ import pytest
 
 from trundle.models.urdf.checks import load_urdf
 from trundle.numerics.rotations import quaternion_of
-from trundle.systems.multicontact.stage import _robot
-from trundle.systems.multicontact.trials import pictured
+from trundle.systems.multicontact.scenario.stage import _robot
+from trundle.systems.multicontact.scenario.trials import describe_robot
 
 pytest.importorskip("pinocchio")
 from trundle.models.urdf.articulated import Articulated
@@ -24,9 +24,9 @@ def hopper(**metadata: Any) -> tuple[Any, Articulated, np.ndarray]:
     """Return a run of the hopper without its file, the robot, and three states (3, nq)."""
     robot = Articulated(load_urdf(HOPPER))
     humanoid: Any = SimpleNamespace(robot=robot, urdf=robot.urdf, licence="", notice="")
-    run = SimpleNamespace(metadata={"robot": "gone.toml"} | pictured(humanoid) | metadata)
+    run = SimpleNamespace(metadata={"robot": "gone.toml"} | describe_robot(humanoid) | metadata)
     random = np.random.default_rng(3)
-    q = np.array([robot.moved(robot.neutral, random.normal(size=robot.nv)) for _ in range(3)])
+    q = np.array([robot.displace(robot.neutral, random.normal(size=robot.nv)) for _ in range(3)])
     return run, robot, q
 
 

@@ -15,8 +15,8 @@ from trundle.models.robots.humanoid import load_humanoid
 from trundle.models.urdf.examples import example_robots
 from trundle.numerics.rotations import rotation_of, rotation_z
 from trundle.scenarios import build, catalogue, load_scenario
-from trundle.systems.multicontact import stage, trials
-from trundle.systems.multicontact.record import results
+from trundle.systems.multicontact.scenario import stage, trials
+from trundle.systems.multicontact.scenario.record import results
 
 pytest.importorskip("pinocchio")
 pytest.importorskip("mujoco")
@@ -62,18 +62,18 @@ def test_it_stands_with_its_soles_ahead(tmp_path: Path, yaw: float) -> None:
 def test_shapes_of_ones_own_description_are_drawn_with_the_bodies(tmp_path: Path) -> None:
     turned(tmp_path, 0.5)
     robot = load_humanoid(tmp_path / "mine.toml")
-    shapes = {body.name: body for body in trials.shown(robot)}
+    shapes = {body.name: body for body in trials.list_scene_bodies(robot)}
     assert shapes.keys() <= {body.name for body in robot.robot.bodies()}
     q = robot.standing()
     (sole,) = robot.robot.terms(q, np.zeros(robot.robot.nv), ["left_ankle_roll_link"]).motions
     points = shapes["left_ankle_roll_joint"].vertices @ sole.R.T + sole.p
     assert points[:, 2].min() == pytest.approx(0.0, abs=6e-3), "the balls under the foot stand on the ground"
     place = np.concatenate([q, q]).reshape(2, -1)
-    actors = stage.sticks(trials.pictured(robot)["bodies"], place, shapes)
+    actors = stage.sticks(trials.describe_robot(robot)["bodies"], place, shapes)
     (foot,) = [actor for actor in actors if actor.name == "left_ankle_roll_joint"]
     np.testing.assert_allclose(foot.positions[1], sole.p, atol=1e-9)
     assert len(foot.parts[0].vertices) == len(shapes["left_ankle_roll_joint"].vertices)
-    assert not trials.shown(load_humanoid("g1")), "meshes of others stay where they are"
+    assert not trials.list_scene_bodies(load_humanoid("g1")), "meshes of others stay where they are"
 
 
 @pytest.mark.slow

@@ -12,9 +12,9 @@ from tests.measuring import compute, measured
 from tests.scenarios.files import on_profile
 from trundle.errors import InputError
 from trundle.scenarios import build, load_scenario
-from trundle.systems.planar import figures_control
-from trundle.systems.planar import metrics as metrics_planar
-from trundle.systems.planar.control import TrackExperiment
+from trundle.systems.planar.scenario import figures_control
+from trundle.systems.planar.scenario import metrics as metrics_planar
+from trundle.systems.planar.scenario.control import TrackExperiment
 
 THREE_WHEELS = """
 kind = "planar"
@@ -103,7 +103,7 @@ def test_three_wheels_follow_a_speed_over_a_measured_profile(tmp_path: Path) -> 
     assert result.status is tr.Status.SUCCESS
     assert result.summary["feasible"]
     run = tr.load_trajectory(tmp_path / "out" / "trajectory.nc")
-    speed = metrics_planar.tracked(run)["speed"]
+    speed = metrics_planar.recompute_tasks(run)["speed"]
     np.testing.assert_allclose(speed.rate, 0.6 * (1 - np.exp(-6.0 * run.time)), atol=0.02)
     assert list(run["torque"][:, [str(j) for j in run["joint"]].index("bogie")]) == [0.0] * len(run)
     metrics = result.summary["metrics"]
@@ -120,13 +120,13 @@ def test_three_wheels_follow_a_speed_over_a_measured_profile(tmp_path: Path) -> 
         assert len(axes.lines) >= 1, name
         assert run.metadata["scenario"] in axes.get_title("right")
     again = load_scenario(tmp_path / "out" / "scenario.toml")
-    assert again.resolved()["controller"] == load_scenario(tmp_path / "tree.toml").resolved()["controller"]
+    assert again.resolve()["controller"] == load_scenario(tmp_path / "tree.toml").resolve()["controller"]
 
 
 def test_the_rover_holds_its_base_from_the_first_instants() -> None:
     run = run_of("rover-sinusoid", "simulation.duration=0.8")
     assert run.status is tr.Status.SUCCESS
-    tasks = metrics_planar.tracked(run)
+    tasks = metrics_planar.recompute_tasks(run)
     bodies = [str(name) for name in run["body"]]
     base, wheel = bodies.index("base"), bodies.index("rear-wheel")
     np.testing.assert_array_equal(tasks["height"].value, run["body_position"][:, base, 1])
@@ -184,7 +184,7 @@ def test_noise_delay_and_another_plant() -> None:
     np.testing.assert_array_equal(one["body_position"], same["body_position"])
     assert np.abs(one["body_position"] - other["body_position"]).max() > 1e-9
     assert one.status is tr.Status.SUCCESS
-    tasks = metrics_planar.tracked(one)
+    tasks = metrics_planar.recompute_tasks(one)
     assert np.abs(tasks["ankle"].error).max() < 0.1
     assert np.abs(tasks["shin"].error[-1]) < 0.2 * np.abs(tasks["shin"].error[0])
     assert one.metadata["physics"]["masses"]["shin"] == pytest.approx(3.3)
@@ -272,11 +272,11 @@ def test_faults_name_the_key(tmp_path: Path, old: str, new: str, line: str) -> N
 
 def test_bodies_of_parts_and_sets_are_found_by_their_names() -> None:
     scenario = load_scenario("rover-sinusoid", ["bodies.base.mass=25.0"])
-    wheels: dict[str, Any] = {b["name"]: b.get("curve") for b in scenario.parts["elliptic-wheels"].resolved()["bodies"]}
+    wheels: dict[str, Any] = {b["name"]: b.get("curve") for b in scenario.parts["elliptic-wheels"].resolve()["bodies"]}
     assert wheels["rear-wheel"] == {"type": "ellipse", "semi_axes": [0.13, 0.11]}
     assert wheels["base"] is None
     for one in (scenario, scenario.parts["elliptic-wheels"]):
-        assert {b["name"]: b["mass"] for b in one.resolved()["bodies"]}["base"] == 25.0
+        assert {b["name"]: b["mass"] for b in one.resolve()["bodies"]}["base"] == 25.0
     with pytest.raises(InputError, match="hull"):
         load_scenario("rover-sinusoid", ["bodies.hull.mass=25.0"])
 
@@ -297,7 +297,7 @@ def test_a_run_succeeds_only_at_its_goals(sets: list[str], status: tr.Status) ->
     run = run_of("rock-hill", *sets)
     assert run.status is status
     assert ("the task x ends up to" in run.metadata.get("message", "")) == (status is not tr.Status.SUCCESS)
-    off = np.abs(metrics_planar.tracked(run)["x"].error[run.time >= 0.9 * run.time[-1]]).max()
+    off = np.abs(metrics_planar.recompute_tasks(run)["x"].error[run.time >= 0.9 * run.time[-1]]).max()
     wanted = run.metadata["control"]["tasks"][0].get("tolerance", np.inf)
     assert (off <= wanted) == (status is tr.Status.SUCCESS)
 
@@ -309,7 +309,7 @@ def test_a_reference_from_a_csv_file_is_followed(tmp_path: Path) -> None:
     (tmp_path / "rover.toml").write_text(text.split("[acceptance]")[0])
     sets = ["simulation.duration=2.0", 'reference.pitch={type="samples", file="pitch.csv"}']
     run = run_of(str(tmp_path / "rover.toml"), *sets)
-    task = metrics_planar.tracked(run)["pitch"]
+    task = metrics_planar.recompute_tasks(run)["pitch"]
     np.testing.assert_allclose(task.wanted, 0.1 * np.sin(1.5 * run.time), atol=1e-5)
     assert np.abs(task.error[run.time > 1.0]).max() < 4e-3
     assert run.status is tr.Status.SUCCESS

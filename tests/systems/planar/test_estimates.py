@@ -9,7 +9,7 @@ import pytest
 
 import trundle as tr
 from trundle.report import style
-from trundle.systems.planar import figures_control
+from trundle.systems.planar.scenario import figures_control
 
 CART = Path(__file__).resolve().parents[3] / "examples" / "estimated_cart.toml"
 

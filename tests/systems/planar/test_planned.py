@@ -9,8 +9,8 @@ import pytest
 
 import trundle as tr
 from trundle.scenarios import build, load_scenario
-from trundle.systems.planar import metrics as metrics_planar
-from trundle.systems.planar.control import TrackExperiment
+from trundle.systems.planar.scenario import metrics as metrics_planar
+from trundle.systems.planar.scenario.control import TrackExperiment
 
 CART = str(Path(__file__).resolve().parents[3] / "examples" / "cart_over_hill.toml")
 DISK = """
@@ -77,7 +77,7 @@ def test_a_cart_goes_over_a_hill_that_its_torques_cannot_climb_and_back() -> Non
     run = run_of(CART)
     assert run.status is tr.Status.SUCCESS
     assert run.feasible
-    x = metrics_planar.tracked(run)["x"]
+    x = metrics_planar.recompute_tasks(run)["x"]
     for goal, time in zip((3.0, -1.0), run.metadata["control"]["plan"]["reached"], strict=True):
         assert np.interp(time, run.time, x.value) == pytest.approx(goal, abs=0.005)
         assert np.interp(time, run.time, x.rate) == pytest.approx(0.0, abs=0.02)
@@ -86,7 +86,7 @@ def test_a_cart_goes_over_a_hill_that_its_torques_cannot_climb_and_back() -> Non
     assert np.abs(run["torque"]).max() <= 3.5 + 1e-9
     plain = run_of(CART, 'reference.x={type="constant", value=3.0}')
     assert plain.status is tr.Status.GOAL_NOT_REACHED
-    assert metrics_planar.tracked(plain)["x"].value.max() < 0.5
+    assert metrics_planar.recompute_tasks(plain)["x"].value.max() < 0.5
 
 
 @pytest.mark.slow
@@ -95,7 +95,7 @@ def test_a_rock_swings_up_its_hill() -> None:
     run = run_of("rock-hill", *sets, 'reference.x={type="planned",goals=[0.0]}', "plan.nodes=60")
     assert run.status is tr.Status.SUCCESS
     assert run.feasible
-    assert np.abs(metrics_planar.tracked(run)["x"].error).max() < 0.01
+    assert np.abs(metrics_planar.recompute_tasks(run)["x"].error).max() < 0.01
     assert run_of("rock-hill", *sets).status is tr.Status.GOAL_NOT_REACHED
 
 
@@ -103,7 +103,7 @@ def test_without_a_plan_there_is_no_run(tmp_path: Path) -> None:
     file = tmp_path / "disk.toml"
     file.write_text(DISK)
     work = work_of(str(file), "plan.duration=[0.1, 0.2]", "plan.nodes=4")
-    with pytest.raises(tr.SimulationError, match="no plan"):
+    with pytest.raises(tr.errors.SimulationError, match="no plan"):
         next(iter(work.parts())).run(None)
 
 

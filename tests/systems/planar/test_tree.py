@@ -77,7 +77,7 @@ def test_three_wheels_on_a_measured_profile(tmp_path: Path) -> None:
     assert np.ptp(run["energy"]) < 1e-9 * np.abs(run["energy"]).max()
     assert run["contact_force"][..., 1].min() > 0
     again = load_scenario(tmp_path / "out" / "scenario.toml")
-    assert again.resolved()["bodies"] == tomllib.loads((tmp_path / "out" / "scenario.toml").read_text())["bodies"]
+    assert again.resolve()["bodies"] == tomllib.loads((tmp_path / "out" / "scenario.toml").read_text())["bodies"]
 
 
 @pytest.mark.parametrize(

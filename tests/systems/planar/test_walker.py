@@ -6,10 +6,10 @@ import pytest
 
 from tests.measuring import compute
 from trundle.errors import InputError
-from trundle.models.robots.passive_walker import PassiveWalker
 from trundle.scenarios import build, load_scenario, run
-from trundle.systems.planar import metrics_walker
-from trundle.systems.planar.figures_walker import comparisons, figures
+from trundle.systems.planar.passive_walker import PassiveWalker
+from trundle.systems.planar.scenario import metrics_walker
+from trundle.systems.planar.scenario.figures_walker import comparisons, figures
 
 
 @pytest.fixture(scope="module")

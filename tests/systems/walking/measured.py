@@ -7,7 +7,7 @@ from pathlib import Path
 import casadi as ca
 import numpy as np
 
-from trundle.problems.walking import Walking
+from trundle.systems.walking.gait.walking import Walking
 
 NAMES = {"hip": "GTR", "knee": "LEK", "ankle": "LM", "heel": "HEE", "toe": "MT5", "shoulder": "SHO"}
 PLACES = {

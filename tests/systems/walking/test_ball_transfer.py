@@ -9,8 +9,8 @@ from trundle.errors import InputError
 from trundle.records import load_trajectory
 from trundle.scenarios import load_scenario, run
 from trundle.scenarios.engine.building import build_all
-from trundle.systems.walking import metrics_ball
-from trundle.systems.walking.figures_ball import comparisons, figures
+from trundle.systems.walking.scenario import metrics_ball
+from trundle.systems.walking.scenario.figures_ball import comparisons, figures
 
 QUICK = ["plan.nodes=60", "plan.starts=1", "plan.parts=30", "simulation.output_step=0.01"]
 

@@ -14,7 +14,7 @@ from trundle.records import load_trajectory
 from trundle.scenarios import load_scenario, run, shapes
 from trundle.scenarios.engine.building import build
 from trundle.status import Status
-from trundle.systems.walking.metrics import general
+from trundle.systems.walking.scenario.metrics import general
 
 pytest.importorskip("pinocchio")
 EXAMPLE = Path(__file__).parents[3] / "examples" / "flat_feet_walk.toml"
@@ -147,7 +147,7 @@ def registering(monkeypatch, **classes):
     """Let an installed package register shapes under names."""
     points = [EntryPoint(name, of, shapes.GROUP) for name, of in classes.items()]
     monkeypatch.setattr(shapes, "entry_points", lambda group: points if group == shapes.GROUP else [])
-    shapes.registered.cache_clear()
+    shapes.find_registered_shape.cache_clear()
 
 
 REGISTERED = 'foot={shape={type="registered", name="egg"}, center=[0.03, 0.0, -0.04]}'

@@ -12,16 +12,16 @@ import tomli_w
 
 from tests.systems.walking.measured import NAMES, mot, recording, trc
 from trundle.errors import InputError
-from trundle.models.robots.avatar import build_avatar
-from trundle.plan.transcription.transcription import MIDPOINT, Transcription
-from trundle.plan.walk.measured import deviations
-from trundle.plan.walk.walking import meshes, plan_walk, transcribe
-from trundle.problems import OptimalControlProblem
-from trundle.problems.gait import Gait
-from trundle.problems.walking import Walking
+from trundle.optimal import OptimalControlProblem
+from trundle.optimal.transcription.transcription import MIDPOINT, Transcription
 from trundle.scenarios import load_scenario, run
 from trundle.status import Status
-from trundle.systems.walking.measured.estimate import build
+from trundle.systems.walking.gait.gait import Gait
+from trundle.systems.walking.gait.walking import Walking
+from trundle.systems.walking.plan.measured import deviations
+from trundle.systems.walking.plan.walking import meshes, plan_walk, transcribe
+from trundle.systems.walking.robots.avatar import build_avatar
+from trundle.systems.walking.scenario.measured.estimate import build
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "measured_walk.toml"

@@ -8,13 +8,13 @@ import pytest
 
 from tests.cli.test_cli import trundle
 from trundle.errors import InputError
-from trundle.models.robots.avatar import build_avatar
-from trundle.models.robots.passive_walker import PassiveWalker
 from trundle.scenarios import load_scenario
 from trundle.scenarios.catalogue import path_of
-from trundle.systems.walking.build import build
-from trundle.systems.walking.measured import foot_fit
-from trundle.systems.walking.measured.gait_data import read_gait
+from trundle.systems.planar.passive_walker import PassiveWalker
+from trundle.systems.walking.robots.avatar import build_avatar
+from trundle.systems.walking.scenario.build import build
+from trundle.systems.walking.scenario.measured import foot_fit
+from trundle.systems.walking.scenario.measured.gait_data import read_gait
 
 NAMES = "TimeStamp RGTRO.PosX RGTRO.PosY RLEK.PosX RLEK.PosY RLM.PosX RLM.PosY FP2.ForY FP2.MomZ".split()
 

@@ -11,13 +11,13 @@ import pytest
 import trundle as tr
 from bench.legged import FEET, ROBOTS
 from tests.cli.test_cli import trundle
-from trundle.control.regulators.walk_replay import replay_walk
 from trundle.errors import InputError
-from trundle.models.robots.legged import LeggedRobot
 from trundle.models.urdf.examples import load_example_robot
-from trundle.models.urdf.soles import suggest_feet
-from trundle.plan.walk.robot_steps import on_contacts, plan_steps
-from trundle.problems.robot_gait import RobotGait
+from trundle.systems.walking.gait.robot_gait import RobotGait
+from trundle.systems.walking.plan.robot_steps import on_contacts, plan_steps
+from trundle.systems.walking.replay.walk_replay import replay_walk
+from trundle.systems.walking.robots.legged import LeggedRobot
+from trundle.systems.walking.robots.soles import suggest_feet
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 

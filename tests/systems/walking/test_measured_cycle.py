@@ -9,12 +9,12 @@ import pytest
 from tests.control.regulators.test_walk_replay import loaded
 from tests.systems.walking.measured import NAMES, PLACES, recording, text
 from trundle.errors import InputError
-from trundle.models.robots.avatar import build_avatar
-from trundle.problems.gait import Gait
-from trundle.problems.tracking import mean_between
-from trundle.problems.walking import Walking
-from trundle.systems.walking.measured.gait_data import read_gait
-from trundle.systems.walking.measured.measured_cycle import measured_cycle, scaled_avatar
+from trundle.systems.walking.gait.gait import Gait
+from trundle.systems.walking.gait.tracking import mean_between
+from trundle.systems.walking.gait.walking import Walking
+from trundle.systems.walking.robots.avatar import build_avatar
+from trundle.systems.walking.scenario.measured.gait_data import read_gait
+from trundle.systems.walking.scenario.measured.measured_cycle import measured_cycle, scaled_avatar
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import pytest
 from tests.systems.walking.measured import c3d, mot, text, trc
 from tests.systems.walking.measured import columns as made
 from trundle.errors import InputError
-from trundle.systems.walking.measured import motion_files
-from trundle.systems.walking.measured.gait_data import read_gait
-from trundle.systems.walking.measured.motion_files import read_motion
+from trundle.systems.walking.scenario.measured import motion_files
+from trundle.systems.walking.scenario.measured.gait_data import read_gait
+from trundle.systems.walking.scenario.measured.motion_files import read_motion
 
 columns = pytest.fixture(made)
 

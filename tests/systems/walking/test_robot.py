@@ -108,7 +108,7 @@ def test_a_position_without_a_clearance_is_taken_as_it_is(tmp_path: Path) -> Non
         assert base[2] == pytest.approx(height) if height else low == pytest.approx(0.0, abs=1e-9)
         np.testing.assert_allclose(walked["base_angular_velocity"][0], [0.0, 0.0, 0.3], atol=1e-12)  # world axes
         # What a run keeps of a scenario starts it again at the same height.
-        assert scenario.resolved()["initial"].get("clearance") == initial.get("clearance")
+        assert scenario.resolve()["initial"].get("clearance") == initial.get("clearance")
 
 
 def test_inside_a_lying_tube_the_feet_are_found_above_its_bottom(tmp_path: Path) -> None:

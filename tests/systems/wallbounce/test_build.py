@@ -25,20 +25,20 @@ from trundle.systems.wallbounce.control.low_level import LowLevelGains
 from trundle.systems.wallbounce.control.observer import ObserverRules
 from trundle.systems.wallbounce.control.schedule import ScheduleRules
 from trundle.systems.wallbounce.control.two_level import Timing
-from trundle.systems.wallbounce.metrics import _turning, models
-from trundle.systems.wallbounce.record import TrialResult, results, robot_numbers, robot_of
 from trundle.systems.wallbounce.robot import BallBalancer
-from trundle.systems.wallbounce.schema import (
-    GainsTable,
+from trundle.systems.wallbounce.scenario.metrics import _turning, models
+from trundle.systems.wallbounce.scenario.record import BalancerTrialResult, results, robot_numbers, robot_of
+from trundle.systems.wallbounce.scenario.schema import (
+    BalancerTable,
     LawTable,
+    LowLevelGainsTable,
     ObserverTable,
-    RobotTable,
+    PlanTimingTable,
     RulesTable,
-    TimingTable,
     WeightsTable,
 )
-from trundle.systems.wallbounce.setup import Setup
-from trundle.systems.wallbounce.trials import QUALITY, _with_trip, run_trial
+from trundle.systems.wallbounce.scenario.setup import Setup
+from trundle.systems.wallbounce.scenario.trials import QUALITY, _with_trip, run_trial
 
 NAMES = ("recover", "avoid", "turn", "models")
 
@@ -46,12 +46,12 @@ NAMES = ("recover", "avoid", "turn", "models")
 @pytest.mark.parametrize(
     ("table", "object_", "but"),
     [
-        (RobotTable, BallBalancer, {"gravity"}),
+        (BalancerTable, BallBalancer, {"gravity"}),
         (LawTable, SoftLaw, {"largest", "width", "offset"}),
         (RulesTable, ScheduleRules, {"keep_end"}),
         (ObserverTable, ObserverRules, set()),
-        (GainsTable, LowLevelGains, set()),
-        (TimingTable, Timing, set()),
+        (LowLevelGainsTable, LowLevelGains, set()),
+        (PlanTimingTable, Timing, set()),
         (
             WeightsTable,
             BalancerWeights,
@@ -141,12 +141,12 @@ def test_a_goal_at_the_start_is_named(tmp_path: Path):
         load_scenario(path)
 
 
-def result_of(**given: Any) -> TrialResult:
+def result_of(**given: Any) -> BalancerTrialResult:
     """A result with these values, and any others."""
     kinds = {"str": "", "float": 0.0, "int": 0, "bool": False, "FloatArray": np.zeros((1, 2))}
-    needed = [f for f in dataclasses.fields(TrialResult) if f.default is dataclasses.MISSING]
+    needed = [f for f in dataclasses.fields(BalancerTrialResult) if f.default is dataclasses.MISSING]
     others = {f.name: kinds[str(f.type).removeprefix("Annotated[").split(",")[0]] for f in needed}
-    return TrialResult(**others | given)
+    return BalancerTrialResult(**others | given)
 
 
 def test_what_counts_as_safe_and_cleared():
@@ -185,7 +185,8 @@ def test_a_run_leaves_trajectory_parts_metrics_pictures_and_page(tmp_path: Path)
     assert 0.0 <= values["penetration_p95_implicit"] <= values["penetration_max_implicit"]
     assert made["hand_penetration_implicit"].max() <= values["penetration_max_implicit"] + 1e-12
     files = {path.name for path in (tmp_path / "out" / "plots").iterdir()}
-    assert {"hand_forces.png", "acceleration.png", "path.png", "planned_hand_speed.png", "trials.png"} <= files
+    assert {"hand_forces.png", "acceleration.png", "path.png", "planned_hand_speed.png"} <= files
+    assert "trials.png" not in files  # there is one
     assert (tmp_path / "out" / "viewer.html").stat().st_size > 100_000
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from trundle.systems.wallbounce.figures import _both_plans, _of_run
-from trundle.systems.wallbounce.trials import _deepest
+from trundle.systems.wallbounce.scenario.figures import _both_plans, _of_run
+from trundle.systems.wallbounce.scenario.trials import _deepest
 
 
 def test_the_deepest_of_a_plan_is_that_of_its_contacts_of_each_hand() -> None:

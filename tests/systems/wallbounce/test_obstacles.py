@@ -9,11 +9,11 @@ import pytest
 
 from trundle.numerics.compiled.compile import find_compiler
 from trundle.scenarios import load_scenario
-from trundle.systems.wallbounce.checks import disc_of
 from trundle.systems.wallbounce.control.visibility import distance
-from trundle.systems.wallbounce.schema import ObstacleTable
-from trundle.systems.wallbounce.setup import Setup
-from trundle.systems.wallbounce.trials import run_trial
+from trundle.systems.wallbounce.scenario.checks import disc_of
+from trundle.systems.wallbounce.scenario.schema import DiscObstacleTable
+from trundle.systems.wallbounce.scenario.setup import Setup
+from trundle.systems.wallbounce.scenario.trials import run_trial
 
 TWO = Path(__file__).resolve().parents[3] / "examples" / "wallbounce_two_boxes.toml"
 
@@ -25,7 +25,7 @@ def made(*overrides: str) -> Setup:
 
 @pytest.mark.parametrize("half", [(0.12, 0.12), (0.1, 0.5), (0.5, 0.1)])
 def test_what_plans_keep_out_of_touches_no_corner_of_the_box(half: tuple[float, float]) -> None:
-    disc = disc_of(ObstacleTable(half_size=(*half, 0.5), margin=0.1), (1.0, 0.2), 0.14, 0.03)
+    disc = disc_of(DiscObstacleTable(half_size=(*half, 0.5), margin=0.1), (1.0, 0.2), 0.14, 0.03)
     x, y = half
     faces = [[1.0 + x, 0.2], [1.0 - x, 0.2], [1.0, 0.2 + y], [1.0, 0.2 - y]]
     assert distance(disc, faces) == pytest.approx(np.full(4, -0.24))

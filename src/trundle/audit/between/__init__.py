@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from trundle.audit.between.balance import balance_checks
-from trundle.audit.between.paths import Paths, Pose, Side
+from trundle.audit.between.paths import PathPose, Paths, Side
 
-__all__ = ["Paths", "Pose", "Side", "balance_checks"]
+__all__ = ["PathPose", "Paths", "Side", "balance_checks"]

@@ -9,11 +9,11 @@ import numpy as np
 from trundle.audit import tolerances
 from trundle.audit.anatomy import Anatomy
 from trundle.audit.between.quadrature import SHORT, Intervals
-from trundle.audit.columns import added, by_columns, flagged, greatest, side_by_side, split, view_of
+from trundle.audit.columns import any_last_axis, by_columns, greatest, side_by_side, split, sum_last_axis, view_of
 from trundle.audit.evidence import Evidence, Flags, Numbers, Samples
 from trundle.audit.joints import joint_torques
 from trundle.audit.mechanics import (
-    Moving,
+    MotionState,
     Wrenches,
     cross,
     dot,
@@ -22,17 +22,17 @@ from trundle.audit.mechanics import (
     length,
     moving,
     powers,
-    turned,
+    rotate_vectors,
     turned_back,
     turning_terms,
 )
-from trundle.audit.report import Check, Values, judged
+from trundle.audit.report import Check, Values, judge_values
 from trundle.audit.scales import Scales
 from trundle.audit.shapes.solids import solid_of
 from trundle.checks import FloatArray
 from trundle.models.tree.model import DRY
 
-_ROUND_OFF = 1e-14
+_ROUND_OFF = 1e-14  # of a distance from the origin
 _SLOW = 0.1
 """Part of the fastest speed by which a body that is slow may be accelerated."""
 _SHOWN = 0.1
@@ -84,8 +84,8 @@ class Between:
     ) -> None:
         self.anatomy, self.samples, self.intervals, self.scales = anatomy, samples, intervals, scales
         self.declared = declared
-        self.resolved = resolved(anatomy, samples, intervals)
-        self.slides = flagged(samples.claims.slides)
+        self.resolved = find_resolved_intervals(anatomy, samples, intervals)
+        self.slides = any_last_axis(samples.claims.slides)
         self.turning_slips = _turning_slips(self)
         w = samples.frames.angular_velocity
         self.turning = greatest(dot(w, w))
@@ -127,7 +127,7 @@ class Between:
         """Return the check of what is off and what is allowed (k, m)."""
         k = self.intervals.after
         values = Values.of_table(table[0], table[1], self.samples.time[k], self.samples.run[k], known)
-        return judged(law, unit, names, text, values)
+        return judge_values(law, unit, names, text, values)
 
 
 def _motion(between: Between) -> list[Check]:
@@ -178,9 +178,9 @@ def _accelerations(anatomy: Anatomy, samples: Samples) -> tuple[FloatArray, Floa
     heavy = anatomy.mass > 0.0
     inverse = np.zeros(anatomy.inertia.shape)
     inverse[heavy] = np.linalg.pinv(anatomy.inertia[heavy])
-    alpha = turned(R, turned(inverse, turned_back(R, wrenches.moment)))
+    alpha = rotate_vectors(R, rotate_vectors(inverse, turned_back(R, wrenches.moment)))
     a = wrenches.force / np.where(heavy, anatomy.mass, np.inf)[:, None]
-    return a - cross(alpha, turned(R, anatomy.com)), alpha
+    return a - cross(alpha, rotate_vectors(R, anatomy.com)), alpha
 
 
 def _size(rows: FloatArray) -> FloatArray:
@@ -188,7 +188,7 @@ def _size(rows: FloatArray) -> FloatArray:
     return np.sqrt(dot(rows[..., 0, :], rows[..., 0, :]) + dot(rows[..., 1, :], rows[..., 1, :]))
 
 
-def resolved(anatomy: Anatomy, samples: Samples, intervals: Intervals) -> Flags:
+def find_resolved_intervals(anatomy: Anatomy, samples: Samples, intervals: Intervals) -> Flags:
     """Return in which intervals (k,) the samples show what happens.
 
     What turns by more than `_FAST` from one to the next they do not, nor what swings more often than every other
@@ -198,7 +198,7 @@ def resolved(anatomy: Anatomy, samples: Samples, intervals: Intervals) -> Flags:
     i, k = intervals.left, intervals.right
     w = samples.frames.angular_velocity[:, _uneven(anatomy)]
     spin = np.sqrt(dot(w, w).max(axis=1, initial=0.0))
-    found = (np.maximum(spin[i], spin[k]) * intervals.h <= _FAST) & anatomy.shown(intervals.h)
+    found = (np.maximum(spin[i], spin[k]) * intervals.h <= _FAST) & anatomy.resolves_swings(intervals.h)
     found &= (intervals.count > SHORT) | (anatomy.quickest * intervals.h <= _FOLLOWED)
     for c, contact in enumerate(anatomy.contacts):
         if not np.any(samples.claims.compliant[:, c]):
@@ -287,15 +287,15 @@ def _turning_slips(between: Between) -> Flags:
     return np.any(turned & samples.claims.slides[:, slides][i] & samples.claims.slides[:, slides][k], axis=1)
 
 
-def _shown(error: FloatArray, whole: FloatArray) -> Flags:
+def _samples_show_impulse(error: FloatArray, whole: FloatArray) -> Flags:
     """Return in which intervals (k,) the samples show the impulses (k, m): no error tells of a peak between them."""
-    return ~flagged(error > _SHOWN * np.where(whole > 0.0, whole, np.inf))
+    return ~any_last_axis(error > _SHOWN * np.where(whole > 0.0, whole, np.inf))
 
 
-def contact_wrenches(anatomy: Anatomy, samples: Samples, bodies: Moving) -> Wrenches:
+def contact_wrenches(anatomy: Anatomy, samples: Samples, bodies: MotionState) -> Wrenches:
     """Return what the contacts of shapes do to the bodies that they touch."""
     found = Wrenches.none(len(samples), len(anatomy.names))
-    pushing = flagged(np.any(samples.force, axis=0)) & ~anatomy.of_joints
+    pushing = any_last_axis(np.any(samples.force, axis=0)) & ~anatomy.of_joints
     for side, sign, points in zip(anatomy.sides, (1.0, -1.0), (samples.on_A, samples.on_B), strict=True):
         some = np.flatnonzero(pushing & anatomy.moves[side])
         if len(some):
@@ -342,7 +342,7 @@ def _momentum(between: Between) -> list[Check]:
     allowed = between.tolerance(tolerances.MOMENTUM) * size + error + floor
     if (slack := _slack(anatomy, samples)) is not None:
         allowed = allowed + between.at_most(slack)
-    shown = between.resolved & _shown(error, h * largest)
+    shown = between.resolved & _samples_show_impulse(error, h * largest)
     known = (error <= tolerances.JUDGED * size) & shown[:, None]
     if (untold := _untold(anatomy, samples)) is not None:
         known &= ~untold[intervals.right]
@@ -425,7 +425,7 @@ def _untold(anatomy: Anatomy, samples: Samples) -> Flags | None:
     return found
 
 
-def _energy(between: Between, bodies: Moving, contacts: Wrenches, torques: FloatArray, shown: Flags) -> Check:
+def _energy(between: Between, bodies: MotionState, contacts: Wrenches, torques: FloatArray, shown: Flags) -> Check:
     """The energy of all bodies changes by the power of contacts, motors, springs and dampers.
 
     ``shown`` (k,): intervals in which the samples show the forces, whose power it is.
@@ -433,34 +433,34 @@ def _energy(between: Between, bodies: Moving, contacts: Wrenches, torques: Float
     anatomy, samples, intervals, scales = between.anatomy, between.samples, between.intervals, between.scales
     frames, h = samples.frames, intervals.h
     own, moves = anatomy.solid, anatomy.movable
-    kinetic = added(kinetic_energy(anatomy, frames, bodies)[:, own])
+    kinetic = sum_last_axis(kinetic_energy(anatomy, frames, bodies)[:, own])
     height = (-dot(bodies.center, anatomy.gravity) * anatomy.mass)[:, own]
-    energy = kinetic + added(height)
+    energy = kinetic + sum_last_axis(height)
     velocity, turning = bodies.velocity, frames.angular_velocity
     pushed = dot(contacts.force, velocity) + dot(contacts.moment, turning)
     whole = length(contacts.force) * length(velocity) + length(contacts.moment) * length(turning)
-    power, sizes = added(pushed[:, moves]), added(whole[:, moves])
+    power, sizes = sum_last_axis(pushed[:, moves]), sum_last_axis(whole[:, moves])
     if anatomy.hinges:
         motors = torques * samples.rates[:, [hinge.number for hinge in anatomy.hinges]]
-        power, sizes = power + added(motors), sizes + added(np.abs(motors))
+        power, sizes = power + sum_last_axis(motors), sizes + sum_last_axis(np.abs(motors))
     sizes = sizes[:, None]
     fast = between.pace(greatest(contacts.force_size))
 
     def bend() -> FloatArray:
         hinged = np.abs(samples.rates[:, [hinge.number for hinge in anatomy.hinges]])
-        return sizes * fast + added(_dry_bend(between) * hinged)[:, None]
+        return sizes * fast + sum_last_axis(_dry_bend(between) * hinged)[:, None]
 
     total, error = intervals.integrals(power[:, None], between.slides, bend, sizes, between.turning_slips)
-    size = between.larger(kinetic) + added(np.abs(between.change(height))) + np.abs(total[:, 0])
+    size = between.larger(kinetic) + sum_last_axis(np.abs(between.change(height))) + np.abs(total[:, 0])
     gained = between.change(energy) - total[:, 0]
     allowed = between.tolerance(tolerances.ENERGY) * size + error[:, 0] + tolerances.NOTHING * scales.energy
-    allowed = allowed + _ROUND_OFF * added(np.abs(height))[intervals.right]
+    allowed = allowed + _ROUND_OFF * sum_last_axis(np.abs(height))[intervals.right]
     put = tolerances.GAP * scales.weight * scales.size + tolerances.PROJECTED * scales.energy
     allowed = allowed + np.where(intervals.first, put, 0.0)
     if any(contact.friction.rolling or contact.friction.rolling_viscous for contact in anatomy.contacts):
         allowed = allowed + between.at_most(_lost_to_rolling(anatomy, samples)[:, None])[:, 0]
-    known = (error[:, 0] <= tolerances.JUDGED * size) & ~_powered(anatomy, samples)[intervals.right]
-    known &= shown & _shown(error, h[:, None] * between.larger(sizes))
+    known = (error[:, 0] <= tolerances.JUDGED * size) & ~_has_unknown_power(anatomy, samples)[intervals.right]
+    known &= shown & _samples_show_impulse(error, h[:, None] * between.larger(sizes))
     text = "the energy of {bodies} changes by {amount} {unit} that nothing explains, at {time} s"
     table = gained[:, None], allowed[:, None]
     return between.check("energy", "J", (("all bodies",),), text, table, known[:, None])
@@ -483,8 +483,8 @@ def _lost_to_rolling(anatomy: Anatomy, samples: Samples) -> FloatArray:
     return found
 
 
-def _powered(anatomy: Anatomy, samples: Samples) -> Flags:
+def _has_unknown_power(anatomy: Anatomy, samples: Samples) -> Flags:
     """Return at which samples (n,) something has a power that is not known."""
-    own = flagged(samples.claims.own & samples.claims.touches)
+    own = any_last_axis(samples.claims.own & samples.claims.touches)
     other = anatomy.pushed or anatomy.driven or bool(np.any(anatomy.other_joints))
     return own | other

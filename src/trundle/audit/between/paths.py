@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trundle.audit.columns import empty, flagged, rows_of
+from trundle.audit.columns import any_last_axis, empty, rows_of
 from trundle.audit.evidence import Flags, Numbers, Samples
 from trundle.audit.mechanics import cross, length
 from trundle.checks import FloatArray
 from trundle.threads import cached_property
 
 
-class Pose(NamedTuple):
+class PathPose(NamedTuple):
     """Where a body is at n instants: p (n, 3), m, and R (n, 3, 3)."""
 
     p: FloatArray
@@ -71,7 +71,7 @@ class Paths:
         """Which bodies never move."""
         frames = self._frames
         moves = np.any(frames.velocity, axis=0) | np.any(frames.angular_velocity, axis=0)
-        return ~flagged(moves)
+        return ~any_last_axis(moves)
 
     def still(self, body: int) -> bool:
         """Return whether a body never moves."""
@@ -81,10 +81,10 @@ class Paths:
         """Return whether a body has the orientation of the world all the time."""
         return self.still(body) and bool(np.array_equal(self._frames.rotation[0, body], np.eye(3)))
 
-    def pose(self, body: int, rows: Numbers | slice = slice(None)) -> Pose:
+    def pose(self, body: int, rows: Numbers | slice = slice(None)) -> PathPose:
         """Return where a body is at samples."""
         p, R = self._frames.position[:, body], self._frames.rotation[:, body]
-        return Pose(p[rows], R[rows]) if isinstance(rows, slice) else Pose(rows_of(p, rows), rows_of(R, rows))
+        return PathPose(p[rows], R[rows]) if isinstance(rows, slice) else PathPose(rows_of(p, rows), rows_of(R, rows))
 
     def bend(self, side: Side, rows: Numbers) -> FloatArray:
         """Return how far (m,), m, some paths between samples are from straight lines, as far as the samples show it."""
@@ -99,12 +99,12 @@ class Paths:
             found += side.reach * (h / 4 * length(w1 - w0) + (h * length(w0)) ** 4 / 100)
         return found
 
-    def between(self, side: Side, rows: Numbers, share: FloatArray) -> Pose:
+    def between(self, side: Side, rows: Numbers, share: FloatArray) -> PathPose:
         """Return where a body is at shares (m,) of some paths."""
         i = self.left[rows]
         return self.pose(side.body, i) if self.still(side.body) else self._at(side, i, i + 1, self.h[rows], share)
 
-    def _at(self, side: Side, i: Numbers, k: Numbers, h: FloatArray, share: FloatArray) -> Pose:
+    def _at(self, side: Side, i: Numbers, k: Numbers, h: FloatArray, share: FloatArray) -> PathPose:
         """Return cubic paths between samples `i` and `k`, and turns at the mean rate of both halves."""
         frames, body = self._frames, side.body
         same = share.size and np.all(share == share[:1])
@@ -116,14 +116,14 @@ class Paths:
         p -= step * (t * t * (1 - t)) * rows_of(v, k)
         w0, w1 = rows_of(w, i), rows_of(w, k)
         if not side.turns or not (np.any(w0) or np.any(w1)):
-            return Pose(p, rows_of(frames.rotation[:, body], i))
+            return PathPose(p, rows_of(frames.rotation[:, body], i))
         # The turn to t by the rates, corrected so that it ends where the next sample is.
         quaternions = self._quaternions(body)
         first, last = quaternions[:, i], quaternions[:, k]
         whole, here = _turn(step * (w0 + w1) / 2), _turn(step * (t * w0 + t * t * (w1 - w0) / 2))
         miss = _product(last, _inverse(_product(whole, first)))
         axis = 2.0 * np.where(miss[0] < 0.0, -1.0, 1.0) * miss[1:]
-        return Pose(p, _matrices(_product(_turn(b * axis.T), _product(here, first))))
+        return PathPose(p, _matrices(_product(_turn(b * axis.T), _product(here, first))))
 
     def _quaternions(self, body: int) -> FloatArray:
         """Return the orientations of a body as unit quaternions (4, n), of either sign."""
@@ -131,7 +131,7 @@ class Paths:
             self._known[body] = _quaternions(self._frames.rotation[:, body])
         return self._known[body]
 
-    def missed(self, sides: tuple[Side, Side]) -> FloatArray:
+    def bound_missed_path(self, sides: tuple[Side, Side]) -> FloatArray:
         """Return how far (k,), m, paths between two samples may be off: what the samples around one miss of it.
 
         Half the spacing misses a sixteenth of that where a motion is smooth, and as much where samples do not show it.

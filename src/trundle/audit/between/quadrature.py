@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trundle.audit import tolerances
-from trundle.audit.columns import by_columns, flagged, greatest
+from trundle.audit.columns import any_last_axis, by_columns, greatest
 from trundle.audit.evidence import Flags, Numbers
 from trundle.checks import FloatArray
 from trundle.threads import cached_property
@@ -148,7 +148,7 @@ class Intervals:
             return 0.0
         before, here, after = differences[:-2], differences[1:-1], differences[2:]
         jumps = (before * after < 0.0) & ((self._group[2:] == self._group[:-2]) & (self.count[1:-1] >= _ORDER))[:, None]
-        rows = np.flatnonzero(flagged(jumps))
+        rows = np.flatnonzero(any_last_axis(jumps))
         if not len(rows):
             return 0.0
         before, here, after, jumps = before[rows], here[rows], after[rows], jumps[rows]
@@ -157,7 +157,7 @@ class Intervals:
         change = h * np.abs(rates[right] - rates[left])
         jumps &= (np.abs(here) <= _BALANCED * around) & (change > _STEEP * around)
         jumps &= change > _SEEN * h * np.maximum(sizes[left], sizes[right])
-        there = np.flatnonzero(flagged(jumps))
+        there = np.flatnonzero(any_last_axis(jumps))
         found = np.zeros(differences.shape, order="F")
         widest = np.maximum(np.abs(before[there]), np.abs(after[there]))
         found[rows[there] + 1] = change[there] / 2 + _JUMPED * widest

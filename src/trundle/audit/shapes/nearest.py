@@ -12,10 +12,10 @@ from itertools import combinations
 
 import numpy as np
 
-from trundle.audit.columns import added, empty
+from trundle.audit.columns import empty, sum_last_axis
 from trundle.checks import FloatArray
 
-_ITERATIONS = 60
+_ITERATIONS = 60  # iterations at most
 _THIN = 1e-12
 """Part of the product of its sides' squares under which the determinant of a triangle or tetrahedron is none."""
 
@@ -34,10 +34,10 @@ def nearest_direction(supporting: Callable[[FloatArray], FloatArray], start: Flo
     corners = [supporting(n)] * 4
     v, best, found = corners[0], np.full(len(n), -np.inf), n
     for _ in range(_ITERATIONS):
-        size = np.sqrt(added(v * v))
+        size = np.sqrt(sum_last_axis(v * v))
         n = v / np.where(size > 0.0, size, 1.0)[:, None]
         w = supporting(n)
-        least = added(n * w)
+        least = sum_last_axis(n * w)
         better = least > best
         best, found = np.where(better, least, best), np.where(better[:, None], n, found)
         if not np.any(size - best > accuracy):
@@ -48,13 +48,13 @@ def nearest_direction(supporting: Callable[[FloatArray], FloatArray], start: Flo
 
 def _nearest_of(w: FloatArray, corners: list[FloatArray]) -> tuple[FloatArray, list[FloatArray]]:
     """Return the points (m, 3) nearest to zero of simplices with a new corner `w`, and the corners that span them."""
-    best, square = w, added(w * w)
+    best, square = w, sum_last_axis(w * w)
     kept = [w] * 4
     for count in (1, 2, 3):
         for chosen in combinations(range(4), count):
             others = [corners[i] for i in chosen]
             point = _inside(w, others)
-            size = added(point * point)
+            size = sum_last_axis(point * point)
             closer = size < square  # not where there is none: nan
             square, best = np.where(closer, size, square), np.where(closer[:, None], point, best)
             spans = [w, *others, *[w] * (3 - count)]
@@ -68,9 +68,9 @@ def _inside(w: FloatArray, others: list[FloatArray]) -> FloatArray:
     k = len(sides)
     gram, right = np.empty((len(w), k, k)), empty(len(w), k)
     for i, one in enumerate(sides):
-        right[:, i] = -added(w * one)
+        right[:, i] = -sum_last_axis(w * one)
         for j, other in enumerate(sides):
-            gram[:, i, j] = added(one * other)
+            gram[:, i, j] = sum_last_axis(one * other)
     size = np.prod([gram[:, i, i] for i in range(k)], axis=0)
     thin = ~(np.linalg.det(gram) > _THIN * size)
     gram[thin] = np.eye(k)

@@ -16,15 +16,15 @@ from trundle.audit.shapes.nearest import nearest_direction
 from trundle.audit.shapes.solids import Solid, unit_directions
 from trundle.checks import FloatArray
 
-_ASCENTS = 40
+_ASCENTS = 40  # steps of an ascent at most
 _DIRECTIONS = {2: 64, 3: 200}
 _ZOOMS, _SLIDES = 14, 8
-_STILL = 1e-9
+_STILL = 1e-9  # smaller steps end an ascent
 _TOUCHING = 0.002
 """Part of a gap that need not be known better which an overlap may be to be none: round-off of what touches."""
 _SHARES = (1.0 - 1e-3, 1.0 - 1e-5)
 """Parts of their size to which bodies with edges shrink, to be apart: the nearer to one, the nearer their direction."""
-_NEAREST = 8
+_NEAREST = 8  # neighbours of a sample that it is compared with
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from trundle.audit.columns import added
+from trundle.audit.columns import sum_last_axis
 from trundle.audit.shapes.vectorized import Vectorized
 from trundle.checks import FloatArray
 from trundle.errors import InputError
@@ -20,7 +20,7 @@ from trundle.threads import cached_property
 
 _SAMPLES, _FEW = {2: 240, 3: 1200}, {2: 48, 3: 160}
 """Points of a boundary that are tried against a ground of any form; of a smooth convex body fewer, to start from."""
-_SMALL = 1e-300
+_SMALL = 1e-300  # keeps a square root's derivative finite at zero; far below any squared gradient
 _SHRINKING = 0.5
 """Part of the smallest radius of curvature by which a body is shrunk: it stays smooth."""
 
@@ -88,16 +88,16 @@ class Solid:
     def h(self, u: FloatArray) -> FloatArray:
         """Return the support function (m,), m, of directions (m, d) of any length."""
         if self.axes is not None:
-            size = self.rounding * np.sqrt(added(u * u)) if self.rounding else 0.0
+            size = self.rounding * np.sqrt(sum_last_axis(u * u)) if self.rounding else 0.0
             scaled = u * self.axes
-            return np.sqrt(added(scaled * scaled)) + size
+            return np.sqrt(sum_last_axis(scaled * scaled)) + size
         return self._support(u)[:, 0]
 
     def point(self, u: FloatArray) -> FloatArray:
         """Return points (m, d), m, of the boundary that are farthest along unit vectors (m, d)."""
         if self.axes is not None:
             scaled = u * self.axes
-            size = np.sqrt(added(scaled * scaled))[:, None]
+            size = np.sqrt(sum_last_axis(scaled * scaled))[:, None]
             return scaled * self.axes / np.where(size > 0.0, size, 1.0) + self.rounding * u
         found = self._support(u)[:, 1:]
         return np.where(np.isfinite(found), found, 0.0)
@@ -109,7 +109,7 @@ class Solid:
             raise InputError("shape", type(self.shape).__name__, "a shape with a support function")
         u = ca.SX.sym("u", self.d)
         h = support.support(u)
-        return _vectorized(u, ca.vertcat(h, ca.gradient(h, u)))
+        return _vectorize_expression(u, ca.vertcat(h, ca.gradient(h, u)))
 
     @cached_property
     def corners(self) -> FloatArray:
@@ -150,7 +150,7 @@ class Solid:
             f = (x[-1] - height) / ca.sqrt(1 + ca.sumsqr(slope))
         else:
             return None
-        return _vectorized(x, ca.vertcat(f, ca.gradient(f, x)))
+        return _vectorize_expression(x, ca.vertcat(f, ca.gradient(f, x)))
 
     def depth(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the field (m,), m, and its gradient (m, d) at points (m, d)."""
@@ -186,7 +186,7 @@ def solid_of(shape: Boundary) -> Solid:
     return shape.numeric(Solid)
 
 
-def _vectorized(x: ca.SX, value: ca.SX) -> Vectorized:
+def _vectorize_expression(x: ca.SX, value: ca.SX) -> Vectorized:
     """Return x (size,) -> value (k,) for many arguments."""
     return Vectorized(ca.Function("numbers", [x], [ca.densify(value)], {"cse": True, "allow_free": False}))
 

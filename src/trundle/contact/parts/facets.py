@@ -23,7 +23,7 @@ _BELOW = 0.05
 """Sizes. A corner that is further below a face stands on another one, beside whose rim it is."""
 _PARALLEL = 1e-9
 """Sine of the angle under which edges cross nowhere: what is told of their points counts for nothing."""
-_TINY = 1e-300
+_TINY = 1e-300  # keeps square roots differentiable at zero
 _LENGTHS = ("size", "rounding")
 _KINDS: dict[Hashable, tuple[FacetContact, ca.SX]] = {}
 """Contacts with symbols for their numbers, one of each kind."""

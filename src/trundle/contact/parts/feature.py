@@ -9,7 +9,7 @@ from functools import reduce
 import casadi as ca
 import numpy as np
 
-from trundle.contact.contact import Contact, OfKind, Touch, given, side
+from trundle.contact.contact import Contact, OfKind, Touch, require_field, side
 from trundle.contact.motion import Motion
 from trundle.geometry.features import Feature
 from trundle.geometry.level import Level
@@ -34,7 +34,7 @@ _PARTS, _FOOTING = 8, 2
 """Parts of an edge, in which its distance is a cubic, and steps to the rough foot of a point."""
 _TURNS, _TURN = 8, 0.5
 """Points of a rim that are tried first, and the largest step (rad) from the best of them."""
-_TINY = 1e-300
+_TINY = 1e-300  # keeps square roots differentiable at zero
 _FLATTEST = 1e-150
 """Curvature under which a line is straight: its inverse, squared in derivatives, is still a number."""
 _FREE = {"allow_free": True}
@@ -167,7 +167,7 @@ class FeatureContact(Contact):
             q = self._best(level, x, c, along)
             for _ in range(_NEWTON):
                 g, H = slope.call([c + along @ q, R])
-                q = q - _shortened(_downhill(H) @ g, self._reach)
+                q = q - _limit_step(_downhill(H) @ g, self._reach)
         else:
             q = ca.SX(0, 1)
         at = c + along @ q
@@ -190,7 +190,7 @@ class FeatureContact(Contact):
                 bend = t.T @ bend @ t - dot(g, outward) / feature.radius
             margins.append(smallest_eigenvalue(bend * (feature.size / norm)) - _BENT)
         least = -ca.mmax(-ca.vertcat(*margins))
-        return ca.Function("nearest", [R, c], [y, foot, patch.n, patch.T, given(patch.K, "K"), least], _FREE)
+        return ca.Function("nearest", [R, c], [y, foot, patch.n, patch.T, require_field(patch.K, "K"), least], _FREE)
 
     @cached_property
     def _nearest_by_foot(self) -> ca.Function:
@@ -212,11 +212,11 @@ class FeatureContact(Contact):
             T, M = tangents(n), across + m * H
             residual = across @ (foot - c) + m * fx
             down = -n * (f / norm)
-            step = down - T @ _shortened(_downhill(T.T @ M @ T) @ (T.T @ (residual + M @ down)), self._reach)
+            step = down - T @ _limit_step(_downhill(T.T @ M @ T) @ (T.T @ (residual + M @ down)), self._reach)
             m = m - dot(n, residual + M @ step) / norm
             foot = foot + step
         patch = self.level.patch(foot)
-        K, F = given(patch.K, "K"), patch.T.T @ along
+        K, F = require_field(patch.K, "K"), patch.T.T @ along
         y = E.T @ (along.T @ (foot - c))
         margins = [(dot(_vector(g), y) + h) / feature.size for g, h in feature.inside]
         margins += [dot(patch.n, R @ _vector(g)) for g in feature.cone]
@@ -239,7 +239,7 @@ class FeatureContact(Contact):
             falls = g < 0
             low = tuple(ca.if_else(falls, new, old) for new, old in zip((q, f, g), low, strict=True))
             high = tuple(ca.if_else(falls, old, new) for new, old in zip((q, f, g), high, strict=True))
-            newton = q - _shortened(_downhill(H) @ g, self._reach)
+            newton = q - _limit_step(_downhill(H) @ g, self._reach)
             known = ca.logic_and(low[2] > -_STEEP, high[2] < _STEEP)
             width = high[0] - low[0]
             part = (low[1] - high[1] + high[2] * width) / (_not_zero(high[2] - low[2]) * width)
@@ -355,7 +355,7 @@ def _nothing(S: ca.SX) -> ca.SX:
     return ca.SX(0, 1)
 
 
-def _shortened(step: ca.SX, longest: ca.SX) -> ca.SX:
+def _limit_step(step: ca.SX, longest: ca.SX) -> ca.SX:
     """Return a step, no longer than `longest` in the sum of its parts, which has derivatives of zero, too."""
     return step * (longest / ca.fmax(ca.norm_1(step), longest))
 

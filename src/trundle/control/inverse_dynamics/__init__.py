@@ -2,7 +2,7 @@
 
 `tasks` holds what is asked for and what must hold, `assembly` makes the program of them (in the numbers or expressions
 of `algebra`), `command` solves it level by level. `InverseDynamics` compiles all that for a model, `policy` calls it
-once a period, with `contact_finder` and `state_adapter` for states that are measured, and `signals` to follow.
+once a period, with `contact_finder` for states that are measured.
 """
 
 from trundle.control.inverse_dynamics.algebra import Numbers

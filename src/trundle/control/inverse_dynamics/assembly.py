@@ -126,7 +126,7 @@ def program_layout(
             raise InputError("name", item.name, "a name that no other limit or task has")
         named.add(item.name)
     checked, places, at = [], [], equations
-    for limit in (limit.sized(sizes[limit.on]) for limit in limits):
+    for limit in (limit.fit_rows(sizes[limit.on]) for limit in limits):
         place = None if limit.A is not None else _own_columns(form, limit.on, nv, m, n_u)
         if place is None:
             rows = sizes[limit.on] if limit.A is None else limit.A.shape[0]
@@ -164,8 +164,8 @@ def assemble(
     for limit, place in zip(layout.limits, layout.limit_places, strict=True):
         lower, upper = algebra.of(limit.lower), algebra.of(limit.upper)
         if place.start < n:
-            low[0] = _tightened(low[0], place, lower, algebra.larger, n, algebra)
-            high[0] = _tightened(high[0], place, upper, algebra.smaller, n, algebra)
+            low[0] = _tighten_bound(low[0], place, lower, algebra.larger, n, algebra)
+            high[0] = _tighten_bound(high[0], place, upper, algebra.smaller, n, algebra)
             continue
         block, offset = block_of[limit.on], start_of[limit.on]
         if limit.A is not None:
@@ -227,7 +227,7 @@ def _own_columns(form: str, on: str, nv: int, m: int, n_u: int) -> slice | None:
     return slice(start, start + {"acceleration": nv, "force": m, "torque": n_u}[on])
 
 
-def _tightened(
+def _tighten_bound(
     bound: MatrixT,
     place: slice,
     value: MatrixT,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from trundle.checks import FloatArray
 from trundle.control.inverse_dynamics.assembly import RANK, AssembledProgram, ProgramLayout
 from trundle.numerics.qp.judging import FAINT
-from trundle.numerics.qp.qp import QpSolution, QpSolver, unsolved, violations
+from trundle.numerics.qp.qp import QpSolution, QpSolver, make_unsolved, violations
 from trundle.status import Status
 
 NumericProgram = AssembledProgram[FloatArray]
@@ -147,14 +147,14 @@ def solve_program(layout: ProgramLayout, data: NumericProgram, solvers: Solvers,
     """Return the command of an assembled program; nothing is raised. `finite`: nothing it was made of was NaN."""
     if not (finite and _finite(data)):
         word = "not called: the state, a reference or the program is not finite"
-        w, solution = None, unsolved(layout.n, layout.rows, Status.NOT_FINITE, word, time.perf_counter())
+        w, solution = None, make_unsolved(layout.n, layout.rows, Status.NOT_FINITE, word, time.perf_counter())
     else:
-        w, solution = _served(layout, data, solvers, data.low, data.high)
+        w, solution = _serve_tasks(layout, data, solvers, data.low, data.high)
     if w is not None:
         return _found(layout, data, w, Status.SUCCESS, None, solution)
     if solution.status is Status.CONFLICTING_LIMITS and any(limit.price is not None for limit in layout.limits):
-        return _relaxed(layout, data, solvers, solution)
-    return _refused(layout, data, solution)
+        return _relax_limits(layout, data, solvers, solution)
+    return _refuse_command(layout, data, solution)
 
 
 def _finite(data: NumericProgram) -> bool:
@@ -178,7 +178,7 @@ def _found(
     return Command(*layout.parts(x), status, (), error, excess, solution, layout)
 
 
-def _refused(layout: ProgramLayout, data: NumericProgram, solution: QpSolution) -> Command:
+def _refuse_command(layout: ProgramLayout, data: NumericProgram, solution: QpSolution) -> Command:
     nothing = np.full(layout.nv + layout.m + layout.n_u, math.nan)
     error, excess, names = np.full(len(data.t), math.nan), None, ()
     if solution.status is Status.CONFLICTING_LIMITS and len(solution.x) == layout.n:
@@ -198,7 +198,7 @@ def _names(layout: ProgramLayout, data: NumericProgram, solution: QpSolution) ->
     return tuple(named)
 
 
-def _served(
+def _serve_tasks(
     layout: ProgramLayout, data: NumericProgram, solvers: Solvers, low: FloatArray, high: FloatArray
 ) -> tuple[FloatArray | None, QpSolution]:
     """Return the unknowns that serve the tasks within these bounds (None: there are none), and the last solution."""
@@ -222,7 +222,7 @@ def _by_levels(
     w, N = np.zeros(n), np.eye(n)
     if equations:
         E, e = data.A[:equations], low[n : n + equations]
-        w, N = _solved(E, e)
+        w, N = _solve_equations(E, e)
         size = np.abs(E) @ np.abs(w) + np.abs(e)
         if np.any(np.abs(E @ w - e) > solvers.tolerance * np.maximum(size, FAINT * size.max())):
             solution = solvers.whole.solve(data.H, data.g, data.A, low, high)
@@ -271,7 +271,7 @@ def _in_full_space(
     )
 
 
-def _solved(E: FloatArray, e: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _solve_equations(E: FloatArray, e: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return a solution of E w = e and the null space of E: rows count alike, whatever their units."""
     scale = _inverse(np.linalg.norm(E, axis=1))
     E = E * scale[:, None]
@@ -289,7 +289,7 @@ def _inverse(size: FloatArray) -> FloatArray:
     return np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
 
 
-def _relaxed(layout: ProgramLayout, data: NumericProgram, solvers: Solvers, refused: QpSolution) -> Command:
+def _relax_limits(layout: ProgramLayout, data: NumericProgram, solvers: Solvers, refused: QpSolution) -> Command:
     """Exceed the limits that have a price by the least amount, then serve the tasks within what that leaves.
 
     First min sum price s^2 with  low <= C w + s <= high  in the rows that have a price; then the tasks with
@@ -315,12 +315,12 @@ def _relaxed(layout: ProgramLayout, data: NumericProgram, solvers: Solvers, refu
         np.concatenate((high, data.high[rows])),
     )
     if first.status is not Status.SUCCESS:
-        return _refused(layout, data, refused)
+        return _refuse_command(layout, data, refused)
     s = give @ first.x[n:]
     room = np.where(price > 0, ROOM * (1.0 + np.abs(s)), 0.0)
     low, high = data.low - np.maximum(s, 0.0) - room, data.high + np.maximum(-s, 0.0) + room
-    w, solution = _served(layout, data, solvers, low, high)
+    w, solution = _serve_tasks(layout, data, solvers, low, high)
     if w is None:
-        return _refused(layout, data, refused)
+        return _refuse_command(layout, data, refused)
     excess = violations(data.A, data.low, data.high, w)
     return _found(layout, data, w, Status.LIMITS_RELAXED, excess, solution)

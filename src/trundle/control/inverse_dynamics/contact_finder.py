@@ -54,7 +54,7 @@ class ContactFinder:
         self._reach = _NEAR * min(
             (contact_pair.shape_A.reference_length for contact_pair in system.contact_pairs), default=0.0
         )
-        self.expressions, function = system.kept(("finder", atlas), lambda: _steps(system, atlas))
+        self.expressions, function = system.keep(("finder", atlas), lambda: _steps(system, atlas))
         """(x, s) -> s some steps later, residual (1, m) and gap (m) of every contact there."""
         self._x, self._s = np.zeros(function.size1_in(0)), np.zeros(function.size1_in(1))
         self._after, self._residual, self._gap = (
@@ -99,7 +99,7 @@ class ContactFinder:
         x[self._to] = self._s[self._from]
         return x
 
-    def located(self, x: ca.MX, seed: ca.MX, touching: ca.MX | None) -> tuple[ca.MX, ca.MX, ca.MX]:
+    def locate_symbolically(self, x: ca.MX, seed: ca.MX, touching: ca.MX | None) -> tuple[ca.MX, ca.MX, ca.MX]:
         """Return a call as expressions, without the search: the state, the next call's seed, and whether it converged.
 
         ``seed`` (coordinates,) are those of the call before, those of `x` (n_x,) where it did not converge. Without

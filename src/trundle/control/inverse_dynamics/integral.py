@@ -71,20 +71,20 @@ class IntegralAction:
         """How many integrals there are."""
         return len(self._places)
 
-    def begun(self, x: ca.MX, reference: ca.MX, touching: ca.MX, added: ca.MX) -> tuple[ca.MX, ca.MX]:
+    def add_to_reference(self, x: ca.MX, reference: ca.MX, touching: ca.MX, added: ca.MX) -> tuple[ca.MX, ca.MX]:
         """Return as expressions the reference with what the integrals add, and the errors (k,)."""
         wanted = ca.MX(reference)
         wanted[self._places.tolist()] += added
         return wanted, self._expressions(x, reference, touching)
 
-    def taken(self, added: ca.MX, errors: ca.MX, free: ca.MX) -> ca.MX:
+    def step_integrals(self, added: ca.MX, errors: ca.MX, free: ca.MX) -> ca.MX:
         """Return as expressions what the integrals add after a period: free, or standing still unless they shrink."""
         bound = ca.DM(self._bound)
         after = ca.fmax(-bound, ca.fmin(added + ca.DM(self._ki * self._period) * errors, bound))
         shrinks = ca.fabs(after) < ca.fabs(added)
         return ca.if_else(ca.logic_or(ca.repmat(free, self.size, 1), shrinks), after, added)
 
-    def wanted(self, reference: ArrayLike) -> FloatArray:
+    def correct_reference(self, reference: ArrayLike) -> FloatArray:
         """Return the reference (n_r,) with what the integrals add to its accelerations."""
         wanted = np.array(reference, dtype=np.float64)
         wanted[self._places] += self.added

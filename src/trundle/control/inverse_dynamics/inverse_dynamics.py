@@ -187,7 +187,7 @@ class InverseDynamics:
         self._driven = np.flatnonzero(np.any(S != 0, axis=0))
         self._inputs = S.shape[1]
         b = terms.b + 2 * beta * terms.velocity + beta**2 * terms.position
-        contacts = switched(terms, b, touching, compliance, slipping)
+        contacts = switch_contacts(terms, b, touching, compliance, slipping)
         rows = (terms.M, terms.h, ca.SX(ca.DM(S[:, self._driven])), *contacts)
         nv, m = terms.M.shape[0], terms.J.shape[0]
         layout = program_layout(nv, m, len(self._driven), limits, tasks, form)
@@ -334,7 +334,7 @@ def _unit(name: str, units: Mapping[str, str]) -> str:
     return {"value": unit, "rate": f"{unit}/s", "acceleration": f"{unit}/s^2"}.get(part, "") if unit else ""
 
 
-def switched(
+def switch_contacts(
     terms: Terms, b: ca.SX, touching: ca.SX | None, compliance: ArrayLike | None, slipping: Slipping | None
 ) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
     """Return J, b, G, D of  J nudot + D lam + b = 0; of a contact that is apart it reads lam = 0."""

@@ -51,7 +51,7 @@ class Estimator(Protocol):
         ...
 
 
-_AT_ONCE = 1e-9
+_AT_ONCE = 1e-9  # s: round-off of sums of periods
 _log = logging.getLogger("trundle")
 
 
@@ -179,7 +179,7 @@ class InverseDynamicsPolicy:
         known = known if self._finder is None else self._finder(known, self._touching)
         touching = self._touching if self._controller.contacts else ()
         reference = self._reference(time)
-        wanted = reference if self._integral is None else self._integral.wanted(reference)
+        wanted = reference if self._integral is None else self._integral.correct_reference(reference)
         slipping: tuple[FloatArray, ...] = ()
         if self.slip is not None:
             self.slip.sense(known, self._touching, before)

@@ -56,7 +56,7 @@ class Task:
     unit: str = "m/s2"
 
     def __post_init__(self) -> None:
-        _named(self.name)
+        _check_name(self.name)
         choice("on", self.on, UNKNOWNS)
         integer("level", self.level, minimum=0)
         object.__setattr__(self, "A", _rows(f"{self.name}.A", self.A))
@@ -93,7 +93,7 @@ class Limit:
     unit: str = "N"
 
     def __post_init__(self) -> None:
-        _named(self.name)
+        _check_name(self.name)
         choice("on", self.on, UNKNOWNS)
         if self.price is not None:
             positive(f"{self.name}.price", self.price)
@@ -104,7 +104,7 @@ class Limit:
         for key in ("lower", "upper"):
             object.__setattr__(self, key, _column(f"{self.name}.{key}", getattr(self, key), rows, bound=True))
 
-    def sized(self, size: int) -> Limit:
+    def fit_rows(self, size: int) -> Limit:
         """Return the same limit with bounds of one entry a row, for y of `size` entries."""
         rows = size if self.A is None else self.A.shape[0]
         if self.A is not None and self.A.shape[1] != size:
@@ -236,11 +236,11 @@ def friction(
         rows = [inner * n - (math.cos(t) * T[0:1, :] + math.sin(t) * T[1:2, :]) for t in turns]
     width = columns.stop - columns.start
     if torsional and width > d:
-        rows = [_widened(row, 0.0) for row in rows]
-        rows += [_widened(torsional * n, 1.0), _widened(torsional * n, -1.0)]
-    cone = _placed(_stack(rows), columns, size)
+        rows = [_repeat_last_column(row, 0.0) for row in rows]
+        rows += [_repeat_last_column(torsional * n, 1.0), _repeat_last_column(torsional * n, -1.0)]
+    cone = _place_rows(_stack(rows), columns, size)
     return (
-        Limit(f"{name}.normal_force", "force", minimum, math.inf, _placed(n, columns, size)),
+        Limit(f"{name}.normal_force", "force", minimum, math.inf, _place_rows(n, columns, size)),
         Limit(f"{name}.friction", "force", 0.0, math.inf, cone, price),
     )
 
@@ -283,7 +283,7 @@ def contact_limits(
         d, spins, width = k.n.shape[0], k.wrel.shape[0], rows.stop - rows.start
         found: list[Limit] = []
         if width == 1 or (laws is not None and isinstance(laws[i], Sliding)):
-            row = _placed(ca.SX(1), slice(rows.start, rows.start + 1), size)
+            row = _place_rows(ca.SX(1), slice(rows.start, rows.start + 1), size)
             found = [Limit(f"{one.name}.normal_force", "force", minimum, math.inf, row)]
         elif width:
             columns = slice(rows.start + spins, rows.stop) if width == spins + d else rows
@@ -324,7 +324,7 @@ def smallest_tangential_forces(
 ) -> Task:
     """Return the task T'f = 0 at every contact: the internal force that needs least friction."""
     d = frames[0].shape[0]
-    rows = [_placed(frame[:, : d - 1].T, part, size) for frame, part in zip(frames, columns, strict=True)]
+    rows = [_place_rows(frame[:, : d - 1].T, part, size) for frame, part in zip(frames, columns, strict=True)]
     A = _stack(rows)
     return Task("tangential_forces", A, np.zeros(A.shape[0]), weight, level, "force", "N")
 
@@ -339,7 +339,9 @@ def equal_normal_forces(
 ) -> Task:
     """Return the task that every normal force is the mean of all (or of the contacts that are `touching`)."""
     d, count = frames[0].shape[0], len(frames)
-    normal = _stack([_placed(frame[:, d - 1 : d].T, part, size) for frame, part in zip(frames, columns, strict=True)])
+    normal = _stack(
+        [_place_rows(frame[:, d - 1 : d].T, part, size) for frame, part in zip(frames, columns, strict=True)]
+    )
     if touching is not None:
         spread = ca.diag(touching) - touching @ touching.T / ca.fmax(1.0, ca.sum1(touching))
         return Task("equal_forces", spread @ normal, np.zeros(count), weight, level, "force", "N")
@@ -348,7 +350,7 @@ def equal_normal_forces(
     return Task("equal_forces", A, np.zeros(count), weight, level, "force", "N")
 
 
-def _named(name: str) -> None:
+def _check_name(name: str) -> None:
     if not isinstance(name, str) or not name:
         raise InputError("name", name, "a text")
 
@@ -386,11 +388,11 @@ def _stack(rows: Sequence[Matrix]) -> Matrix:
     return ca.vertcat(*rows) if any(_symbolic(row) for row in rows) else np.vstack(rows)
 
 
-def _widened(row: Matrix, last: float) -> Matrix:
+def _repeat_last_column(row: Matrix, last: float) -> Matrix:
     return ca.horzcat(row, last) if _symbolic(row) else np.hstack((row, [[last]]))
 
 
-def _placed(rows: Matrix, columns: slice, size: int) -> Matrix:
+def _place_rows(rows: Matrix, columns: slice, size: int) -> Matrix:
     """Put the rows (k, width) of one contact into k rows of all multipliers, zero elsewhere."""
     k, start = rows.shape[0], columns.start
     width = rows.shape[1]

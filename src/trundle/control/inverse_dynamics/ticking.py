@@ -101,7 +101,7 @@ def make_tick(
         size, n = ca.fabs(rows), layout.n
         held = ca.mmax(ca.vertcat(size[:n], size[n + layout.equations :])) > HELD * ca.fmax(1.0, ca.mmax(size))
         free = ca.logic_and(solved == ALL_LIMITS_HOLD, ca.logic_not(held))
-        added = ca.if_else(solved == NOTHING_POSED, added, integral.taken(added, s.of["errors"], free))
+        added = ca.if_else(solved == NOTHING_POSED, added, integral.step_integrals(added, s.of["errors"], free))
     results = [ca.densify(u), ca.densify(ca.vertcat(new, s.of["found"], added))]
     end = ca.Function("end", [*given.values()], results, [*given], ["u", "memory_after"])
     x = [ca.MX.sym("x", begin.size1_in("x"))] if seeds else []
@@ -136,11 +136,11 @@ def begin_measured(
     memory = ca.MX.sym("memory", n_u + coordinates + (0 if integral is None else integral.size))
     known, found, good = given["x"], memory[n_u : n_u + coordinates], ca.MX(1)
     if finder is not None:
-        known, found, good = finder.located(known, found, given.get("touching"))
+        known, found, good = finder.locate_symbolically(known, found, given.get("touching"))
     none, last = ca.MX(0, 1), memory[: expressions.size1_in("last")]
     wanted, touching, errors = given.get("reference", none), given.get("touching", none), none
     if integral is not None:
-        wanted, errors = integral.begun(known, wanted, touching, memory[n_u + coordinates :])
+        wanted, errors = integral.add_to_reference(known, wanted, touching, memory[n_u + coordinates :])
     asked = [known, wanted, last, touching, none]
     results = expressions.call(asked, False, False)[: len(PARTS)]
     shapes = {name: expressions.size_out(name) for name in PARTS[:-2]}

@@ -2,8 +2,7 @@
 
 `LocalError` measures how far a state is from a reference, `Linearization` differentiates its dynamics, `regulation`
 solves for gains about an equilibrium. `BalancingLQR` and `TrackingLQR` feed back with them, `Switching` chooses among
-policies by `attraction_level`. `lqr` returns gains of any model by the names of its states. Gains of a planned walk are
-in `walk_gains`, its replay in `walk_replay`.
+policies by `attraction_level`. `lqr` returns gains of any model by the names of its states.
 """
 
 from trundle.control.regulators.balancing import BalancingLQR

@@ -10,7 +10,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.control.regulators.local_error import LocalError
 from trundle.errors import InputError
-from trundle.models.linear.constraints import kept
+from trundle.models.linear.constraints import stack_kept_rows
 from trundle.models.tree.multibody import Dynamics
 from trundle.numerics.space import cross
 
@@ -66,7 +66,7 @@ class Linearization:
             outputs.append(self._beyond(found))
             return ca.Function("motion", [model.x, model.u], [ca.densify(v) for v in outputs])
 
-        return self.error.twin.system.kept(("motion", self.error.atlas), build)
+        return self.error.twin.system.keep(("motion", self.error.atlas), build)
 
     @property
     def _map(self) -> ca.Function:
@@ -80,7 +80,7 @@ class Linearization:
             both = ca.Function("both", [ref, phi, rate], [ca.jacobian(e, phi), ca.jacobian(edot, phi)])
             return ca.Function("map", [phi, rate], [ca.densify(v) for v in both(phi, phi, rate)])
 
-        return self.error.twin.system.kept(("map", self.error.rolled), build)
+        return self.error.twin.system.keep(("map", self.error.rolled), build)
 
     def _feature_rates(self, found: Dynamics, phi: ca.SX) -> ca.SX:
         """Return phi': what is simple by mechanics so, the rest by differentiation along x'."""
@@ -107,7 +107,7 @@ class Linearization:
     def _beyond(self, found: Dynamics) -> ca.SX:
         """Return N: what any model keeps and, in the plane, the arc lengths of both surfaces, which roll as one."""
         error, model = self.error, self.error.model
-        N = ca.jacobian(kept(model, found, error.pair.law), model.x)
+        N = ca.jacobian(stack_kept_rows(model, found, error.pair.law), model.x)
         if model.d == 3:
             return N
         name = next(name for name in model.layout if name.endswith(".relative_velocity"))
@@ -133,4 +133,4 @@ def dynamics_of(error: LocalError) -> Dynamics:
     """Return the equations of motion of the pair of `error` in rolling coordinates, made once."""
     error.pair.check_smooth()
     system = error.twin.system
-    return system.kept(("dynamics", error.atlas), lambda: system.model(error.atlas).dynamics(error.pair.law))
+    return system.keep(("dynamics", error.atlas), lambda: system.model(error.atlas).dynamics(error.pair.law))

@@ -28,6 +28,8 @@ Weighting = Mapping[str, ArrayLike] | ArrayLike
 """A weight as a matrix, or as numbers and arrays by the names of blocks."""
 _HEAVIEST = 1e12
 """Largest weight of a block, also in scenario files: beside a larger one the Riccati equation loses others."""
+_LIGHTEST = 1e-150
+"""Least weight of a block but none at all: squares of lighter ones are zero."""
 _SAME = 1e-6
 """Mismatch (sizes of the body) from which on a chart is not the one a state was written in."""
 
@@ -36,7 +38,7 @@ def rolling_twin(pair: RollingPair) -> RollingPair:
     """Return `pair` in rolling coordinates, in which references are written and linearised; made once."""
     if pair.coordinates == "rolling":
         return pair
-    return pair.system.kept("rolling twin", lambda: replace(pair, coordinates="rolling", contact="auto"))
+    return pair.system.keep("rolling twin", lambda: replace(pair, coordinates="rolling", contact="auto"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,12 +112,12 @@ class LocalError:
         else:
             sizes["object_rotation" if self.rolled == "rotation" else "contact"] = 1
         sizes |= {"hand_angular_velocity": k, "hand_velocity": d, "relative_velocity": 2 if self.pure else k}
-        return _stacked(sizes)
+        return _stack_slices(sizes)
 
     @cached_property
     def input_blocks(self) -> dict[str, slice]:
         """The names of parts of the input, the derivative of the hand's body twist, and where they are."""
-        return _stacked({"hand_angular_acceleration": angular_size(self.d), "hand_acceleration": self.d})
+        return _stack_slices({"hand_angular_acceleration": angular_size(self.d), "hand_acceleration": self.d})
 
     @property
     def size(self) -> int:
@@ -130,8 +132,8 @@ class LocalError:
     def expression(self, reference: ca.SX, features: ca.SX) -> ca.SX:
         """Return e (size,) of two feature vectors as `features_of` stacks them."""
         d = self.d
-        R_h0, p_h0, R_o0, c0, V0, w0, T0 = _unstacked(reference, d)
-        R_h, p_h, R_o, c, V, w, _ = _unstacked(features, d)
+        R_h0, p_h0, R_o0, c0, V0, w0, T0 = _unstack_symbols(reference, d)
+        R_h, p_h, R_o, c, V, w, _ = _unstack_symbols(features, d)
         turn, contact = _turn(R_o0, R_o), T0.T @ (c - c0)
         spin = T0.T @ (w - w0) if self.pure else w - w0
         rolled = [turn, contact] if d == 3 else [turn if self.rolled == "rotation" else contact]
@@ -242,6 +244,8 @@ class LocalError:
             if np.max(diagonal[block]) > _HEAVIEST:
                 allowed = f"at most {_HEAVIEST:g}: beside it rounding loses usual weights"
                 raise InputError(f"{key}.{name}", weight, allowed)
+            if np.any((diagonal[block] > 0.0) & (diagonal[block] < _LIGHTEST)):
+                raise InputError(f"{key}.{name}", weight, f"0 or at least {_LIGHTEST:g}: rounding loses lighter ones")
         missing = [name for name, block in blocks.items() if definite and not np.all(diagonal[block] > 0)]
         if missing:
             raise InputError(f"{key}.{missing[0]}", value.get(missing[0]), "a number > 0")
@@ -269,7 +273,7 @@ class LocalError:
 
     def _quick(self, atlas: Atlas) -> BufferedFunction:
         system = self.pair.system
-        return system.kept(("quick features", atlas), lambda: BufferedFunction(self._features(self.pair, atlas)))
+        return system.keep(("quick features", atlas), lambda: BufferedFunction(self._features(self.pair, atlas)))
 
     @cached_property
     def _quick_error(self) -> BufferedFunction:
@@ -280,7 +284,7 @@ class LocalError:
             model = pair.system.model(atlas)
             return ca.Function("features", [model.x], list(self.features_of(model)))
 
-        return pair.system.kept(("features", atlas), build)
+        return pair.system.keep(("features", atlas), build)
 
     @cached_property
     def _error(self) -> ca.Function:
@@ -290,7 +294,7 @@ class LocalError:
         return ca.Function("error", [reference, features], [self.expression(reference, features)])
 
 
-def _stacked(sizes: dict[str, int]) -> dict[str, slice]:
+def _stack_slices(sizes: dict[str, int]) -> dict[str, slice]:
     at, blocks = 0, {}
     for name, size in sizes.items():
         blocks[name] = slice(at, at + size)
@@ -298,7 +302,7 @@ def _stacked(sizes: dict[str, int]) -> dict[str, slice]:
     return blocks
 
 
-def _unstacked(phi: ca.SX, d: int) -> tuple[ca.SX, ...]:
+def _unstack_symbols(phi: ca.SX, d: int) -> tuple[ca.SX, ...]:
     """Return R_h, p_h, R_ho, c, twist, w_rel, T from one vector."""
     k = angular_size(d)
     sizes = [d * d, d, d * d, d, k + d, k, d * (d - 1)]

@@ -8,18 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, non_negative, positive
-from trundle.control.regulators.regulation import reached
+from trundle.control.regulators.regulation import check_reachable
 from trundle.errors import InputError
 from trundle.models import LinearModel, RollingPair, RollingTree, Start, linearize
-from trundle.models.linear.names import Entry, entries, numbers_of
-from trundle.models.linear.point import Point, point_of
+from trundle.models.linear.names import NamedEntry, entries, numbers_of
+from trundle.models.linear.point import OperatingPoint, point_of
 from trundle.numerics.riccati import sampled_regulator
 from trundle.simulate import LinearFeedback
 
 _LEAST = 1e-9
 """Weight, over the largest one, of states that have none: where to leave what no input can move."""
 
-_ROUND = 1e-9
+_ROUND = 1e-9  # of the largest singular value: directions below it are round-off of the constraints
 _STANDS = 1e-7
 """Acceleration over gravity's, in natural sizes, that counts as none."""
 
@@ -83,7 +83,7 @@ def lqr(
     return LinearFeedback(T, held[None], _gains(linear, weights, efforts, T), start.x, low, high)
 
 
-def _refuse_moving(point: Point, x: FloatArray, linear: LinearModel) -> None:
+def _refuse_moving(point: OperatingPoint, x: FloatArray, linear: LinearModel) -> None:
     """Raise `InputError` where a state is no equilibrium."""
     turning = linear.steady is not None and any(np.any(rate) for rate in linear.steady.rates.values())
     sizes = point.sizes(x)
@@ -98,7 +98,7 @@ def _gains(linear: LinearModel, weights: FloatArray, efforts: FloatArray, period
     if not len(used):
         raise InputError("R", {}, "positive weights of the inputs to use: " + ", ".join(linear.inputs))
     A, B = linear.A, linear.B[:, used]
-    V = reached(A, B, "R")
+    V = check_reachable(A, B, "R")
     try:
         K, _ = sampled_regulator(V.T @ A @ V, V.T @ B, V.T @ (weights[:, None] * V), np.diag(efforts[used]), period)
     except InputError as error:
@@ -126,7 +126,7 @@ def _left(A: FloatArray, V: FloatArray, weights: FloatArray) -> FloatArray:
     return (C @ U.T + W @ (np.eye(W.shape[1]) - U @ U.T)) @ W.T
 
 
-def _weights(key: str, given: Mapping[str, float], known: Sequence[Entry]) -> FloatArray:
+def _weights(key: str, given: Mapping[str, float], known: Sequence[NamedEntry]) -> FloatArray:
     """Return the weights (n,) of entries by any of their names."""
     found = np.zeros(len(known))
     for name, weight in given.items():

@@ -13,8 +13,8 @@ from trundle.numerics.ode.step import rk4_step
 
 _FINE = 24
 """Levels that are looked at along each direction, evenly spaced in the error's size."""
-_NEWTON = 8
-_FITS = 1e-6
+_NEWTON = 8  # steps of Newton's method
+_FITS = 1e-6  # of the error: a start that misses by more is not the one that was asked for
 
 
 def attraction_level(

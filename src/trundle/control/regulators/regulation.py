@@ -15,12 +15,12 @@ from trundle.numerics.reach import growth, reachable
 from trundle.numerics.riccati import sampled_regulator
 from trundle.threads import cached_property
 
-_REST = 1e-6
+_REST = 1e-6  # of the scale of rates: a slower reference counts as an equilibrium
 _DRIFT = 1e-4
 """Rates (1/s) below which what grows is a drift: e times as large in three hours at the soonest."""
 _NEAR = 1e-2
 """Farthest (m, rad, chart units) that an equilibrium may be from the state it belongs to."""
-_NEWTON = 8
+_NEWTON = 8  # steps of Newton's method
 _NONE = np.zeros((0, 0))
 
 
@@ -56,7 +56,7 @@ class Regulator:
 
 def at_rest(error: LocalError, x: FloatArray) -> bool:
     """Whether a state in rolling coordinates stays as it is while the hand does not accelerate."""
-    rate = error.twin.system.kept(("rest", error.atlas), lambda: _rest(error))
+    rate = error.twin.system.keep(("rest", error.atlas), lambda: _rest(error))
     scale = 1.0 + float(np.linalg.norm(error.pair.gravity))
     return float(np.linalg.norm(np.asarray(rate(x)[0]))) < _REST * scale
 
@@ -77,7 +77,7 @@ def nearest_equilibrium(error: LocalError, x: FloatArray) -> FloatArray | None:
         moving[place] = name.rsplit(".", 1)[-1] in ("twist", "relative_velocity")
     still = np.where(moving, 0.0, x)
     found = still.copy()
-    rate = error.twin.system.kept(("rest", error.atlas), lambda: _rest(error))
+    rate = error.twin.system.keep(("rest", error.atlas), lambda: _rest(error))
     for _ in range(_NEWTON):
         speeds, slopes = (np.asarray(value) for value in rate(found))
         if not (np.all(np.isfinite(speeds)) and np.all(np.isfinite(slopes))):
@@ -117,31 +117,31 @@ def regulator_at(
     columns = list(used)
     A, B = Linearization(error).along(x[None], np.zeros((1, error.inputs)))
     A, B = A[0], B[0][:, columns]
-    V = reached(A, B, "freedoms")
+    V = check_reachable(A, B, "freedoms")
     R = R[np.ix_(columns, columns)]
     n, weights = len(A), np.zeros(len(A)) if integral is None else np.diagonal(integral)
-    C = _integrated(A, B, np.eye(n)[weights > 0])
-    A, B = _augmented(A, B, C)
+    C = _find_integrable_rows(A, B, np.eye(n)[weights > 0])
+    A, B = _augment_system(A, B, C)
     Q = np.block([[Q, np.zeros((n, len(C)))], [np.zeros((len(C), n)), C @ np.diag(weights) @ C.T]])
     U = reachable(A, B) if len(C) else V
     K, S = sampled_regulator(U.T @ A @ U, U.T @ B, U.T @ Q @ U, R, period)
     return Regulator(K @ U.T, U @ S @ U.T, V, C)
 
 
-def _augmented(A: FloatArray, B: FloatArray, C: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _augment_system(A: FloatArray, B: FloatArray, C: FloatArray) -> tuple[FloatArray, FloatArray]:
     n, k = len(A), len(C)
     return np.block([[A, np.zeros((n, k))], [C, np.zeros((k, k))]]), np.vstack([B, np.zeros((k, B.shape[1]))])
 
 
-def _integrated(A: FloatArray, B: FloatArray, C: FloatArray) -> FloatArray:
+def _find_integrable_rows(A: FloatArray, B: FloatArray, C: FloatArray) -> FloatArray:
     """Return the rows of C whose integrals inputs can bring to any value."""
     if not len(C):
         return C
-    U = reachable(*_augmented(A, B, C))
+    U = reachable(*_augment_system(A, B, C))
     return C[np.linalg.norm(U[len(A) :], axis=1) > 1 - 1e-6]
 
 
-def reached(A: FloatArray, B: FloatArray, key: str) -> FloatArray:
+def check_reachable(A: FloatArray, B: FloatArray, key: str) -> FloatArray:
     """Return what `reachable` does; raise an error of `key` where something else runs away."""
     V = reachable(A, B)
     W = np.linalg.qr(V, mode="complete")[0][:, V.shape[1] :]

@@ -198,7 +198,7 @@ class TrackingLQR:
 
     def running_cost(self, time: float, state: FloatArray, inputs: FloatArray) -> float:
         """Return e'Q e + (u - u_ref)'R (u - u_ref), per second."""
-        off = inputs - (0.0 if self._ended(time) else self._held[self._index(time)])
+        off = inputs - (0.0 if self._is_over(time) else self._held[self._index(time)])
         return self.error.cost(self.Q, self.R, self.deviation(time, state), off)
 
     @property
@@ -208,14 +208,14 @@ class TrackingLQR:
 
     def cost_to_go(self, time: float, state: FloatArray) -> float:
         """Return e'S(t) e, the cost that linear theory expects from a state on."""
-        if self.after is not None and self._ended(time):
+        if self.after is not None and self._is_over(time):
             return self.after.cost_to_go(time, state)
         e = self.deviation(time, state)
         return float(e @ self.schedule.S[self._index(time)] @ e)
 
     def __call__(self, time: float, state: FloatArray) -> FloatArray:
         """Return the input (n_u,) for the measured `state` at `time` (s)."""
-        ended = self._ended(time)
+        ended = self._is_over(time)
         if ended and self.after is not None:
             return self.after(time, state)
         i = self._index(time)
@@ -226,7 +226,7 @@ class TrackingLQR:
         u[list(self.used)] -= self.schedule.K[i] @ e
         return self.limit.apply(u)
 
-    def _ended(self, time: float) -> bool:
+    def _is_over(self, time: float) -> bool:
         return time >= self.times[-1] - 1e-9 * self.period
 
     def _index(self, time: float) -> int:

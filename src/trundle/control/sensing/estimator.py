@@ -127,7 +127,7 @@ class PoseEstimator:
         if start.x.shape != (model.x.shape[0],):
             raise InputError("initial", start.x.shape, f"a start of the nominal pair, {model.x.shape[0]} numbers")
         self._atlas = start.atlas
-        self._past = deque([(time, self._settled(start.x, hand, 1), hand)])
+        self._past = deque([(time, self._settle_state(start.x, hand, 1), hand)])
 
     def start_at(self, time: float, hand: Reading, position: FloatArray, orientation: FloatArray) -> None:
         """Begin with an object seen at a pose (its centre of mass) and carried along by the hand."""
@@ -147,12 +147,12 @@ class PoseEstimator:
         w = R_B @ hand.twist[:k] if k == 3 else hand.twist[:k]
         for name, value in (("position", position), ("orientation", orientation), ("angular_velocity", w)):
             x[model.layout[f"{self._object}.{name}"]] = value
-        self._past = deque([(time, self._settled(x, hand, _SETTLE), hand)])
+        self._past = deque([(time, self._settle_state(x, hand, _SETTLE), hand)])
 
     def predict(self, time: float, hand: Reading) -> None:
         """Go on to `time` (s), when the hand was read as `hand`."""
         before, x, last = self._past[-1]
-        self._past.append((time, self._stepped(x, last, hand, time - before), hand))
+        self._past.append((time, self._step_state(x, last, hand, time - before), hand))
 
     def correct(self, taken: float, position: FloatArray, orientation: FloatArray) -> None:
         """Take in an image of the time `taken` (s): the object's centre of mass (d,) m, world, and its turn."""
@@ -165,21 +165,21 @@ class PoseEstimator:
         )
         away = rotation_between(x[heading], orientation)
         y = x.copy()
-        y[heading] = turned(x[heading], self._alpha * away)
+        y[heading] = turn_orientation(x[heading], self._alpha * away)
         y[spin] = x[spin] + self._beta / self._period * away
         y[at] = x[at] + self._along * (position - x[at])
-        again = deque([(time, self._settled(y, hand, 2), hand)])
+        again = deque([(time, self._settle_state(y, hand, 2), hand)])
         for later, _, reading in list(self._past)[1:]:
             before, state, last = again[-1]
-            again.append((later, self._stepped(state, last, reading, later - before), reading))
+            again.append((later, self._step_state(state, last, reading, later - before), reading))
         self._past = again
 
-    def _stepped(self, x: FloatArray, last: Reading, hand: Reading, h: float) -> FloatArray:
+    def _step_state(self, x: FloatArray, last: Reading, hand: Reading, h: float) -> FloatArray:
         step, _ = self._functions
         rate = (hand.twist - last.twist) / h
         return _finite(step(x, rate, np.array([h]), _flat(hand))[0])
 
-    def _settled(self, x: FloatArray, hand: Reading, times: int) -> FloatArray:
+    def _settle_state(self, x: FloatArray, hand: Reading, times: int) -> FloatArray:
         _, settle = self._functions
         for _ in range(times):
             x = settle(x, _flat(hand))[0]
@@ -189,7 +189,7 @@ class PoseEstimator:
     def _functions(self) -> tuple[BufferedFunction, BufferedFunction]:
         """(x, u, h, hand) -> x one step later, and (x, hand) -> x put onto the contact."""
         system, atlas = self.pair.system, self._atlas
-        return system.kept(("estimator", atlas), lambda: self._build(system.model(atlas)))
+        return system.keep(("estimator", atlas), lambda: self._build(system.model(atlas)))
 
     def _build(self, model: TreeModel) -> tuple[BufferedFunction, BufferedFunction]:
         laws = list(self.pair.system.start_laws)
@@ -225,11 +225,11 @@ class PoseEstimator:
         rolling[spin] = model.x[spin] - lost
         rolling[velocity] = model.x[velocity] - (k.vrel - k.LA[:, : k.wrel.shape[0]] @ lost)
         rolling = ca.Function("rolling", [model.x], [rolling])
-        followed = ca.Function("followed", [model.x], [_followed(model)])
+        followed = ca.Function("followed", [model.x], [_follow_contact(model)])
         return rolling(touching(followed(x)))
 
 
-def _followed(model: TreeModel) -> ca.SX:
+def _follow_contact(model: TreeModel) -> ca.SX:
     """Return x with the contact coordinates where the surfaces are nearest, by one Newton step."""
     constraint = model.constraints[0]
     if not constraint.contact.size:
@@ -247,7 +247,7 @@ def _followed(model: TreeModel) -> ca.SX:
     return x
 
 
-def turned(orientation: FloatArray, by: FloatArray) -> FloatArray:
+def turn_orientation(orientation: FloatArray, by: FloatArray) -> FloatArray:
     """Return an angle or quaternion turned further by the rotation vector `by` (k,), world axes."""
     if len(orientation) == 1:
         return orientation + by

@@ -18,7 +18,7 @@ from trundle.records import Policy
 from trundle.records.policy import AroundPolicy, period_of
 from trundle.status import Status
 
-_ROUND = 1e-9
+_ROUND = 1e-9  # s: round-off of sums of periods
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Faults(Checked):
 
     Examples
     --------
-    >>> blind = tr.Faults(begin=1.0, end=1.2, nan=1.0)
+    >>> blind = tr.control.Faults(begin=1.0, end=1.2, nan=1.0)
     >>> blind.acts(1.1), blind.acts(1.2)
     (True, False)
     """
@@ -94,7 +94,7 @@ class Faulty(AroundPolicy):
     --------
     >>> import numpy as np
     >>> echo = tr.FunctionPolicy(0.1, lambda time, state: state)
-    >>> stuck = tr.Faulty(echo, tr.Faults(begin=0.1, frozen=True))
+    >>> stuck = tr.control.Faulty(echo, tr.control.Faults(begin=0.1, frozen=True))
     >>> [float(stuck(0.1 * k, np.array([k]))[0]) for k in range(3)]
     [0.0, 1.0, 1.0]
     """
@@ -127,13 +127,13 @@ class Faulty(AroundPolicy):
             self._past.popleft()
         acts = faults.acts(time)
         if acts:
-            now = self._failed(self._past[0][1].copy(), drawn)
+            now = self._damage_measurement(self._past[0][1].copy(), drawn)
         self._arrived = now
         if not acts or self._held is None or drawn[2] >= faults.lost:
             self._held = np.array(self.policy(time, now))
         return self._held
 
-    def _failed(self, measured: FloatArray, drawn: FloatArray) -> FloatArray:
+    def _damage_measurement(self, measured: FloatArray, drawn: FloatArray) -> FloatArray:
         """Return what arrives of a measurement."""
         faults = self.faults
         some = list(range(len(measured)) if faults.entries is None else faults.entries)
@@ -190,7 +190,7 @@ class Watchdog(AroundPolicy):
     --------
     >>> import numpy as np
     >>> push = tr.FunctionPolicy(0.1, lambda time, state: -state)
-    >>> watched = tr.Watchdog(push, size=1, patience=0.2, settle=0.5)
+    >>> watched = tr.control.Watchdog(push, size=1, patience=0.2, settle=0.5)
     >>> told = (1.0, np.nan, np.nan, np.nan)
     >>> [float(watched(0.1 * k, np.array([x]))[0]) for k, x in enumerate(told)]
     [-1.0, -1.0, -1.0, 0.0]
@@ -230,15 +230,19 @@ class Watchdog(AroundPolicy):
         ------
         ControlLostError
             When the stop is over.
+        InputError
+            For a measurement of another size than the run's first.
         """
         measured = np.asarray(state, dtype=np.float64)
+        if self._known is not None and measured.shape != self._known.shape:
+            raise InputError("state", state, f"of the shape {self._known.shape}, as the measurements before it")
         before = np.zeros_like(measured) if self._known is None else self._known
         known = np.where(np.isfinite(measured), measured, before)
         if self._known is None or not np.array_equal(known, before):
             self._changed_at = time
         self._known = known
         if self.stopped_at is None:
-            answer = self._asked(time, measured)
+            answer = self._ask_policy(time, measured)
             if answer is not None:
                 self._last, self._good_at = answer, time
                 return answer
@@ -252,7 +256,7 @@ class Watchdog(AroundPolicy):
         stop = self.stop if callable(self.stop) else FALLBACKS[self.stop]
         return array("stop", stop(known, self._last), (self.size,))
 
-    def _asked(self, time: float, measured: FloatArray) -> FloatArray | None:
+    def _ask_policy(self, time: float, measured: FloatArray) -> FloatArray | None:
         """Return the policy's answer; None, and the reason, for a bad tick."""
         if not np.all(np.isfinite(measured)):
             self.reason = "the measurement is not finite"

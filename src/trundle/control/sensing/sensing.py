@@ -10,7 +10,7 @@ import numpy as np
 
 from trundle.checks import FloatArray, array, integer, non_negative, positive
 from trundle.control.regulators import LocalError
-from trundle.control.sensing.estimator import PoseEstimator, Reading, Sigmas, turned
+from trundle.control.sensing.estimator import PoseEstimator, Reading, Sigmas, turn_orientation
 from trundle.errors import InputError
 from trundle.models.rigid_body import Hand
 from trundle.models.rolling_pair import RollingPair
@@ -21,7 +21,7 @@ from trundle.parameters import Checked, NonNegative, Positive, Range, parameter
 from trundle.records import Policy
 from trundle.records.policy import AroundPolicy, period_of
 
-_ROUND = 1e-6
+_ROUND = 1e-6  # of a period: round-off of sums of periods
 Seed = Annotated[int, Range("an integer >= 0", minimum=0)]
 
 
@@ -69,7 +69,9 @@ class Camera:
     ) -> tuple[FloatArray, FloatArray]:
         """Return the position (d,) and turn (angle or quaternion) seen of those that are."""
         moved = position + self.position_sigma * noise.standard_normal(len(position))
-        return moved, turned(orientation, self.angle_sigma * noise.standard_normal(1 if len(orientation) == 1 else 3))
+        return moved, turn_orientation(
+            orientation, self.angle_sigma * noise.standard_normal(1 if len(orientation) == 1 else 3)
+        )
 
     def sigmas(self, acceleration: float, drift: float) -> Sigmas:
         """Return the standard deviations of an estimator of whose model `acceleration` and `drift` are missed."""
@@ -127,7 +129,7 @@ class Encoders(Checked):
         sigma = np.repeat([self.rate_sigma, self.velocity_sigma], [k, d])
         return Reading(
             position + self.position_sigma * noise.standard_normal(d),
-            turned(orientation, self.angle_sigma * noise.standard_normal(k)),
+            turn_orientation(orientation, self.angle_sigma * noise.standard_normal(k)),
             twist + sigma * noise.standard_normal(k + d),
         )
 
@@ -171,7 +173,7 @@ class Sensed(AroundPolicy):
     ...     def __call__(self, time, state):
     ...         return np.zeros(3)
     >>> pair = tr.RollingPair(tr.RigidBody(tr.Circle(0.05), mass=0.1), tr.Hand(tr.Line()))
-    >>> policy = tr.Sensed(Rest(), pair, tr.Camera(period=0.02))
+    >>> policy = tr.control.Sensed(Rest(), pair, tr.control.Camera(period=0.02))
     >>> policy(0.0, pair.place().x).shape, bool(np.allclose(policy.estimate, pair.place().x, atol=1e-9))
     ((3,), True)
     """

@@ -9,7 +9,7 @@ from scipy.spatial import cKDTree
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
-from trundle.geometry.chart import Range
+from trundle.geometry.chart import ChartRange
 from trundle.geometry.queries.sampling import RowFunction, numeric_level, numeric_support
 from trundle.geometry.shape import Shape
 from trundle.numerics.compiled.buffered import BufferedFunction
@@ -24,12 +24,12 @@ _BESIDE = 1.5
 _SLOPE, _MANY = 2.0, 2000
 """How much higher than the lowest one, in spacings, a point may be that is lower than all around it, and how many are
 compared: rough distances rise with the slope of the ground."""
-_CLOSER = 0.35
+_CLOSER = 0.35  # part of a zoom's reach that the next one has
 _MOVED = 0.75
 """Part of their reach from which the best of probes is on the way to the least."""
 _CLOSE = 0.05
 """Distance, in sizes, under which rough distances tell where the exact one is least."""
-_NEWTON = 20
+_NEWTON = 20  # steps of Newton's method at most
 _TURNS, _SETTLED = 8, 1e-7
 """From foot to foot: so often, or until the distance changes by less, in sizes."""
 _LEVEL = 1e-9
@@ -83,7 +83,7 @@ def _points(shape: Shape) -> FloatArray:
     return np.concatenate([points, np.reshape(corners, (-1, shape.d))])
 
 
-def data_ranges(shape: Shape) -> tuple[Range, ...]:
+def data_ranges(shape: Shape) -> tuple[ChartRange, ...]:
     """Return the ranges of x (and y), m, over which a measured graph has data; nothing for any other shape."""
     graph = shape.representations
     if graph.height is None or not graph.charts:
@@ -105,7 +105,7 @@ class Cloud:
 
     def __init__(self, shape: Shape) -> None:
         self._shape = shape
-        self.points, self.spacing = shape.numeric(_filled)
+        self.points, self.spacing = shape.numeric(_fill_shape)
         self._convex = shape.representations.support is not None and not shape.representations.hull
 
     def least(self, cover: Cover, R: FloatArray, p: FloatArray) -> Nearest:
@@ -126,7 +126,7 @@ class Cloud:
             elif best[1] > 4.0 * (self.spacing + size):
                 found.append(best)
             else:
-                found.append(self._strode(cover, R, p, self._zoomed(cover, R, p, best)))
+                found.append(self._strode(cover, R, p, self._zoom_in(cover, R, p, best)))
         return min(found, key=lambda nearest: nearest[1])
 
     def _low_points(self, rough: FloatArray) -> NDArray[np.intp]:
@@ -146,9 +146,9 @@ class Cloud:
     def around(self, cover: Cover, R: FloatArray, p: FloatArray, x: FloatArray) -> Nearest:
         """Return the least within a spacing or two of a point `x` (d,) of the boundary."""
         s, gradient = cover.exactly((R @ x + p)[None])
-        return self._strode(cover, R, p, self._zoomed(cover, R, p, (x, float(s[0]), gradient[0])))
+        return self._strode(cover, R, p, self._zoom_in(cover, R, p, (x, float(s[0]), gradient[0])))
 
-    def _zoomed(self, cover: Cover, R: FloatArray, p: FloatArray, best: Nearest) -> Nearest:
+    def _zoom_in(self, cover: Cover, R: FloatArray, p: FloatArray, best: Nearest) -> Nearest:
         """Return the least around a point of the boundary, from probes on it that come closer and closer."""
         x, gap, normal = best
         reach, least = self.spacing, gap if cover.quick else float(cover.roughly((R @ x + p)[None])[0])
@@ -233,7 +233,7 @@ def _pattern(d: int) -> FloatArray:
     return sphere * np.where(np.arange(len(i)) % 2, 1.0, 0.5)[:, None]
 
 
-def _filled(shape: Shape) -> tuple[FloatArray, float]:
+def _fill_shape(shape: Shape) -> tuple[FloatArray, float]:
     made = shape.mesh(_RESOLUTION[shape.d])
     vertices, faces = (made, None) if shape.d == 2 else made
     extent = float(np.ptp(vertices[np.isfinite(vertices).all(axis=1)], axis=0).max()) or shape.reference_length

@@ -14,7 +14,7 @@ from trundle.geometry.shape import Shape
 from trundle.geometry.support import EllipsoidSupport
 from trundle.numerics.compiled.buffered import BufferedFunction
 from trundle.numerics.compiled.compile import check_layout, load_core
-from trundle.numerics.compiled.interpreter import interpreted
+from trundle.numerics.compiled.interpreter import interpret_function
 
 _Evaluated = ctypes.CFUNCTYPE(
     ctypes.c_int, *(ctypes.POINTER(ctypes.POINTER(ctypes.c_double)),) * 2, *(ctypes.c_void_p,) * 2, ctypes.c_int
@@ -37,6 +37,15 @@ def ball_radius(shape: Shape) -> float | None:
     if not isinstance(support, EllipsoidSupport) or shape.representations.hull or len(set(support.semi_axes)) > 1:
         return None
     return float(support.semi_axes[0] + support.rounding)
+
+
+def ring_radii(shape: Shape) -> tuple[float, float] | None:
+    """Return the radii (m) of the centre line, about z, and of the tube of a ring; None of any other shape."""
+    support = shape.representations.support
+    if not isinstance(support, EllipsoidSupport) or not shape.representations.hull:
+        return None
+    a, *others = (float(one) for one in support.semi_axes)
+    return (a, float(support.rounding)) if others == [a, 0.0] else None
 
 
 class SupportPoints:
@@ -91,7 +100,7 @@ class ConvexBody:
             self.struct = BodyStruct(count=len(points), points=points.ctypes.data)
             return
         self.radius, function = 0.0, _farthest(shape)
-        found = interpreted(function)
+        found = interpret_function(function)
         if found is None:  # it calls others, as measured shapes do
             self._kept = called = _Called(SupportPoints(shape), shape.d)
             self.struct = BodyStruct(called.address, 0, 1, 1)
@@ -168,9 +177,9 @@ def _core() -> _Core:
     library = load_core("trundle.geometry.queries", "separation_core")
     if library is None:
         raise CompileError("distances need the core that comes with the package, or a C compiler")
-    return _loaded(library)
+    return _load_core(library)
 
 
 @lru_cache(maxsize=2)
-def _loaded(library: ctypes.CDLL) -> _Core:
+def _load_core(library: ctypes.CDLL) -> _Core:
     return _Core(library)

@@ -25,7 +25,7 @@ from trundle.geometry.queries.sampling import (
 
 Values = Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArray]]
 
-_NEWTON = 30
+_NEWTON = 30  # steps of Newton's method at most
 _STRAIGHT, _DIGITS, _BESIDE, _REAL, _NEARLY_ON = 1e-12, 12, 1e-4, 1e-6, 1e-3
 """Bend of a quadric, in parts of its largest one, that is none, and digits of others that are one; how far, in sizes, a
 point is taken beside axes; the imaginary part of a root that may be a real one; and how far off a foot may be that is
@@ -134,10 +134,12 @@ def _from_charts(shape: Boundary, x: FloatArray) -> tuple[FloatArray, FloatArray
         if np.any(rows):
             value = chart.at(u[rows])
             point[rows], normal[rows] = value.x, value.n
-    return _signed(shape, x, point, normal)
+    return _sign_distance(shape, x, point, normal)
 
 
-def _signed(shape: Boundary, x: FloatArray, point: FloatArray, normal: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _sign_distance(
+    shape: Boundary, x: FloatArray, point: FloatArray, normal: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     away = x - point
     length = np.linalg.norm(away, axis=1)
     side = np.sum(away * normal, axis=1)
@@ -169,7 +171,7 @@ def _from_level(shape: Boundary, x: FloatArray) -> tuple[FloatArray, FloatArray]
         lost = x[np.argmax(~np.isfinite(best))]
         raise InputError("points", lost.tolist(), "near the boundary: no closest point was found from here")
     gradient = level.at(point)[1]
-    return _signed(shape, x, point, gradient / np.linalg.norm(gradient, axis=1)[:, None])
+    return _sign_distance(shape, x, point, gradient / np.linalg.norm(gradient, axis=1)[:, None])
 
 
 def _feet_on_quadric(at: Values, x: FloatArray, size: float) -> list[FloatArray]:
@@ -244,7 +246,7 @@ def _kkt(at: Values, start: FloatArray, x: FloatArray) -> FloatArray:
         residual = np.concatenate([y - goal + lam[:, None] * gradient, f[:, None]], axis=1)
         lost = ~np.isfinite(matrix).all(axis=(1, 2))  # a formula without derivatives there
         matrix[lost], residual[lost] = 0.0, np.nan
-        step = -_solved(matrix, residual)
+        step = -_solve_systems(matrix, residual)
         longest = np.maximum(np.linalg.norm(goal - y, axis=1), 1e-3)
         length = np.linalg.norm(step[:, :d], axis=1)
         factor = np.minimum(1.0, longest / np.maximum(length, 1e-300))
@@ -257,7 +259,7 @@ def _kkt(at: Values, start: FloatArray, x: FloatArray) -> FloatArray:
     return found
 
 
-def _solved(matrix: FloatArray, right: FloatArray) -> FloatArray:
+def _solve_systems(matrix: FloatArray, right: FloatArray) -> FloatArray:
     """Return the solutions (m, k) of systems (m, k, k), least ones where they are singular."""
     try:
         found = np.linalg.solve(matrix, right[..., None])[..., 0]

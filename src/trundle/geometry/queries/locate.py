@@ -49,7 +49,7 @@ def refine(chart: NumericChart, u: FloatArray, x: FloatArray, steps: int = 40) -
         indefinite = np.linalg.eigvalsh(exact)[:, 0] <= 1e-6 * np.trace(gauss, axis1=1, axis2=2)
         exact[indefinite] = gauss[indefinite]
         ridge = 1e-14 * np.trace(gauss, axis1=1, axis2=2)[:, None, None] * np.eye(u.shape[1])
-        step = -_solved(exact + ridge + 1e-300, gradient)
+        step = -_solve_systems(exact + ridge + 1e-300, gradient)
         moved = _search(chart, u, x, cost, active, step)
         size = np.linalg.norm(np.einsum("mia,ma->mi", value.first, step), axis=1)
         scale = np.linalg.norm(value.x, axis=1) + 1e-3
@@ -57,7 +57,7 @@ def refine(chart: NumericChart, u: FloatArray, x: FloatArray, steps: int = 40) -
     return u, cost
 
 
-def _solved(matrices: FloatArray, right: FloatArray) -> FloatArray:
+def _solve_systems(matrices: FloatArray, right: FloatArray) -> FloatArray:
     """Solve symmetric systems (m, n, n) for right-hand sides (m, n); singular ones in the least-squares sense."""
     try:
         return np.asarray(np.linalg.solve(matrices, right[..., None]), dtype=np.float64).reshape(right.shape)

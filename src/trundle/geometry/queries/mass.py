@@ -14,7 +14,7 @@ from trundle.geometry.queries.sampling import NumericChart, numeric_charts
 
 def mass_properties(shape: Boundary, kind: str) -> tuple[FloatArray, FloatArray | float]:
     """Return the centroid and the inertia per unit mass about it, see `Shape.mass_properties`."""
-    if not _bounded(shape):
+    if not _is_bounded(shape):
         raise InputError("inertia", kind, f"given as numbers: a {type(shape).__name__} encloses no finite volume")
     if shape.d == 2:
         return _planar(shape, kind)
@@ -22,11 +22,11 @@ def mass_properties(shape: Boundary, kind: str) -> tuple[FloatArray, FloatArray 
         x, area = surface_quadrature(shape)
         moments = _surface(x, area) if kind == "shell" else _volume(x, area)
     else:
-        moments = _extrapolated(shape, kind)
+        moments = _extrapolate_moments(shape, kind)
     return _about_centroid(*moments)
 
 
-def _bounded(shape: Boundary) -> bool:
+def _is_bounded(shape: Boundary) -> bool:
     charts = shape.representations.charts
     if not charts:
         return True
@@ -114,7 +114,7 @@ def mesh_moments(vertices: FloatArray, faces: NDArray[np.intp], kind: str) -> Mo
     return float(w.sum()), w @ total / 4, np.einsum("f,fij->ij", w, square) / 20
 
 
-def _extrapolated(shape: Boundary, kind: str) -> Moments:
+def _extrapolate_moments(shape: Boundary, kind: str) -> Moments:
     """Moments of the mesh at two resolutions, the error of order 1/n^2 extrapolated away (about 1e-5 is left)."""
     meshes = [mesh(shape, n, None, None) for n in (64, 128)]
     thin = mesh_moments(meshes[1][0], meshes[1][1], "solid")[0] < 1e-9 * shape.reference_length**3

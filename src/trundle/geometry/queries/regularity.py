@@ -30,8 +30,9 @@ def check_regular(shape: Boundary, key: str = "shape", n: int = 2000) -> None:
     Examples
     --------
     >>> import trundle as tr
-    >>> tr.check_regular(tr.Sphere(0.1))  # silent
+    >>> tr.geometry.check_regular(tr.Sphere(0.1))  # silent
     """
+    n = integer("n", n, minimum=10)
     for chart in numeric_charts(shape):
         u = chart.grid(n, np.zeros(shape.d), 2 * shape.reference_length)
         area = _area(chart, u, shape, key)
@@ -88,7 +89,7 @@ def check_convex(shape: Boundary, key: str = "shape", n: int = 2000) -> None:
     Examples
     --------
     >>> import trundle as tr
-    >>> tr.check_convex(tr.Sphere(0.1))  # silent
+    >>> tr.geometry.check_convex(tr.Sphere(0.1))  # silent
     """
     bundle, n = shape.representations, integer("n", n, minimum=1, maximum=_MOST)
     size = shape.reference_length
@@ -123,6 +124,7 @@ def check_convex(shape: Boundary, key: str = "shape", n: int = 2000) -> None:
             )
             raise ShapeError(key, type(shape).__name__, allowed)
         return
+    n = integer("n", n, minimum=10)
     for chart in numeric_charts(shape):
         u = chart.grid(n, np.zeros(shape.d), 2 * size)
         value = chart.at(u)

@@ -10,9 +10,9 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.geometry.boundary import Boundary
-from trundle.geometry.chart import Chart, Range
+from trundle.geometry.chart import Chart, ChartRange
 from trundle.numerics.compiled.buffered import BufferedFunction
-from trundle.numerics.compiled.interpreter import interpreted
+from trundle.numerics.compiled.interpreter import interpret_function
 from trundle.threads import cached_property, made_once
 
 GOLDEN = np.pi * (3.0 - np.sqrt(5.0))
@@ -36,7 +36,7 @@ class RowFunction:
 
     def __init__(self, function: ca.Function) -> None:
         self.function = function
-        self._in_c = interpreted(function)
+        self._in_c = interpret_function(function)
         self._mapped: dict[int, BufferedFunction] = {}
 
     def __reduce__(self) -> tuple[type[RowFunction], tuple[ca.Function]]:
@@ -144,7 +144,7 @@ class NumericChart:
         return RowFunction(ca.Function("chart_points", [u], [self.chart.point(u)]))
 
 
-def window(r: Range, around: FloatArray | None, radius: float | None) -> tuple[float, float]:
+def window(r: ChartRange, around: FloatArray | None, radius: float | None) -> tuple[float, float]:
     """Return the finite ends of a `Range`, cut to `around` +- `radius` where it is a coordinate."""
     if r.bounded:
         return r.low, r.high

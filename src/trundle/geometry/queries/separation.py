@@ -9,8 +9,13 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.geometry.queries.cloud import Cloud, Cover, bounding_ball
-from trundle.geometry.queries.convex import ConvexPair, ball_radius, support_points
+from trundle.geometry.queries.convex import ConvexPair, ball_radius, ring_radii, support_points
 from trundle.geometry.shape import Shape
+
+_AROUND = 48
+"""Points of a ring's centre line: minima nearer to each other than that are the same."""
+_PARTS, _ROUNDS = 8, 14
+"""Into how many parts the way around a minimum is divided, how often: to round-off of an angle."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,7 @@ class Separation(ABC):
         """Return the distance at the pose R (d, d), p (d,) m of A's shape; ``guess``: a normal nearby."""
 
     @abstractmethod
-    def followed(self, R: FloatArray, p: FloatArray, before: Apart) -> Apart:
+    def follow(self, R: FloatArray, p: FloatArray, before: Apart) -> Apart:
         """Return the distance at a pose close to one at which it was `before`: nearest points are followed."""
 
     @abstractmethod
@@ -67,8 +72,12 @@ def separation(A: Shape, B: Shape) -> Separation:
         return _Swapped(_Ball(B, A))
     if a and b:
         return _Convex(A, B)
+    if ring_radii(A) is not None and Cover(B).quick:
+        return _Ring(A, B)
+    if ring_radii(B) is not None and Cover(A).quick:
+        return _Swapped(_Ring(B, A))
     size_A, size_B = (np.inf if bounding_ball(shape) is None else shape.reference_length for shape in (A, B))
-    return _Sampled(A, B) if size_A <= size_B else _Swapped(_Sampled(B, A))
+    return _SampledShape(A, B) if size_A <= size_B else _Swapped(_SampledShape(B, A))
 
 
 def is_convex(shape: Shape) -> bool:
@@ -86,9 +95,9 @@ class _Swapped(Separation):
         found = self._other.apart(R.T, -R.T @ p, None if guess is None else -R.T @ guess)
         return Apart(found.gap, -R @ found.normal, found.x_B, found.x_A)
 
-    def followed(self, R: FloatArray, p: FloatArray, before: Apart) -> Apart:
+    def follow(self, R: FloatArray, p: FloatArray, before: Apart) -> Apart:
         turned = Apart(before.gap, -R.T @ before.normal, before.x_B, before.x_A)
-        found = self._other.followed(R.T, -R.T @ p, turned)
+        found = self._other.follow(R.T, -R.T @ p, turned)
         return Apart(found.gap, -R @ found.normal, found.x_B, found.x_A)
 
     def along(self, R: FloatArray, p: FloatArray, normal: FloatArray) -> float:
@@ -109,7 +118,7 @@ class _OverFlat(Separation):
         gap = float(x_B[-1])
         return Apart(gap, self._up, x_A, x_B - gap * self._up)
 
-    def followed(self, R: FloatArray, p: FloatArray, before: Apart) -> Apart:
+    def follow(self, R: FloatArray, p: FloatArray, before: Apart) -> Apart:
         return self.apart(R, p, before.normal)
 
     def along(self, R: FloatArray, p: FloatArray, normal: FloatArray) -> float:
@@ -139,7 +148,7 @@ class _Ball(Separation):
         normal = gradient[0]
         return Apart(float(s[0]) - self._radius, normal, -self._radius * (R.T @ normal), p - float(s[0]) * normal)
 
-    def followed(self, R: FloatArray, p: FloatArray, before: Apart) -> Apart:
+    def follow(self, R: FloatArray, p: FloatArray, before: Apart) -> Apart:
         return self.apart(R, p, before.normal)
 
     def along(self, R: FloatArray, p: FloatArray, normal: FloatArray) -> float:
@@ -148,6 +157,55 @@ class _Ball(Separation):
         if self._support is None:
             return -np.inf
         return float(normal @ (p - self._support(normal))) - self._radius
+
+
+class _Ring(Separation):
+    """A ring beside a shape whose distance is quick: the least of those of its centre line, less its radius (final).
+
+    Where the slope along the line changes its sign from below there is a minimum, also on a kink.
+    """
+
+    def __init__(self, A: Shape, B: Shape) -> None:
+        radii = ring_radii(A)
+        if radii is None:
+            raise TypeError(f"{type(A).__name__} is no ring")
+        (self._major, self._minor), self._cover = radii, Cover(B)
+
+    def apart(self, R: FloatArray, p: FloatArray, guess: FloatArray | None = None) -> Apart:
+        step = 2.0 * np.pi / _AROUND
+        angles = step * np.arange(_AROUND)
+        s, slope, _ = self._along_line(R, p, angles)
+        falls = (slope <= 0.0) & (np.roll(slope, -1) > 0.0)
+        falls |= s == np.min(s)  # of a line all of whose points are as far
+        low = angles[falls]
+        for _ in range(_ROUNDS):
+            parts = low[:, None] + step * np.arange(_PARTS + 1) / _PARTS
+            slopes = self._along_line(R, p, parts.ravel())[1].reshape(parts.shape)
+            last = _PARTS - 1 - np.argmax(slopes[:, -2::-1] <= 0.0, axis=1)
+            low, step = np.take_along_axis(parts, last[:, None], axis=1)[:, 0], step / _PARTS
+        angles = np.append(low, low + step)
+        s, _, gradient = self._along_line(R, p, angles)
+        k = int(np.argmin(s))
+        normal, out = gradient[k], np.array([np.cos(angles[k]), np.sin(angles[k]), 0.0])
+        x_A = self._major * out - self._minor * (R.T @ normal)
+        gap = float(s[k]) - self._minor
+        return Apart(gap, normal, x_A, R @ x_A + p - gap * normal)
+
+    def _along_line(
+        self, R: FloatArray, p: FloatArray, angles: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return distances (n,), m, of points of the centre line, their slopes by the angle, and gradients (n, 3)."""
+        none = np.zeros_like(angles)
+        out = np.stack([np.cos(angles), np.sin(angles), none], axis=1) @ R.T
+        along = np.stack([-np.sin(angles), np.cos(angles), none], axis=1) @ R.T
+        s, gradient = self._cover.exactly(self._major * out + p)
+        return s, np.sum(gradient * along, axis=1), gradient
+
+    def follow(self, R: FloatArray, p: FloatArray, before: Apart) -> Apart:
+        return self.apart(R, p)
+
+    def along(self, R: FloatArray, p: FloatArray, normal: FloatArray) -> float:
+        return -np.inf
 
 
 class _Convex(Separation):
@@ -164,14 +222,14 @@ class _Convex(Separation):
         begin = begin if np.any(begin) else np.eye(len(p))[-1]
         return Apart(*self._pair.apart(R, p, begin / np.linalg.norm(begin)))
 
-    def followed(self, R: FloatArray, p: FloatArray, before: Apart) -> Apart:
+    def follow(self, R: FloatArray, p: FloatArray, before: Apart) -> Apart:
         return self.apart(R, p, before.normal)
 
     def along(self, R: FloatArray, p: FloatArray, normal: FloatArray) -> float:
         return self._pair.along(R, p, normal)
 
 
-class _Sampled(Separation):
+class _SampledShape(Separation):
     """A bounded shape A beside any shape B: the least of B's distances over A's boundary (final)."""
 
     def __init__(self, A: Shape, B: Shape) -> None:
@@ -181,7 +239,7 @@ class _Sampled(Separation):
         x_A, gap, normal = self._cloud.least(self._cover, R, p)
         return Apart(gap, normal, x_A, R @ x_A + p - gap * normal)
 
-    def followed(self, R: FloatArray, p: FloatArray, before: Apart) -> Apart:
+    def follow(self, R: FloatArray, p: FloatArray, before: Apart) -> Apart:
         found = self._cloud.least_near(self._cover, R, p, before.x_A, before.x_B)
         if found is None:
             return self.apart(R, p)

@@ -13,7 +13,7 @@ from trundle.geometry.support import SupportLike
 _TILT, _LONG = 1e-6, 1e-4
 """rad, sizes: a normal that turns so little moves the furthest point so far where a shape is straight, or curved as
 little as a ball of 100 sizes."""
-_AROUND = 16
+_AROUND = 16  # directions around an edge
 
 
 def straight_directions(shape: Boundary, x: FloatArray, n: FloatArray) -> FloatArray | None:

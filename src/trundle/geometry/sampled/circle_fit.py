@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 from trundle.checks import FloatArray, array
 from trundle.errors import InputError
 
-_STEPS = 200
-_HALVINGS = 30
+_STEPS = 200  # iterations of reweighting at most
+_HALVINGS = 30  # of a step at most: to a billionth of it
 _CAUCHY, _MAD = 2.385, 1.4826
-_SMALL = 1e-9
+_SMALL = 1e-9  # m: least spread of the deviations, so that points on a circle exactly can be fitted
 _TUKEY, _TRIPLES, _CLEARLY = 4.685, 500, 1.15
-_SINGULAR = 1e14
+_SINGULAR = 1e14  # condition number beyond which no digit of a solution is left
 
 
 @dataclass(frozen=True)
@@ -89,11 +89,11 @@ def fit_circle(
     middle = np.mean(p, axis=0)
     size = float(np.max(np.linalg.norm(p - middle, axis=1))) or 1.0
     q = (p - middle) / size
-    z, w = _settled(q, _algebraic(q), _cauchy if robust else np.ones_like, tolerance)
+    z, w = _iterate_circle(q, _algebraic(q), _cauchy if robust else np.ones_like, tolerance)
     if robust:
         other = _of_least_median(q) if start is None else np.array([*(start.center - middle), start.radius]) / size
         if other is not None and _median(q, other) * _CLEARLY < _median(q, z):
-            other, kept = _settled(q, other, _tukey, tolerance)
+            other, kept = _iterate_circle(q, other, _tukey, tolerance)
             if _median(q, other) * _CLEARLY < _median(q, z):
                 z, w = other, kept
     J, d = _slopes(q, z)
@@ -111,14 +111,14 @@ def _singular(matrix: FloatArray) -> bool:
     return not np.isfinite(matrix.sum()) or bool(np.linalg.cond(matrix) > _SINGULAR)
 
 
-def _settled(
+def _iterate_circle(
     q: FloatArray, z: FloatArray, weigh: Callable[[FloatArray], FloatArray], tolerance: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return the circle (c, r) and the weights at which the iteration from z stops."""
     w = np.ones(len(q)) if weigh is not _tukey else _tukey(_distances(q, z))
     for _ in range(_STEPS):
         before, last = z, w
-        z = _weighted(q, w, z)
+        z = _step_circle(q, w, z)
         w = weigh(_distances(q, z))
         moved = float(np.max(np.abs(z - before))) + float(np.max(np.abs(w - last)))
         if moved <= tolerance * (1.0 + abs(float(z[2]))):
@@ -168,7 +168,7 @@ def _algebraic(q: FloatArray) -> FloatArray:
     return np.array([*found[:2], np.sqrt(found[2] + found[:2] @ found[:2])])
 
 
-def _weighted(q: FloatArray, w: FloatArray, z: FloatArray) -> FloatArray:
+def _step_circle(q: FloatArray, w: FloatArray, z: FloatArray) -> FloatArray:
     """Return (c, r) after one Gauss-Newton step, halved until the sum of squares does not grow."""
     J, d = _slopes(q, z)
     root = np.sqrt(w)

@@ -16,7 +16,7 @@ import numpy as np
 from trundle.checks import FloatArray, instance
 from trundle.errors import InputError, ShapeError
 from trundle.geometry.boundary import Representations
-from trundle.geometry.chart import Range
+from trundle.geometry.chart import ChartRange
 from trundle.geometry.queries.regularity import check_regular, check_simple
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build, star
@@ -29,7 +29,7 @@ from trundle.parameters import check_parameters, parameter
 if TYPE_CHECKING:
     from scipy.interpolate import BSpline
 
-DEGREE = 5
+DEGREE = 5  # of splines: four continuous derivatives, as accelerations of a contact need three
 Degree = Annotated[int, Numbers("an integer from 1 to 16", 1, 16)]
 Misfit = Annotated[float, Numbers("a number > 0, up to 1", above=0.0, maximum=1.0)]
 Rows = tuple[tuple[float, ...], ...]
@@ -96,7 +96,7 @@ class SampledCurve(Shape):
     Examples
     --------
     >>> import math
-    >>> wheel = tr.SampledCurve([[math.cos(0.1 * k), math.sin(0.1 * k)] for k in range(63)], closed=True)
+    >>> wheel = tr.geometry.SampledCurve([[math.cos(0.1 * k), math.sin(0.1 * k)] for k in range(63)], closed=True)
     >>> round(float(wheel.reference_length), 2) > 0
     True
     """
@@ -135,7 +135,7 @@ class SampledCurve(Shape):
         if not self.closed and np.all(np.diff(points[:, 0]) > 0):
             spline = interpolate("points", points[:, 0], points[:, 1])
             height = spline_function([spline.t], spline.c, 1)
-            return graph(height, ends=Range(float(points[0, 0]), float(points[-1, 0])))
+            return graph(height, ends=ChartRange(float(points[0, 0]), float(points[-1, 0])))
         if self.closed:
             points = np.concatenate([points, points[:1]])
         u = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
@@ -143,8 +143,8 @@ class SampledCurve(Shape):
         curve = spline_function([spline.t], np.ravel(spline.c), 2)
         span = float(u[-1])
         if not self.closed:
-            return Representations(charts=(build.chart(2, curve, 1, (Range(0.0, span),)),))
-        around = build.chart(2, lambda s: curve(s - span * ca.floor(s / span)), -1, (Range(0.0, span, True),))
+            return Representations(charts=(build.chart(2, curve, 1, (ChartRange(0.0, span),)),))
+        around = build.chart(2, lambda s: curve(s - span * ca.floor(s / span)), -1, (ChartRange(0.0, span, True),))
         return Representations(charts=(around,))
 
     @property
@@ -194,7 +194,7 @@ class HeightMap(Shape):
         along_x = interpolate("x", np.array(self.x), np.array(self.z))
         along_y = interpolate("y", np.array(self.y), along_x.c.T)
         height = spline_function([along_x.t, along_y.t], np.ravel(along_y.c), 1)
-        ranges = (Range(self.x[0], self.x[-1], coordinate=0), Range(self.y[0], self.y[-1], coordinate=1))
+        ranges = (ChartRange(self.x[0], self.x[-1], coordinate=0), ChartRange(self.y[0], self.y[-1], coordinate=1))
         return Representations(
             charts=(build.chart(3, lambda u: ca.vertcat(u[0], u[1], height(u)), 1, ranges),),
             level=build.level(3, lambda p: p[2] - height(p[:2])),
@@ -233,7 +233,7 @@ class SampledSurface(Shape):
     >>> import numpy as np
     >>> directions = np.random.default_rng(0).normal(size=(400, 3))
     >>> points = 0.1 * directions / np.linalg.norm(directions, axis=1, keepdims=True)
-    >>> tr.SampledSurface(points, degree=4).d
+    >>> tr.geometry.SampledSurface(points, degree=4).d
     3
     """
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from trundle.errors import InputError
 from trundle.geometry.boundary import Boundary, Representations
-from trundle.geometry.chart import TURN, ExpressionChart, Range
+from trundle.geometry.chart import TURN, ChartRange, ExpressionChart
 from trundle.geometry.queries.sampling import call, directions, numeric_charts
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build, star
@@ -29,7 +29,7 @@ class ChartShape(Shape):
         +1 or -1, see `trundle.geometry.Chart`.
     """
 
-    ranges: tuple[Range, ...]
+    ranges: tuple[ChartRange, ...]
     side: int = 1
 
     @abstractmethod

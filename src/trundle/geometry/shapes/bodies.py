@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 
 from trundle.checks import array
 from trundle.errors import ShapeError
-from trundle.geometry.boundary import Piece, Representations
-from trundle.geometry.chart import TURN, Chart, Range
-from trundle.geometry.features import features, round_features, stretched
+from trundle.geometry.boundary import BoundaryPiece, Representations
+from trundle.geometry.chart import TURN, Chart, ChartRange
+from trundle.geometry.features import features, round_features, stretch_features
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build
 from trundle.geometry.shapes.corners import FACE_POINTS, FACE_TILT, corners, rim_points
@@ -24,7 +24,7 @@ from trundle.geometry.shapes.sizes import Size, SizeOrZero, Sizes2, Sizes3
 from trundle.geometry.shapes.surfaces import Sphere, round_about_z
 from trundle.geometry.support import EllipsoidSupport
 from trundle.numerics.symbol import value_of
-from trundle.parameters import Checked, check_parameters, checked, parameter
+from trundle.parameters import Checked, check_parameter, check_parameters, parameter
 from trundle.parameters import Range as Numbers
 
 Exponents = Annotated[
@@ -170,7 +170,7 @@ class Disc(Checked, Shape):
 
         charts: tuple[Chart, ...] = ()
         if rho:
-            half = Range(-math.pi / 2, math.pi / 2)
+            half = ChartRange(-math.pi / 2, math.pi / 2)
             faces = [build.chart(3, face(sign), 1, reach=1.0) for sign in (-1, 1)]
             charts = (build.chart(3, rim, 1, (TURN, half)), *faces)
 
@@ -183,7 +183,7 @@ class Disc(Checked, Shape):
             support=EllipsoidSupport((r, r, 0.0), rho),
             distance=build.function("distance", 3, distance),
             roundness=build.function("roundness", 3, lambda n: tilt(n, self.flat)),
-            pieces=(Piece(self, (0.0, 0.0, 0.0), tuple(range(1, FACE_POINTS + 1))), *rim_points(r, 0.0, rho)),
+            pieces=(BoundaryPiece(self, (0.0, 0.0, 0.0), tuple(range(1, FACE_POINTS + 1))), *rim_points(r, 0.0, rho)),
             features=() if rho else round_features(r, 0.0),
         )
 
@@ -240,14 +240,14 @@ class Capsule(Checked, Shape):
             return ca.vertcat(r * ca.cos(u[0]), r * ca.sin(u[0]), u[1])
 
         caps = (build.chart(3, cap(-1), 1, reach=1.0), build.chart(3, cap(1), 1, reach=1.0))
-        middle = (build.chart(3, side, 1, (TURN, Range(-half, half))),) if half else ()
+        middle = (build.chart(3, side, 1, (TURN, ChartRange(-half, half))),) if half else ()
         return Representations(
             charts=caps + middle,
             support=build.support(3, support),
             level=build.level(3, distance),
             distance=build.function("distance", 3, distance),
             roundness=build.function("roundness", 3, lambda n: n[2]) if half else None,
-            pieces=tuple(Piece(Sphere(r), (0.0, 0.0, z)) for z in (-half, half)) if half else (),
+            pieces=tuple(BoundaryPiece(Sphere(r), (0.0, 0.0, z)) for z in (-half, half)) if half else (),
         )
 
     @property
@@ -299,7 +299,7 @@ class Cylinder(Checked, Shape):
         rim, count, pieces = Disc(r, flat=self.flat), FACE_POINTS + 1, ()
         for k, z in enumerate((-half, half)):
             face = tuple(range(k * count + 1, (k + 1) * count))
-            pieces += (Piece(rim, (0.0, 0.0, z), face), *rim_points(r, z))
+            pieces += (BoundaryPiece(rim, (0.0, 0.0, z), face), *rim_points(r, z))
         return Representations(
             support=build.support(3, lambda u: r * ca.norm_2(u[:2]) + half * ca.fabs(u[2])),
             distance=build.function("distance", 3, distance),
@@ -336,7 +336,7 @@ class Box(Shape):
 
     def __post_init__(self) -> None:
         size = Sizes2 if np.shape(np.asarray(self.half_extents, dtype=object)) == (2,) else Sizes3
-        object.__setattr__(self, "half_extents", checked("half_extents", self.half_extents, size))
+        object.__setattr__(self, "half_extents", check_parameter("half_extents", self.half_extents, size))
 
     @property
     def d(self) -> int:  # type: ignore[override]
@@ -365,7 +365,7 @@ class Box(Shape):
             distance=build.function("distance", d, distance),
             roundness=build.function("roundness", d, product),
             pieces=corners(vertices, factors),
-            features=stretched(features(vertices), factors),
+            features=stretch_features(features(vertices), factors),
         )
 
     @property

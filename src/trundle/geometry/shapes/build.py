@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import casadi as ca
 
-from trundle.geometry.chart import TURN, ExpressionChart, Range
+from trundle.geometry.chart import TURN, ChartRange, ExpressionChart
 from trundle.geometry.level import ExpressionLevel
 from trundle.geometry.support import ExpressionSupport, SupportLike
 
@@ -23,7 +23,7 @@ def function(name: str, size: int, expression: Expression) -> ca.Function:
 
 
 def chart(
-    d: int, point: Expression, side: int, ranges: tuple[Range, ...] = (), reach: float = math.inf
+    d: int, point: Expression, side: int, ranges: tuple[ChartRange, ...] = (), reach: float = math.inf
 ) -> ExpressionChart:
     """Return the chart u (d-1,) -> point (d,), m."""
     return ExpressionChart(function("point", d - 1, point), side, ranges, reach)
@@ -69,7 +69,7 @@ def belts(point: Expression, side: int) -> tuple[ExpressionChart, ...]:
             unit = ca.vertcat(ca.vertcat(ca.cos(u[0]), ca.sin(u[0])) / ca.cosh(u[1]), ca.tanh(u[1]))
             return point(ca.vertcat(*(unit[(i - axis - 1) % 3] for i in range(3))))
 
-        return chart(3, mercator, side, (TURN, Range(-_BELT, _BELT)))
+        return chart(3, mercator, side, (TURN, ChartRange(-_BELT, _BELT)))
 
     return around(0), around(1), around(2)
 

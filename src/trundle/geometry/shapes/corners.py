@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from trundle.geometry.boundary import Boundary, Piece, Representations
+from trundle.geometry.boundary import Boundary, BoundaryPiece, Representations
 from trundle.geometry.queries.sampling import call
 from trundle.geometry.shapes import build
 from trundle.geometry.shapes.surfaces import Point, Sphere
@@ -23,17 +23,19 @@ _TURN, _WIDE, _SAME = 1e-6, 1e-3, 1e-5
 """How far (rad) the normal is turned, how far (sizes) points of a face are apart then, and those of one corner."""
 
 
-def corners(vertices: NDArray[np.float64], factors: Sequence[float] = (1.0, 1.0, 1.0)) -> tuple[Piece, ...]:
+def corners(vertices: NDArray[np.float64], factors: Sequence[float] = (1.0, 1.0, 1.0)) -> tuple[BoundaryPiece, ...]:
     """Return points at the `vertices` (n, d), m, times `factors` along the axes."""
     point = Point(0.2 * float(np.abs(vertices).max()), d=vertices.shape[1])
-    return tuple(Piece(point, tuple(x * f for x, f in zip(row, factors, strict=False))) for row in vertices.tolist())
+    return tuple(
+        BoundaryPiece(point, tuple(x * f for x, f in zip(row, factors, strict=False))) for row in vertices.tolist()
+    )
 
 
-def rim_points(radius: float, z: float, rounding: float = 0.0) -> tuple[Piece, ...]:
+def rim_points(radius: float, z: float, rounding: float = 0.0) -> tuple[BoundaryPiece, ...]:
     """Return points, or balls of the radius `rounding`, on a circle about the z axis at the height `z`, m."""
     angles = 2 * np.pi * np.arange(FACE_POINTS) / FACE_POINTS
     shape = Sphere(rounding) if rounding else Point(0.1 * radius)
-    return tuple(Piece(shape, (radius * float(np.cos(a)), radius * float(np.sin(a)), z)) for a in angles)
+    return tuple(BoundaryPiece(shape, (radius * float(np.cos(a)), radius * float(np.sin(a)), z)) for a in angles)
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Rim(Boundary):
         return Representations(support=self.support, roundness=self.roundness)
 
 
-def with_faces(support: SupportLike, flat: float) -> tuple[Piece, ...]:
+def with_faces(support: SupportLike, flat: float) -> tuple[BoundaryPiece, ...]:
     """Return the rim and the edges of the flat faces that a convex body in space has across the axes, or nothing.
 
     A face shows by points of the support function that jump where the normal turns about an axis.
@@ -82,4 +84,4 @@ def with_faces(support: SupportLike, flat: float) -> tuple[Piece, ...]:
     roundness = ca.Function("roundness", [n], [-ca.mmax(-ca.vertcat(*rounds)) - flat])
     # Kept off the normals of the faces, where derivatives would be 0/0.
     rim = Rim(build.support(3, lambda u: support.support(u + 1e-100)), roundness, size)
-    return (Piece(rim, (0.0, 0.0, 0.0), tuple(range(1, len(points) + 1))), *corners(np.array(points)))
+    return (BoundaryPiece(rim, (0.0, 0.0, 0.0), tuple(range(1, len(points) + 1))), *corners(np.array(points)))

@@ -12,7 +12,7 @@ import numpy as np
 
 from trundle.errors import InputError
 from trundle.geometry.boundary import Representations
-from trundle.geometry.chart import TURN, Range
+from trundle.geometry.chart import TURN, ChartRange
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build
 from trundle.geometry.shapes.sizes import Coordinate, Point2, Size, Sizes2
@@ -23,10 +23,10 @@ from trundle.parameters import Range as Numbers
 Coefficients = Annotated[Sequence[float], Numbers("at most 64 numbers, each from -1e12 to 1e12")]
 
 
-def graph(height: build.Expression, flat: bool = False, ends: Range | None = None) -> Representations:
+def graph(height: build.Expression, flat: bool = False, ends: ChartRange | None = None) -> Representations:
     """Return the representations of the terrain z = height(x): chart u = x, level z - height(x)."""
     return Representations(
-        charts=(build.chart(2, lambda u: ca.vertcat(u, height(u)), 1, (ends or Range(),)),),
+        charts=(build.chart(2, lambda u: ca.vertcat(u, height(u)), 1, (ends or ChartRange(),)),),
         level=build.level(2, lambda x: x[1] - height(x[0])),
         flat=flat,
         height=build.function("height", 1, height),
@@ -236,7 +236,7 @@ class Arc(Checked, Shape):
         """Return chart by the angle from the vertical (to +x), level set, signed distance and height."""
         r, c = self.radius, ca.SX(ca.vertcat(*self.center))
         out = 1 if self.side == "outside" else -1
-        half = Range(-math.pi / 2, math.pi / 2)
+        half = ChartRange(-math.pi / 2, math.pi / 2)
         return Representations(
             charts=(build.chart(2, lambda u: c + r * ca.vertcat(ca.sin(u), out * ca.cos(u)), 1, (half,)),),
             level=build.level(2, lambda x: out * (ca.sumsqr(x - c) - r * r) / (2 * r)),
@@ -320,7 +320,7 @@ class CurveSum(Shape):
 
     Examples
     --------
-    >>> hill = tr.CurveSum([tr.Line(slope=0.1), tr.Sinusoid(amplitude=0.06, wavelength=0.8)])
+    >>> hill = tr.geometry.CurveSum([tr.Line(slope=0.1), tr.Sinusoid(amplitude=0.06, wavelength=0.8)])
     >>> hill.d
     2
     """
@@ -342,7 +342,7 @@ class CurveSum(Shape):
         """Return chart u = x, level set and height; the ends are the narrowest of the terms'."""
         heights = [t.representations.height for t in self.terms]
         ends = [t.representations.charts[0].ranges[0] for t in self.terms]
-        span = Range(max(e.low for e in ends), min(e.high for e in ends))
+        span = ChartRange(max(e.low for e in ends), min(e.high for e in ends))
         return graph(lambda x: sum((h(x) for h in heights if h is not None), ca.SX(0)), ends=span)
 
     @property

@@ -12,17 +12,17 @@ import casadi as ca
 from trundle.checks import choice
 from trundle.errors import InputError
 from trundle.geometry.boundary import Representations
-from trundle.geometry.chart import ExpressionChart, Range
+from trundle.geometry.chart import ChartRange, ExpressionChart
 from trundle.geometry.queries.regularity import check_convex, check_regular
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes.abstract import LevelShape, SupportShape, extent
 from trundle.geometry.shapes.sizes import Size
-from trundle.parameters import checked
+from trundle.parameters import check_parameter
 
 Formula = Callable[..., Any]
 
 
-def _written(key: str, formula: Formula, inputs: int, outputs: int) -> ca.Function:
+def _compile_formula(key: str, formula: Formula, inputs: int, outputs: int) -> ca.Function:
     """Return the user's formula as a CasADi function of one column."""
     allowed = f"a function of {inputs} number{'s' if inputs > 1 else ''} that returns {outputs} CasADi expression"
     allowed += "s" if outputs > 1 else ""
@@ -43,7 +43,7 @@ def _written(key: str, formula: Formula, inputs: int, outputs: int) -> ca.Functi
     return ca.Function("formula", [argument], [ca.vec(column)])
 
 
-def _ranges(key: str, value: Sequence[Sequence[float | str]], size: int) -> tuple[Range, ...]:
+def _ranges(key: str, value: Sequence[Sequence[float | str]], size: int) -> tuple[ChartRange, ...]:
     """Return ranges from (low, high) or (low, high, "periodic") a parameter."""
     allowed = f"{size} ranges (low, high) or (low, high, 'periodic') with low < high"
     result = []
@@ -53,7 +53,7 @@ def _ranges(key: str, value: Sequence[Sequence[float | str]], size: int) -> tupl
             periodic = len(entry) > 2 and choice(key, entry[2], ("periodic",)) == "periodic"
             if not low < high or not math.isfinite(high - low) or len(entry) > 3:
                 raise InputError(key, value, allowed)
-            result.append(Range(low, high, periodic))
+            result.append(ChartRange(low, high, periodic))
     except (TypeError, ValueError, IndexError):
         raise InputError(key, value, allowed) from None
     if len(result) != size:
@@ -82,7 +82,7 @@ class ExpressionCurve(Shape):
 
     Examples
     --------
-    >>> parabola = tr.ExpressionCurve(lambda u: (u, 0.5 * u**2), range=(-2.0, 2.0), side=-1)
+    >>> parabola = tr.geometry.ExpressionCurve(lambda u: (u, 0.5 * u**2), range=(-2.0, 2.0), side=-1)
     >>> parabola.d
     2
     """
@@ -95,14 +95,16 @@ class ExpressionCurve(Shape):
     def __post_init__(self) -> None:
         object.__setattr__(self, "side", _side(self.side))
         _ranges("range", [self.range], 1)
-        object.__setattr__(self, "function", _written("function", self.function, 1, 2))  # which pickles
+        object.__setattr__(self, "function", _compile_formula("function", self.function, 1, 2))  # which pickles
         object.__setattr__(self, "range", tuple(self.range))
         check_regular(self, "function")
 
     def bundle(self) -> Representations:
         """Return the chart."""
         ranges = _ranges("range", [self.range], 1)
-        return Representations(charts=(ExpressionChart(_written("function", self.function, 1, 2), self.side, ranges),))
+        return Representations(
+            charts=(ExpressionChart(_compile_formula("function", self.function, 1, 2), self.side, ranges),)
+        )
 
     @property
     def reference_length(self) -> float:
@@ -124,7 +126,7 @@ class ExpressionSurface(Shape):
 
     Examples
     --------
-    >>> saddle = tr.ExpressionSurface(lambda u, v: (u, v, u**2 - v**2), ranges=[(-1, 1), (-1, 1)])
+    >>> saddle = tr.geometry.ExpressionSurface(lambda u, v: (u, v, u**2 - v**2), ranges=[(-1, 1), (-1, 1)])
     >>> saddle.d
     3
     """
@@ -137,14 +139,16 @@ class ExpressionSurface(Shape):
     def __post_init__(self) -> None:
         object.__setattr__(self, "side", _side(self.side))
         _ranges("ranges", self.ranges, 2)
-        object.__setattr__(self, "function", _written("function", self.function, 2, 3))  # which pickles
+        object.__setattr__(self, "function", _compile_formula("function", self.function, 2, 3))  # which pickles
         object.__setattr__(self, "ranges", tuple(tuple(r) for r in self.ranges))
         check_regular(self, "function")
 
     def bundle(self) -> Representations:
         """Return the chart."""
         ranges = _ranges("ranges", self.ranges, 2)
-        return Representations(charts=(ExpressionChart(_written("function", self.function, 2, 3), self.side, ranges),))
+        return Representations(
+            charts=(ExpressionChart(_compile_formula("function", self.function, 2, 3), self.side, ranges),)
+        )
 
     @property
     def reference_length(self) -> float:
@@ -166,7 +170,7 @@ class ExpressionLevelSurface(LevelShape):
     Examples
     --------
     >>> import trundle as tr
-    >>> ball = tr.ExpressionLevelSurface(lambda x, y, z: x**2 + y**2 + z**2 - 0.01, 0.1)
+    >>> ball = tr.geometry.ExpressionLevelSurface(lambda x, y, z: x**2 + y**2 + z**2 - 0.01, 0.1)
     >>> len(ball.representations.charts)
     2
     """
@@ -176,15 +180,15 @@ class ExpressionLevelSurface(LevelShape):
     d = 3
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", checked("size", self.size, Size))
-        object.__setattr__(self, "function", _written("function", self.function, 3, 1))  # which pickles
+        object.__setattr__(self, "size", check_parameter("size", self.size, Size))
+        object.__setattr__(self, "function", _compile_formula("function", self.function, 3, 1))  # which pickles
         # A boundary that no ray from the origin grazes is regular.
         if not self.representations.charts:
             check_regular(self, "function")
 
     def level(self, x: ca.SX) -> ca.SX:
         """Return ``function`` of the coordinates."""
-        return _written("function", self.function, 3, 1)(x)
+        return _compile_formula("function", self.function, 3, 1)(x)
 
 
 @dataclass(frozen=True)
@@ -205,7 +209,7 @@ class ExpressionBody(SupportShape):
     --------
     >>> import trundle as tr
     >>> import casadi as ca
-    >>> ball = tr.ExpressionBody(lambda x, y, z: 0.1 * ca.sqrt(x**2 + y**2 + z**2))
+    >>> ball = tr.geometry.ExpressionBody(lambda x, y, z: 0.1 * ca.sqrt(x**2 + y**2 + z**2))
     >>> round(ball.reference_length, 9)
     0.1
     """
@@ -214,9 +218,9 @@ class ExpressionBody(SupportShape):
     d = 3
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "function", _written("function", self.function, 3, 1))  # which pickles
+        object.__setattr__(self, "function", _compile_formula("function", self.function, 3, 1))  # which pickles
         check_convex(self, "function")
 
     def support(self, u: ca.SX) -> ca.SX:
         """Return ``function`` of the direction."""
-        return _written("function", self.function, 3, 1)(u)
+        return _compile_formula("function", self.function, 3, 1)(u)

@@ -8,7 +8,7 @@ import casadi as ca
 
 from trundle.errors import InputError
 from trundle.geometry.boundary import Representations
-from trundle.geometry.chart import Range
+from trundle.geometry.chart import ChartRange
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build
 
@@ -55,7 +55,7 @@ class Extrusion(Shape):
             return ca.vertcat(x[0], x[2])
 
         return Representations(
-            charts=(build.chart(3, point, curve.side, (curve.ranges[0], Range(coordinate=1))),),
+            charts=(build.chart(3, point, curve.side, (curve.ranges[0], ChartRange(coordinate=1))),),
             level=None if level is None else build.level(3, lambda x: level.level(cut(x))),
             flat=section.flat,
             distance=None if distance is None else build.function("distance", 3, lambda x: distance(cut(x))),

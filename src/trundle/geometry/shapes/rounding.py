@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from trundle.checks import instance
 from trundle.errors import ShapeError
-from trundle.geometry.boundary import Piece, Representations
+from trundle.geometry.boundary import BoundaryPiece, Representations
 from trundle.geometry.chart import Chart, ExpressionChart
 from trundle.geometry.features import features
 from trundle.geometry.level import ExpressionLevel
@@ -20,7 +20,7 @@ from trundle.geometry.shapes import build
 from trundle.geometry.shapes.corners import corners as corner_pieces
 from trundle.geometry.shapes.sizes import Size, coordinates
 from trundle.geometry.support import EllipsoidSupport, SupportLike
-from trundle.parameters import checked
+from trundle.parameters import check_parameter
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Rounded(Shape):
     radius: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", checked("radius", self.radius, Size))
+        object.__setattr__(self, "radius", check_parameter("radius", self.radius, Size))
         instance("shape", self.shape, Shape, "a shape")
         bundle = self.shape.representations
         if bundle.support is None or bundle.hull:
@@ -65,7 +65,7 @@ class Rounded(Shape):
             inner = base.distance
             distance = build.function("distance", d, lambda x: inner(x) - r)
             level = ExpressionLevel(distance)
-        support = _rounded(base.support, r, d)  # type: ignore[arg-type]
+        support = _round_support(base.support, r, d)  # type: ignore[arg-type]
         charts, belts = (tuple(_offset(c, r, d) for c in kind) for kind in (base.charts, base.belts))
         if not charts and base.roundness is None and d == 3:
             charts, belts = build.by_normal(support)
@@ -77,7 +77,7 @@ class Rounded(Shape):
             distance=distance,
             roundness=base.roundness,
             features=tuple(replace(f, rounding=f.rounding + r) for f in base.features if all_sharp),
-            pieces=tuple(Piece(Rounded(p.shape, r), p.at, p.face) for p in base.pieces),  # type: ignore[arg-type]
+            pieces=tuple(BoundaryPiece(Rounded(p.shape, r), p.at, p.face) for p in base.pieces),  # type: ignore[arg-type]
         )
 
     @property
@@ -86,7 +86,7 @@ class Rounded(Shape):
         return self.shape.reference_length + self.radius
 
 
-def _rounded(support: SupportLike, r: float, d: int) -> SupportLike:
+def _round_support(support: SupportLike, r: float, d: int) -> SupportLike:
     if isinstance(support, EllipsoidSupport):
         return EllipsoidSupport(support.semi_axes, support.rounding + r)
     return build.support(d, lambda u: support.support(u) + r * ca.norm_2(u))

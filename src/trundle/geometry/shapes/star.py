@@ -18,7 +18,7 @@ from trundle.numerics.space import dot
 
 DEGREE = 4
 """Of the first guess of the radius: what it misses, Newton's steps make up for."""
-STEPS = 6
+STEPS = 6  # of Newton's method, from the first guess
 RAYS, DISTANCES = 600, 200
 TOLERANCE = 1e-13
 """Of the radius, relative; also of the rays between those the guess was fitted to."""

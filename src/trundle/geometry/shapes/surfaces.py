@@ -10,12 +10,12 @@ import casadi as ca
 
 from trundle.errors import InputError
 from trundle.geometry.boundary import Representations
-from trundle.geometry.chart import TURN, Chart, Range
+from trundle.geometry.chart import TURN, Chart, ChartRange
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes import build
 from trundle.geometry.shapes.sizes import Size, Sizes3
 from trundle.geometry.support import EllipsoidSupport
-from trundle.parameters import Checked, check_parameters, checked
+from trundle.parameters import Checked, check_parameter, check_parameters
 
 
 def polar_chart(semi_axes: tuple[float, float, float], side: int = 1) -> Chart:
@@ -29,7 +29,7 @@ def polar_chart(semi_axes: tuple[float, float, float], side: int = 1) -> Chart:
         s = ca.sin(u[0])
         return ca.vertcat(a * s * ca.cos(u[1]), b * s * ca.sin(u[1]), c * ca.cos(u[0]))
 
-    return build.chart(3, point, side, (Range(0.0, math.pi), TURN))
+    return build.chart(3, point, side, (ChartRange(0.0, math.pi), TURN))
 
 
 def ellipsoid_level(semi_axes: tuple[float, float, float], sign: int) -> build.Expression:
@@ -54,7 +54,7 @@ class Plane(Shape):
 
     def bundle(self) -> Representations:
         """Return chart (u, v, 0), level set and signed distance z; flat."""
-        ranges = (Range(coordinate=0), Range(coordinate=1))
+        ranges = (ChartRange(coordinate=0), ChartRange(coordinate=1))
         return Representations(
             charts=(build.chart(3, lambda u: ca.vertcat(u[0], u[1], 0), 1, ranges),),
             level=build.level(3, lambda x: x[2]),
@@ -124,7 +124,7 @@ class Point(Shape):
     d: int = 3
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", checked("size", self.size, Size))
+        object.__setattr__(self, "size", check_parameter("size", self.size, Size))
 
     def bundle(self) -> Representations:
         """Return the support h = 0."""
@@ -232,7 +232,7 @@ def round_about_z(radius: float, out: int) -> Representations:
         return ca.sumsqr(x[:2])
 
     return Representations(
-        charts=(build.chart(3, point, out, (TURN, Range(coordinate=2))),),
+        charts=(build.chart(3, point, out, (TURN, ChartRange(coordinate=2))),),
         level=build.level(3, lambda x: out * (across(x) - radius**2) / (2 * radius)),
         distance=build.function("distance", 3, lambda x: out * (ca.sqrt(across(x)) - radius)),
     )

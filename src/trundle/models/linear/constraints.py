@@ -14,7 +14,7 @@ from trundle.models.tree.model import TIME, TreeModel
 from trundle.models.tree.multibody import Dynamics, Mode
 
 
-class Quantity(Enum):
+class ConstraintQuantity(Enum):
     """What a row of the constraints measures."""
 
     GAP = auto()
@@ -29,7 +29,7 @@ class Kept:
     """Rows that are zero on the manifold, all of one quantity; coordinates are those of the contact of that number."""
 
     rows: ca.SX
-    quantity: Quantity
+    quantity: ConstraintQuantity
     contact: int = 0
 
 
@@ -40,26 +40,26 @@ def kept_parts(model: TreeModel, dynamics: Dynamics, mode: Mode, anchor: ca.SX) 
     a unit normal), those of a contact that is apart, and time, as in the state `anchor` (n_x,); unit quaternions.
     """
     terms = dynamics.terms
-    yield Kept(terms.position, Quantity.GAP)
-    yield Kept(terms.velocity, Quantity.VELOCITY)
+    yield Kept(terms.position, ConstraintQuantity.GAP)
+    yield Kept(terms.velocity, ConstraintQuantity.VELOCITY)
     laws = laws_of(model.constraints, mode)
     for i, (constraint, law) in enumerate(zip(model.constraints, laws, strict=True)):
         s = constraint.s
         if not law.touching:
-            yield Kept(s - anchor[model.layout[f"{constraint.name}.coordinates"]], Quantity.COORDINATES, i)
+            yield Kept(s - anchor[model.layout[f"{constraint.name}.coordinates"]], ConstraintQuantity.COORDINATES, i)
             continue
         # Alignment alone moves the coordinates along the tangents: it cannot tell a surface from those parallel to it.
-        yield Kept(terms.kin[i].shift, Quantity.COORDINATES, i)
-        yield Kept(constraint.contact.restore(s) - s, Quantity.COORDINATES, i)
+        yield Kept(terms.kin[i].shift, ConstraintQuantity.COORDINATES, i)
+        yield Kept(constraint.contact.restore(s) - s, ConstraintQuantity.COORDINATES, i)
     for key, where in model.layout.items():
         if is_quaternion(model, key):
-            yield Kept((ca.sumsqr(model.x[where]) - 1) / 2, Quantity.PURE_NUMBER)
+            yield Kept((ca.sumsqr(model.x[where]) - 1) / 2, ConstraintQuantity.PURE_NUMBER)
     if TIME in model.layout:
         where = model.layout[TIME]
-        yield Kept(model.x[where] - anchor[where], Quantity.TIME)
+        yield Kept(model.x[where] - anchor[where], ConstraintQuantity.TIME)
 
 
-def kept(model: TreeModel, dynamics: Dynamics, mode: Mode) -> ca.SX:
+def stack_kept_rows(model: TreeModel, dynamics: Dynamics, mode: Mode) -> ca.SX:
     """Return all rows (m,) of `kept_parts`, with zero in place of the anchor: for their gradients."""
     parts = kept_parts(model, dynamics, mode, ca.SX(model.x.shape[0], 1))
     return ca.densify(ca.vertcat(*(part.rows for part in parts)))

@@ -9,7 +9,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
-from trundle.models.linear.names import POSES, Entry, entries, is_quaternion, numbers_of
+from trundle.models.linear.names import POSES, NamedEntry, entries, is_quaternion, numbers_of
 from trundle.models.linear.sizes import Sizes
 from trundle.models.tree.model import TIME, TreeModel
 
@@ -78,7 +78,7 @@ def _factors(scaled: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 def independent(
     model: TreeModel, x: FloatArray, gradients: Gradients, wanted: Sequence[str] = ()
-) -> tuple[tuple[Entry, ...], FloatArray, FloatArray]:
+) -> tuple[tuple[NamedEntry, ...], FloatArray, FloatArray]:
     """Return independent coordinates z = P dx, dx = X z, P X = I, with P (n, n_x) and X (n_x, n).
 
     Coordinates that are `wanted` come before others. Of several that have one name, those that do not follow from
@@ -91,7 +91,7 @@ def independent(
     asked = [numbers_of("states", name, known) for name in wanted]
     first = list(dict.fromkeys(i for some in asked for i in some))
     preferred = sorted(range(len(known)), key=lambda i: _rank(model, known[i]))
-    chosen = _chosen(seen, [(first, 0.0, _BARELY), (preferred, _NEW, _SEEN), (preferred, 0.0, _BARELY)])
+    chosen = _choose_rows(seen, [(first, 0.0, _BARELY), (preferred, _NEW, _SEEN), (preferred, 0.0, _BARELY)])
     dependent = [name for name, some in zip(wanted, asked, strict=True) if not set(some) & set(chosen)]
     if dependent:
         raise InputError("states", dependent, "coordinates that do not follow from the others at this state")
@@ -103,7 +103,7 @@ def independent(
     return tuple(known[i] for i in order), P, tangents @ np.linalg.inv(P @ tangents)
 
 
-def _chosen(seen: FloatArray, rounds: Sequence[tuple[Sequence[int], float, float]]) -> list[int]:
+def _choose_rows(seen: FloatArray, rounds: Sequence[tuple[Sequence[int], float, float]]) -> list[int]:
     """Return which rows (k, n) are independent.
 
     In each round (numbers, share of the row, size) those of its numbers that have so much beyond the rows before: a
@@ -129,7 +129,7 @@ def rotation_rows(q: FloatArray) -> FloatArray:
     return 2.0 * np.array([[-x, w, -z, y], [-y, z, w, -x], [-z, -y, x, w]])
 
 
-def _rank(model: TreeModel, entry: Entry) -> tuple[bool, int]:
+def _rank(model: TreeModel, entry: NamedEntry) -> tuple[bool, int]:
     """Return the order of a coordinate: prescribed bodies first."""
     return f"{entry.owners[-1]}.twist" not in model.layout, _ORDER.index(entry.kind)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.errors import InputError
-from trundle.models.linear.point import Point
+from trundle.models.linear.point import OperatingPoint
 from trundle.models.tree.model import TIME
 
 _STEPS = (1e-5, 1e-4, 1e-6, 1e-7)
@@ -28,7 +28,7 @@ _DIRECTIONS = 3
 """Random directions: one of them is enough but for a set of measure zero."""
 
 
-def refuse_off(point: Point, x: FloatArray, u: FloatArray) -> None:
+def refuse_off(point: OperatingPoint, x: FloatArray, u: FloatArray) -> None:
     """Raise `InputError` if a state breaks the constraints of its mode."""
     off = point.off(x, u, x)
     if not off <= _ON:
@@ -37,7 +37,7 @@ def refuse_off(point: Point, x: FloatArray, u: FloatArray) -> None:
 
 
 def refuse_mismatch(
-    point: Point, x: FloatArray, u: FloatArray, P: FloatArray, X: FloatArray, F: FloatArray, G: FloatArray
+    point: OperatingPoint, x: FloatArray, u: FloatArray, P: FloatArray, X: FloatArray, F: FloatArray, G: FloatArray
 ) -> None:
     """Raise `InputError` if coordinates and derivatives are not those of the equations of motion.
 
@@ -54,21 +54,21 @@ def refuse_mismatch(
     refuse_rates(point, x, u, X, F, G)
 
 
-def _refuse_tangents(point: Point, x: FloatArray, u: FloatArray, P: FloatArray, X: FloatArray) -> None:
+def _refuse_tangents(point: OperatingPoint, x: FloatArray, u: FloatArray, P: FloatArray, X: FloatArray) -> None:
     """Compare the directions X with where states beside `x` are once they are on the manifold."""
-    sizes, fixed = point.sizes(x).entries, _fixed(point)
+    sizes, fixed = point.sizes(x).entries, _find_fixed_entries(point)
 
-    def missed(direction: FloatArray, step: float) -> float:
-        moved = _moved(point, x, u, direction, step)
+    def tangent_misfit(direction: FloatArray, step: float) -> float:
+        moved = _displace_state(point, x, u, direction, step)
         return _relative((moved - X @ (P @ moved)) / sizes, moved / sizes)
 
     def taken_back(direction: FloatArray, step: float) -> float:
-        moved = _moved(point, x, u, direction, step)
+        moved = _displace_state(point, x, u, direction, step)
         return _relative((moved - direction) / sizes, direction / sizes)
 
     for number in range(_DIRECTIONS):
         anywhere = np.where(fixed, 0.0, sizes * _random(number, len(x)))
-        least = _least(lambda step, direction=anywhere: missed(direction, step))
+        least = _least(lambda step, direction=anywhere: tangent_misfit(direction, step))
         if not least <= _AGREES:
             raise _mismatch(x, f"{least:.2g} of a motion beside it is in none of the {len(P)} coordinates")
         along = X @ (P @ anywhere)
@@ -77,7 +77,9 @@ def _refuse_tangents(point: Point, x: FloatArray, u: FloatArray, P: FloatArray, 
             raise _mismatch(x, f"the constraints take back {least:.2g} of a motion along the {len(P)} coordinates")
 
 
-def refuse_rates(point: Point, x: FloatArray, u: FloatArray, X: FloatArray, F: FloatArray, G: FloatArray) -> None:
+def refuse_rates(
+    point: OperatingPoint, x: FloatArray, u: FloatArray, X: FloatArray, F: FloatArray, G: FloatArray
+) -> None:
     """Compare F X and G with differences of the rates at states on the manifold and inputs beside the given ones."""
     sizes = point.sizes(x)
     inverse = sizes.time / sizes.entries
@@ -104,14 +106,16 @@ def refuse_rates(point: Point, x: FloatArray, u: FloatArray, X: FloatArray, F: F
             raise _mismatch(x, f"differences of the rates are another {least:.2g} of the derivatives' terms")
 
 
-def _moved(point: Point, x: FloatArray, u: FloatArray, direction: FloatArray, step: float) -> FloatArray:
+def _displace_state(
+    point: OperatingPoint, x: FloatArray, u: FloatArray, direction: FloatArray, step: float
+) -> FloatArray:
     """Return the change (n_x,) a unit of `step` between states on the manifold beside `x`, to second order."""
     ahead, behind = (_beside(point, x, u, direction, h) for h in (step, -step))
     return (ahead - behind) / (2 * step)
 
 
-def _beside(point: Point, x: FloatArray, u: FloatArray, direction: FloatArray, step: float) -> FloatArray:
-    return point.projected(x + step * direction, u, x)
+def _beside(point: OperatingPoint, x: FloatArray, u: FloatArray, direction: FloatArray, step: float) -> FloatArray:
+    return point.project(x + step * direction, u, x)
 
 
 def _least(measure: Callable[[float], float]) -> float:
@@ -133,7 +137,7 @@ def _random(number: int, size: int) -> FloatArray:
     return np.random.default_rng(number).uniform(-1.0, 1.0, size)
 
 
-def _fixed(point: Point) -> FloatArray:
+def _find_fixed_entries(point: OperatingPoint) -> FloatArray:
     """Return which entries (n_x,) no motion of the mode changes: time, coordinates of contacts that are apart."""
     fixed = np.zeros(point.model.x.shape[0], dtype=bool)
     for key in _still(point):
@@ -141,7 +145,7 @@ def _fixed(point: Point) -> FloatArray:
     return fixed
 
 
-def _still(point: Point) -> Iterator[str]:
+def _still(point: OperatingPoint) -> Iterator[str]:
     if TIME in point.model.layout:
         yield TIME
     for constraint, law in zip(point.model.constraints, point.laws, strict=True):

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray
 from trundle.models.linear.linearize import EXACT
-from trundle.models.linear.names import POSES, Entry, entries_of, is_quaternion, numbers_of
-from trundle.models.linear.point import Model, Point, point_of
+from trundle.models.linear.names import POSES, NamedEntry, entries_of, is_quaternion, numbers_of
+from trundle.models.linear.point import Model, OperatingPoint, point_of
 from trundle.models.linear.steady import Steady
 from trundle.models.tree.approach import round_on_both_sides
 from trundle.models.tree.model import TreeModel
@@ -20,8 +20,8 @@ from trundle.status import Status
 
 _LARGEST = 0.3
 """Length of a step: rad, or of the smallest shape, and the same in a second for rates."""
-_STEPS = 60
-_RANK = 1e-9
+_STEPS = 60  # of Newton's method at most
+_RANK = 1e-9  # of the largest singular value: directions in which nothing pulls back
 _CLOSED = 1e-9
 """How far the constraints may be from zero, and a simulation's projection move the state, in natural sizes."""
 _FLAT = 1e-6
@@ -125,7 +125,7 @@ def equilibrium(
 
 
 def _newton(
-    point: Point, anchor: FloatArray, u: FloatArray, chosen: list[int], hold: Collection[str], moving: bool
+    point: OperatingPoint, anchor: FloatArray, u: FloatArray, chosen: list[int], hold: Collection[str], moving: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Return state and inputs after the last step, the state on the manifold that `anchor` (n_x,) is next to."""
     coordinates = point.independent(anchor, u)[0]
@@ -155,7 +155,7 @@ def _newton(
     return x, u
 
 
-def _held_entries(model: TreeModel, held: Collection[Entry]) -> list[int]:
+def _held_entries(model: TreeModel, held: Collection[NamedEntry]) -> list[int]:
     """Return the numbers of the state's entries that coordinates stand for; of a quaternion if all turns are held."""
     numbers: list[int] = []
     for key, where in model.layout.items():
@@ -169,7 +169,7 @@ def _held_entries(model: TreeModel, held: Collection[Entry]) -> list[int]:
     return numbers
 
 
-def _margins(point: Point, start: Start, x: FloatArray, u: FloatArray) -> dict[str, float]:
+def _margins(point: OperatingPoint, start: Start, x: FloatArray, u: FloatArray) -> dict[str, float]:
     """Return the margins of the mode, and of shapes that overlap anywhere how deep."""
     known, system = point.margins(x, u), point.system
     margins = {name: value for name, value in known.items() if name not in _unknown_gaps(point)}
@@ -187,7 +187,7 @@ def _margins(point: Point, start: Start, x: FloatArray, u: FloatArray) -> dict[s
     return margins
 
 
-def _unknown_gaps(point: Point) -> set[str]:
+def _unknown_gaps(point: OperatingPoint) -> set[str]:
     """Return the margins that are no gaps of bodies: whole shapes tell these.
 
     A contact that is apart keeps the coordinates it had, and an edge of a feature is taken without its ends.
@@ -200,13 +200,13 @@ def _unknown_gaps(point: Point) -> set[str]:
     return unknown
 
 
-def _stays(point: Point, x: FloatArray, u: FloatArray, anchor: FloatArray) -> bool:
+def _stays(point: OperatingPoint, x: FloatArray, u: FloatArray, anchor: FloatArray) -> bool:
     """Whether a simulation, which projects its start in its own way, begins at the state itself."""
-    moved = point.projected(x, u, anchor) - x
+    moved = point.project(x, u, anchor) - x
     return bool(np.max(np.abs(moved) / point.sizes(x).entries, initial=0.0) <= _CLOSED)
 
 
-def displaced(model: Model, start: Start, by: Callable[[int], FloatArray]) -> Start:
+def displace_start(model: Model, start: Start, by: Callable[[int], FloatArray]) -> Start:
     """Return a start near another one, on the manifold of its constraints: moved by z = by(n) in its n coordinates."""
     point, x, u = point_of(model, start, None)
     found, _, X = point.independent(x, u)
@@ -221,7 +221,7 @@ class _Residual:
     ``sizes`` (n,) are the natural sizes of the coordinates, ``time`` (s) is that of the state.
     """
 
-    def __init__(self, point: Point, x: FloatArray, u: FloatArray, moving: bool) -> None:
+    def __init__(self, point: OperatingPoint, x: FloatArray, u: FloatArray, moving: bool) -> None:
         rate, F, G = point.at(x, u)
         self.entries, P, self.X = point.independent(x, u)
         # A row takes one entry of the state or, of a quaternion, several of the same size: one.

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from trundle.checks import FloatArray, positive
 from trundle.errors import InputError
 from trundle.models.linear.differences import refuse_mismatch
-from trundle.models.linear.point import Model, Point, point_of
+from trundle.models.linear.point import Model, OperatingPoint, point_of
 from trundle.models.linear.steady import Steady
 from trundle.models.tree.system import Start
 
@@ -148,7 +148,9 @@ def linearize(
     return found if period is None else found.sampled(period)
 
 
-def _linear(point: Point, x: FloatArray, u: FloatArray, outputs: Sequence[str], states: Sequence[str]) -> LinearModel:
+def _linear(
+    point: OperatingPoint, x: FloatArray, u: FloatArray, outputs: Sequence[str], states: Sequence[str]
+) -> LinearModel:
     rate, F, G = point.at(x, u)
     found, P, X = point.independent(x, u, states)
     refuse_mismatch(point, x, u, P, X, F, G)

@@ -31,7 +31,7 @@ _UNITS = {
 
 
 @dataclass(frozen=True)
-class Entry:
+class NamedEntry:
     """An entry of a state or an input: whose it is, by all names of that one, of what kind, which component."""
 
     owners: tuple[str, ...]
@@ -51,7 +51,7 @@ class Entry:
         return (f"{key}.{self.part}", key, *column, *([owner] if self.kind in _ALONE else []))
 
 
-def entries(model: TreeModel, layout: Mapping[str, slice], turns: bool = False) -> list[Entry]:
+def entries(model: TreeModel, layout: Mapping[str, slice], turns: bool = False) -> list[NamedEntry]:
     """Return the entries of ``model.layout`` or ``model.input_layout``.
 
     With `turns` a unit quaternion counts as a rotation about three axes, and time is left out.
@@ -59,19 +59,19 @@ def entries(model: TreeModel, layout: Mapping[str, slice], turns: bool = False) 
     return [entry for key, where in layout.items() for entry in entries_of(model, key, where.stop - where.start, turns)]
 
 
-def entries_of(model: TreeModel, key: str, size: int, turns: bool = False) -> Iterator[Entry]:
+def entries_of(model: TreeModel, key: str, size: int, turns: bool = False) -> Iterator[NamedEntry]:
     """Yield the entries of one key of a layout."""
     body, _, kind = key.rpartition(".")
     if key == TIME:
-        yield from () if turns else (Entry((TIME,), "", "", _UNITS[TIME]),)
+        yield from () if turns else (NamedEntry((TIME,), "", "", _UNITS[TIME]),)
         return
     joint, jointed = model.joints.get(body, body), kind in _COLUMNS and body in model.joints
     for i, (part, unit) in enumerate(_parts(model, key, size, turns)):
         numbered = f"{joint}_{i + 1}"  # as in records
         if jointed and part.isdigit():
-            yield Entry((numbered, joint, body), kind, "", unit)
+            yield NamedEntry((numbered, joint, body), kind, "", unit)
         else:
-            yield Entry((joint, body) if jointed else (body,), kind, part, unit)
+            yield NamedEntry((joint, body) if jointed else (body,), kind, part, unit)
 
 
 def _parts(model: TreeModel, key: str, size: int, turns: bool) -> list[tuple[str, str]]:
@@ -109,7 +109,7 @@ def is_quaternion(model: TreeModel, key: str) -> bool:
     return kind == "orientation" or (kind == "joint" and rate is not None and rate.stop - rate.start == 3)
 
 
-def numbers_of(key: str, name: str, known: Sequence[Entry], also: Collection[str] = ()) -> list[int]:
+def numbers_of(key: str, name: str, known: Sequence[NamedEntry], also: Collection[str] = ()) -> list[int]:
     """Return the numbers of the entries that a user calls `name`, all components where none is said.
 
     A joint comes before a body of its name; `also` is what else an error message lists.

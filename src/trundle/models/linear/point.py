@@ -13,7 +13,7 @@ from trundle.contact.laws import Law, laws_of
 from trundle.errors import InputError
 from trundle.models.linear.constraints import kept_parts
 from trundle.models.linear.coordinates import Gradients, independent
-from trundle.models.linear.names import POSES, Entry, axes_of, entries, is_quaternion, numbers_of
+from trundle.models.linear.names import POSES, NamedEntry, axes_of, entries, is_quaternion, numbers_of
 from trundle.models.linear.sizes import Sizes, Yardstick
 from trundle.models.linear.steady import Fields
 from trundle.models.rolling_pair import RollingPair
@@ -29,7 +29,7 @@ _PROJECTIONS = 10
 """Most steps of the simulation's projection: each squares what is left."""
 
 
-class Point:
+class OperatingPoint:
     """The equations of motion of a system in the mode of a start, with their derivatives."""
 
     def __init__(self, system: ContactSystem, start: Start) -> None:
@@ -49,9 +49,9 @@ class Point:
         self.fields = Fields(system, self.model)
 
     @classmethod
-    def of(cls, system: ContactSystem, start: Start) -> Point:
+    def of(cls, system: ContactSystem, start: Start) -> OperatingPoint:
         """Return the one for a start, made once."""
-        return system.kept(("linear", start.atlas, start.laws), lambda: cls(system, start))
+        return system.keep(("linear", start.atlas, start.laws), lambda: cls(system, start))
 
     def at(self, x: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return x' (n_x,), dx'/dx and dx'/du."""
@@ -83,7 +83,7 @@ class Point:
 
     def independent(
         self, x: FloatArray, u: FloatArray, wanted: Sequence[str] = ()
-    ) -> tuple[tuple[Entry, ...], FloatArray, FloatArray]:
+    ) -> tuple[tuple[NamedEntry, ...], FloatArray, FloatArray]:
         """Return independent coordinates, see `trundle.models.linear.coordinates.independent`."""
         return independent(self.model, x, self.gradients(x, u), wanted)
 
@@ -108,7 +108,7 @@ class Point:
             best, off = x, now
         return best
 
-    def projected(self, x: FloatArray, u: FloatArray, anchor: FloatArray) -> FloatArray:
+    def project(self, x: FloatArray, u: FloatArray, anchor: FloatArray) -> FloatArray:
         """Return the state on the manifold next to `x` (n_x,) that a simulation would go on from.
 
         Apart from unit quaternions of prescribed bodies this shares nothing with `nearest`: neither the rows of the
@@ -128,7 +128,7 @@ class Point:
 
     @cached_property
     def _projection(self) -> ca.Function:
-        return ca.Function("projection", [self.model.x, self.model.u], [self.model.projected(self._mode)])
+        return ca.Function("projection", [self.model.x, self.model.u], [self.model.project(self._mode)])
 
     @property
     def laws(self) -> Sequence[Law]:
@@ -136,7 +136,7 @@ class Point:
         return laws_of(self.model.constraints, self._mode)
 
     @property
-    def inputs(self) -> list[Entry]:
+    def inputs(self) -> list[NamedEntry]:
         """The entries of u."""
         return entries(self.model, self.model.input_layout)
 
@@ -184,11 +184,11 @@ def _refuse_infinite(x: FloatArray, *values: FloatArray) -> None:
         raise InputError("start", x.tolist(), allowed)
 
 
-def point_of(model: Model, start: Start, inputs: ArrayLike | None) -> tuple[Point, FloatArray, FloatArray]:
+def point_of(model: Model, start: Start, inputs: ArrayLike | None) -> tuple[OperatingPoint, FloatArray, FloatArray]:
     """Return the equations of motion in the mode of a start, its state and the inputs, checked."""
     system = model if isinstance(model, ContactSystem) else model.system
     system.check_start("start", start)
-    point = Point.of(system, start)
+    point = OperatingPoint.of(system, start)
     sizes = point.model.x.shape[0], point.model.u.shape[0]
     u = np.zeros(sizes[1]) if inputs is None else array("inputs", inputs, (sizes[1],))
     return point, array("start", start.x, (sizes[0],)), u

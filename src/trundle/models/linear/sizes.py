@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.models.linear.constraints import Kept, Quantity
+from trundle.models.linear.constraints import ConstraintQuantity, Kept
 from trundle.models.linear.names import is_quaternion
 from trundle.models.tree.model import TIME, TreeModel
 from trundle.models.tree.system import ContactSystem
@@ -65,12 +65,16 @@ class Yardstick:
         return Sizes(self._entries(coordinates, time), rows, self.length, time)
 
     def _row(
-        self, quantity: Quantity, size: int, coordinates: Sequence[FloatArray], contact: int, time: float
+        self, quantity: ConstraintQuantity, size: int, coordinates: Sequence[FloatArray], contact: int, time: float
     ) -> FloatArray:
         """Return the sizes (size,) of rows of one quantity; coordinates are those of the contact of that number."""
-        if quantity is Quantity.COORDINATES:
+        if quantity is ConstraintQuantity.COORDINATES:
             return coordinates[contact]
-        known = {Quantity.GAP: self.length, Quantity.VELOCITY: self.length / time, Quantity.TIME: time}
+        known = {
+            ConstraintQuantity.GAP: self.length,
+            ConstraintQuantity.VELOCITY: self.length / time,
+            ConstraintQuantity.TIME: time,
+        }
         return np.full(size, known.get(quantity, 1.0))
 
     def _entries(self, coordinates: Sequence[FloatArray], time: float) -> FloatArray:

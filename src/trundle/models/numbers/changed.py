@@ -14,11 +14,11 @@ from trundle.contact.choice import make_contact
 from trundle.contact.laws import SLIDING
 from trundle.errors import InputError
 from trundle.geometry.shape import Shape
-from trundle.models.numbers.places import Place, places, with_number
+from trundle.models.numbers.places import NumberPlace, places, with_number
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.rolling_tree import RollingTree
 from trundle.models.tree.model import ContactSpec, TreeModel
-from trundle.models.tree.system import Atlas, ContactPair, ContactSystem, Free
+from trundle.models.tree.system import Atlas, ContactPair, ContactSystem, FreeNumbers
 from trundle.numerics.symbol import Symbol
 
 Model = RollingPair | RollingTree | ContactSystem
@@ -71,10 +71,12 @@ def with_parameters(model: Model, values: Mapping[str, float]) -> ContactSystem:
     >>> [round(float(run["body_position"][-1, 0, 0]), 3) for run in runs]
     [0.334, 0.398]
     """
-    return changed(system_of(model), {name: number(name, value) for name, value in values.items()})
+    return change_numbers(system_of(model), {name: number(name, value) for name, value in values.items()})
 
 
-def changed(system: ContactSystem, values: Mapping[str, float], free: Free | None = None) -> ContactSystem:
+def change_numbers(
+    system: ContactSystem, values: Mapping[str, float], free: FreeNumbers | None = None
+) -> ContactSystem:
     """Return the system with other numbers, of which some may be `free`."""
     known = places(system)
     found = {name: (known[choice("parameters", name, known)], value) for name, value in values.items()}
@@ -82,14 +84,14 @@ def changed(system: ContactSystem, values: Mapping[str, float], free: Free | Non
         _check(name, place, value)
     try:
         pairs = _contact_pairs(system, found.values())
-        model = _built(system, found, pairs, system.first_atlas)
+        model = _build_model(system, found, pairs, system.first_atlas)
     except InputError as error:
         name = next((name for name, (place, _) in found.items() if error.key in place.path), error.key)
         raise InputError(name, error.value, error.allowed) from error
     physics = dict(system.physics)
     physics["mass"] = float(sum(body.mass for body in model.bodies))
     physics["gravity"] = tuple(float(g) for g in model.given[0])
-    build = partial(_built, system, found, pairs)
+    build = partial(_build_model, system, found, pairs)
     other = dataclasses.replace(
         system, build=build, contact_pairs=pairs, physics=physics, free=free, made_of=system.model_key
     )
@@ -97,7 +99,7 @@ def changed(system: ContactSystem, values: Mapping[str, float], free: Free | Non
     return other
 
 
-def _check(name: str, place: Place, value: float) -> None:
+def _check(name: str, place: NumberPlace, value: float) -> None:
     """Check a number of a body; those of contacts and shapes are checked where these are made."""
     if place.kind == "body" and place.path[0] in ("mass", "inertia"):
         positive(name, value)
@@ -107,7 +109,7 @@ def _check(name: str, place: Place, value: float) -> None:
         positive(name, value)  # a joint without friction has no such number
 
 
-def freed(system: ContactSystem, names: Sequence[str]) -> ContactSystem:
+def free_numbers(system: ContactSystem, names: Sequence[str]) -> ContactSystem:
     """Return the system with the numbers of these names as parameters of what is compiled."""
     if isinstance(names, str):
         raise InputError("parameters", names, "a list of names")
@@ -123,7 +125,7 @@ def freed(system: ContactSystem, names: Sequence[str]) -> ContactSystem:
         values = np.array([known[name].value for name in chosen])
         try:
             pairs = _contact_pairs(system, found.values())
-            model = _built(system, found, pairs, system.first_atlas)
+            model = _build_model(system, found, pairs, system.first_atlas)
             held = _hold(system, model, ca.vertcat(*symbols.values()), chosen, values)
         except (NotImplementedError, RuntimeError, TypeError, ValueError) as error:
             more = f" ({error})" if isinstance(error, InputError) else ""
@@ -131,16 +133,16 @@ def freed(system: ContactSystem, names: Sequence[str]) -> ContactSystem:
         if not held:
             raise InputError("parameters", chosen, "numbers that expressions can hold: sizes of closed forms")
         symbol = ca.vertcat(*symbols.values())
-        free = Free(tuple(chosen), symbol, values, partial(_built, system, found, pairs))
+        free = FreeNumbers(tuple(chosen), symbol, values, partial(_build_model, system, found, pairs))
         return dataclasses.replace(system, free=free)
 
-    return system.kept(("freed", *chosen), build) if chosen else system
+    return system.keep(("freed", *chosen), build) if chosen else system
 
 
 def _hold(system: ContactSystem, model: TreeModel, symbols: ca.SX, names: Sequence[str], values: FloatArray) -> bool:
     """Return whether a model with symbols is, at other values than its own, the model with those numbers."""
     moved = np.where(values == 0.0, 0.01, 0.99 * values)
-    other = changed(system, dict(zip(names, moved.tolist(), strict=True))).model()
+    other = change_numbers(system, dict(zip(names, moved.tolist(), strict=True))).model()
     x, u = (np.random.default_rng(0).uniform(0.2, 0.9, size) for size in (model.x.shape[0], model.u.shape[0]))
     found = []
     for one, more in ((model, (moved,)), (other, ())):
@@ -157,12 +159,12 @@ def at_values(system: ContactSystem, values: FloatArray) -> ContactSystem:
     if (free := system.free) is None:
         return system
     numbers = array("values", values, (len(free.names),))
-    return changed(
+    return change_numbers(
         system, dict(zip(free.names, numbers.tolist(), strict=True)), dataclasses.replace(free, values=numbers)
     )
 
 
-Found = Mapping[str, tuple[Place, float | Symbol]]
+Found = Mapping[str, tuple[NumberPlace, float | Symbol]]
 
 
 def _contact_pairs(system: ContactSystem, found: object) -> tuple[ContactPair, ...]:
@@ -186,7 +188,7 @@ def _contact_pairs(system: ContactSystem, found: object) -> tuple[ContactPair, .
     )
 
 
-def _built(system: ContactSystem, found: Found, pairs: Sequence[ContactPair], atlas: Atlas) -> TreeModel:
+def _build_model(system: ContactSystem, found: Found, pairs: Sequence[ContactPair], atlas: Atlas) -> TreeModel:
     """Return the equations of motion with other numbers on the charts `atlas`."""
     gravity, resolve, bodies, contacts, forces, origins, loops = system.model(atlas).given
     specs, joined = list(bodies), list(contacts)

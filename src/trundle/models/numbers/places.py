@@ -36,7 +36,7 @@ _OF_JOINT = ("damping", "stiffness", "rest")
 
 
 @dataclass(frozen=True)
-class Place:
+class NumberPlace:
     """A number of a model: its value, what kind of data holds it, which ones (by number) and where in these."""
 
     value: float
@@ -45,29 +45,29 @@ class Place:
     path: Path
 
 
-def places(system: ContactSystem) -> dict[str, Place]:
+def places(system: ContactSystem) -> dict[str, NumberPlace]:
     """Return the numbers of a model by name: ``object.mass``, ``contact.friction``, ``terrain.amplitude``, ..."""
     _, _, specs, contacts, *_ = system.model().given
-    found: dict[str, Place] = {}
+    found: dict[str, NumberPlace] = {}
     for i, spec in enumerate(specs):
-        found |= {f"{spec.name}.{name}": Place(value, "body", (i,), path) for name, value, path in _of_body(spec)}
+        found |= {f"{spec.name}.{name}": NumberPlace(value, "body", (i,), path) for name, value, path in _of_body(spec)}
     for numbers in system.pairs:
         contact, friction = contacts[numbers[0]].name, contacts[numbers[0]].friction
         for name, field in _OF_CONTACT.items():
-            found[f"{contact}.{name}"] = Place(float(getattr(friction, field)), "contact", numbers, (field,))
+            found[f"{contact}.{name}"] = NumberPlace(float(getattr(friction, field)), "contact", numbers, (field,))
         bounce = system.contact_pairs[numbers[0]].restitution.restitution
-        found[f"{contact}.restitution"] = Place(bounce, "restitution", numbers, ("restitution",))
+        found[f"{contact}.restitution"] = NumberPlace(bounce, "restitution", numbers, ("restitution",))
     found |= _dry_frictions(system, [contact.friction for contact in contacts])
     found |= _common_friction(system, [contacts[i].friction for i in range(len(contacts))])
     for label, shape in _shapes(system).items():
-        found |= {f"{label}.{name}": Place(v, "shape", (id(shape),), path) for name, v, path in _sizes(shape)}
+        found |= {f"{label}.{name}": NumberPlace(v, "shape", (id(shape),), path) for name, v, path in _sizes(shape)}
     for numbers in system.pairs:
         pair = system.contact_pairs[numbers[0]]
         label = pair.contact if system.records_joints else pair.body_A
         center = enumerate(pair.center_A or (0.0,) * system.d)
-        found |= {f"{label}.shape_at[{i}]": Place(float(c), "center", numbers, (i,)) for i, c in center}
+        found |= {f"{label}.shape_at[{i}]": NumberPlace(float(c), "center", numbers, (i,)) for i, c in center}
     for i, g in enumerate(system.model().given[0]):
-        found[f"gravity[{i}]"] = Place(float(g), "gravity", (), (i,))
+        found[f"gravity[{i}]"] = NumberPlace(float(g), "gravity", (), (i,))
     return found
 
 
@@ -85,22 +85,24 @@ def _of_body(spec: BodySpec) -> Iterator[tuple[str, float, Path]]:
         yield from ((name, getattr(spec, name), (name,)) for name in _OF_JOINT)
 
 
-def _dry_frictions(system: ContactSystem, frictions: list[Friction]) -> dict[str, Place]:
+def _dry_frictions(system: ContactSystem, frictions: list[Friction]) -> dict[str, NumberPlace]:
     """Return the dry friction of each joint that has some, of all its coordinates."""
     rubbing: dict[str, list[int]] = {}
     for i in sorted(system.rubbing):
         rubbing.setdefault(system.contact_pairs[i].body_A, []).append(i)
     return {
-        f"{body}.dry_friction": Place(float(frictions[numbers[0]].adhesion), "joint", tuple(numbers), ("adhesion",))
+        f"{body}.dry_friction": NumberPlace(
+            float(frictions[numbers[0]].adhesion), "joint", tuple(numbers), ("adhesion",)
+        )
         for body, numbers in rubbing.items()
     }
 
 
-def _common_friction(system: ContactSystem, frictions: list[Friction]) -> dict[str, Place]:
+def _common_friction(system: ContactSystem, frictions: list[Friction]) -> dict[str, NumberPlace]:
     """Return Coulomb's coefficient of all contacts, where they have the same."""
     shapes = tuple(system.shape_pairs)
     values = {frictions[i].mu for i in shapes}
-    return {"friction": Place(values.pop(), "contact", shapes, ("mu",))} if len(values) == 1 else {}
+    return {"friction": NumberPlace(values.pop(), "contact", shapes, ("mu",))} if len(values) == 1 else {}
 
 
 def _shapes(system: ContactSystem) -> dict[str, Shape]:

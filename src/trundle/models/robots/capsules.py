@@ -14,7 +14,7 @@ from trundle.parameters import check_parameters
 
 
 @dataclass(frozen=True)
-class Capsule:
+class LimbCapsule:
     """All points within `radius` (m) of a segment that is fixed to a link (final).
 
     Parameters
@@ -70,7 +70,7 @@ class Clearance:
         Farther apart than this a pair is left alone.
     """
 
-    capsules: Mapping[str, Capsule]
+    capsules: Mapping[str, LimbCapsule]
     pairs: Converted[Iterable[Sequence[str]], tuple[tuple[str, str], ...]] = Converted(())
     margin: float = 0.01
     reach: float = 0.15
@@ -102,5 +102,5 @@ def read_clearance(given: Mapping[str, object]) -> Clearance:
         if key not in fields:
             raise InputError(key, given[key], "one of the keys " + ", ".join(fields))
     table = instance("capsules", given.get("capsules", {}), Mapping, "a table")
-    capsules = {name: from_table(Capsule, f"capsules.{name}", one) for name, one in table.items()}
+    capsules = {name: from_table(LimbCapsule, f"capsules.{name}", one) for name, one in table.items()}
     return Clearance(**{**given, "capsules": capsules})

@@ -21,7 +21,7 @@ from trundle.errors import InputError
 from trundle.models.brief import brief
 from trundle.models.robots.capsules import Clearance, read_clearance
 from trundle.models.robots.ends import BallHand, Pad, from_table
-from trundle.models.robots.joint_patterns import by_joint, known
+from trundle.models.robots.joint_patterns import by_joint, check_patterns
 from trundle.models.robots.servo import SensorNoise, Servo
 from trundle.models.urdf.articulated import Articulated
 from trundle.models.urdf.checks import CheckedUrdf, load_urdf
@@ -32,7 +32,7 @@ from trundle.numerics.rotations import quaternion_of, rotation_z
 from trundle.records.whole import read_bytes
 from trundle.threads import cached_property
 
-_BYTES = 1_000_000
+_BYTES = 1_000_000  # of an untrusted file
 HUMANOIDS = ("g1", "talos")
 """Robots that come with a file of their own."""
 _OF_ROBOT = ("name", "urdf", "licence", "notice", "base", "locked")
@@ -72,7 +72,7 @@ class Humanoid:
     clearance : Clearance, optional
         Limbs that a controller may keep apart.
     postures : mapping of str to mapping
-        Named changes of the posture, see `posed`.
+        Named changes of the posture, see `with_posture`.
     servo : mapping of str to mapping
         "stiffness" (N m/rad) and "damping" (N m s/rad) of joints that are position controlled; empty: they are not.
     sensors : SensorNoise
@@ -131,7 +131,7 @@ class Humanoid:
                 raise InputError(f"feet.{name}.link", sole.link, allowed + (", ".join(own) or "none"))
         _ = self.joint_posture, self.joint_stiffness
         for name, changes in self.postures.items():
-            known(f"postures.{name}", changes, self.robot.joints)
+            check_patterns(f"postures.{name}", changes, self.robot.joints)
         if self.servo:
             _ = self.drives
 
@@ -270,7 +270,7 @@ class Humanoid:
         length, width = (high - low).tolist()
         return FlatPatch.rectangle(length, width, friction, ((low + high) / 2).tolist())
 
-    def posed(self, posture: str = "", changes: Mapping[str, float] | None = None) -> Humanoid:
+    def with_posture(self, posture: str = "", changes: Mapping[str, float] | None = None) -> Humanoid:
         """Return the same robot in one of its `postures` (none: its own), `changes` (rad, by joint or pattern) on top.
 
         Raises
@@ -282,7 +282,7 @@ class Humanoid:
             names = ", ".join(map(repr, self.postures)) or "it has none"
             raise InputError("pose", posture, f"one of the postures in the robot's file: {names}")
         given = changes or {}
-        known("posture", given, self.robot.joints)
+        check_patterns("posture", given, self.robot.joints)
         new = {**given, **(self.postures[posture] if posture else {}), **given}
         return replace(self, posture={**new, **self.posture, **new}) if new else self
 

@@ -11,7 +11,7 @@ from trundle.checks import FloatArray, array, number
 from trundle.errors import InputError
 
 
-def known(key: str, patterns: Mapping[str, float], joints: tuple[str, ...]) -> None:
+def check_patterns(key: str, patterns: Mapping[str, float], joints: tuple[str, ...]) -> None:
     """Raise `InputError` for a pattern that fits no joint, or an angle that is no number; keys start with `key`."""
     for pattern, angle in patterns.items():
         if not any(fnmatchcase(joint, pattern) for joint in joints):

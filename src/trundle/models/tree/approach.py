@@ -19,12 +19,12 @@ from trundle.models.tree.system import Atlas, ContactPair, ContactSystem
 from trundle.models.tree.touching import contact_points
 from trundle.numerics.space import lever
 
-_CHARTS = 3
-_ROUND_OFF = 1e-9
+_CHARTS = 3  # charts that an approach may pass at most
+_ROUND_OFF = 1e-9  # of a chart's coordinate at the end of its range
 _MOVES = {2: 0.05, 3: 0.15}
 """How far (in sizes of the body) nearest points may be from samples that are nearly nearest."""
-_ZOOMS = 5
-_TWO_SIDED = 0.1
+_ZOOMS = 5  # of a grid around its least point
+_TWO_SIDED = 0.1  # product of unit normals: below minus this they face each other
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def with_charts(atlas: Atlas, contact: int, charts: tuple[int, int]) -> Atlas:
     return tuple(charts if i == contact else old for i, old in enumerate(atlas))
 
 
-def placed(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int, found: Approach) -> FloatArray:
+def place_approach(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int, found: Approach) -> FloatArray:
     """Return the state `x` with the coordinates of an approach in place of those of `contact`.
 
     ``atlas`` is the one with the charts of the approach.
@@ -99,7 +99,7 @@ def approach_at(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int
     m = system.contact_pairs[contact]
     if m.form not in ("chart", "support-chart"):
         s, charts = contact_coordinates(m.shape_A, m.shape_B, m.form, near.x_A, near.x_B, near.n_B)
-        return refined(system, atlas, x, contact, s, charts)
+        return refine_approach(system, atlas, x, contact, s, charts)
     found = None
     for closer in (False, True):
         x_A, x_B = near.x_A, near.x_B
@@ -110,7 +110,7 @@ def approach_at(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int
             s, charts = contact_coordinates(m.shape_A, m.shape_B, m.form, x_A, x_B, near.n_B)
         except InputError:  # across a steep part a measured height misses the surface by far
             continue
-        there = refined(system, atlas, x, contact, s, charts)
+        there = refine_approach(system, atlas, x, contact, s, charts)
         if there is not None and _is_of(system, atlas, x, contact, there, near):
             return there
         found = there or found
@@ -120,7 +120,7 @@ def approach_at(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int
 def _is_of(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int, found: Approach, near: Nearness) -> bool:
     """Whether an approach is that of the points it was looked for from."""
     there = with_charts(atlas, contact, found.charts)
-    x_A, x_B, _ = contact_points(system, there, placed(system, there, x, contact, found), contact)
+    x_A, x_B, _ = contact_points(system, there, place_approach(system, there, x, contact, found), contact)
     size = system.contact_pairs[contact].shape_A.reference_length
     moved = max(float(np.linalg.norm(x_A - near.x_A)), float(np.linalg.norm(x_B - near.x_B)))
     return found.gap <= near.gap + _ROUND_OFF * size and moved <= _MOVES[system.d] * size + 2 * abs(near.gap)
@@ -143,12 +143,12 @@ def _closer(m: ContactPair, R: FloatArray, p: FloatArray, near: Nearness) -> tup
     return x_A[0], m.shape_B.closest(x_A @ R.T + p)[0]
 
 
-def refined(
+def refine_approach(
     system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int, s: FloatArray, charts: tuple[int, int]
 ) -> Approach | None:
     """Newton on T'(n_A + n_B) = 0, T'(P_A - P_B) = 0 from the seed `s`, from chart to chart; None if it is lost."""
     for _ in range(_CHARTS):
-        found = _converged(system, with_charts(atlas, contact, charts), x, contact, s)
+        found = _iterate_newton(system, with_charts(atlas, contact, charts), x, contact, s)
         if found is None or on_charts(system.contact_pairs[contact], found.coordinates, found.charts):
             return found
         neighbours = _neighbours(system, atlas, x, contact, found)
@@ -163,7 +163,7 @@ def _neighbours(
 ) -> tuple[FloatArray, tuple[int, int]] | None:
     """Return coordinates near an approach beyond the ends of its charts, on other charts, or None."""
     contact_pair, there = system.contact_pairs[contact], with_charts(atlas, contact, found.charts)
-    x_A, x_B, n_B = contact_points(system, there, placed(system, there, x, contact, found), contact)
+    x_A, x_B, n_B = contact_points(system, there, place_approach(system, there, x, contact, found), contact)
     try:
         x_A, x_B = (
             shape.closest(p[None])[0] for shape, p in ((contact_pair.shape_A, x_A), (contact_pair.shape_B, x_B))
@@ -174,7 +174,7 @@ def _neighbours(
     return None if charts == found.charts else (s, charts)
 
 
-def _converged(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int, s: FloatArray) -> Approach | None:
+def _iterate_newton(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int, s: FloatArray) -> Approach | None:
     """Newton's iteration on given charts."""
     step_of, charts = _common_normal(system, atlas, contact), atlas[contact]
     for _ in range(30):
@@ -211,7 +211,7 @@ def _common_normal(system: ContactSystem, atlas: Atlas, contact: int) -> ca.Func
         outputs = [residual, ca.jacobian(residual, s), ca.dot(tB.n, apart), ca.dot(tB.n, opening), reach]
         return ca.Function("common_normal", [model.x, s], outputs)
 
-    return system.kept(("common_normal", atlas, contact), build)
+    return system.keep(("common_normal", atlas, contact), build)
 
 
 def round_on_both_sides(contact_pair: ContactPair) -> bool:

@@ -12,12 +12,12 @@ from trundle.checks import FloatArray
 from trundle.contact.proximity import Nearness
 from trundle.errors import InputError
 from trundle.models.curvature_check import too_large
-from trundle.models.tree.approach import Approach, approach_at, placed, refined, with_charts
+from trundle.models.tree.approach import Approach, approach_at, place_approach, refine_approach, with_charts
 from trundle.models.tree.loops import Pinned
 from trundle.models.tree.system import Atlas, ContactPair, ContactSystem
 from trundle.models.tree.touching import inertia_at, loop_speeds, loops_at, touch_function, velocities_changed
 
-_STEPS = 60
+_STEPS = 60  # of Newton's method at most
 _CLOSED = 1e-11
 """Gap, in sizes of the smallest shape, that counts as closed."""
 _ROUND = 2e-15
@@ -32,7 +32,7 @@ _ROLLS = 1e-9
 """Slip that is left, over the size of the terms that it is the sum of."""
 _OVERLAP = 1e-6
 """Overlap, in sizes of a shape, that the search for nearest points may be wrong by."""
-_RANK = 1e-10
+_RANK = 1e-10  # of the largest singular value: closures that depend on each other
 
 
 @dataclass(frozen=True)
@@ -51,14 +51,14 @@ class Closure:
             before = near.get(contact)
             seen = None
             if before is not None:
-                seen = refined(self.system, atlas, x, contact, before.coordinates, before.charts)
+                seen = refine_approach(self.system, atlas, x, contact, before.coordinates, before.charts)
             seen = seen or nearest(self.system, atlas, x, contact)
             if seen is None:
                 contact_pair = self.system.contact_pairs[contact]
                 why = "a contact whose shapes have nearest points: none was found here" + too_large(contact_pair)
                 raise InputError("contacts", contact_pair.contact, why)
             atlas = with_charts(atlas, contact, seen.charts)
-            x = placed(self.system, atlas, x, contact, seen)
+            x = place_approach(self.system, atlas, x, contact, seen)
             found[contact] = seen
         return Closure(self.system, self.contacts, x, atlas), found
 
@@ -68,7 +68,7 @@ class Closure:
         values = [touch_function(self.system, self.atlas, i)(self.x) for i in self.contacts]
         return [np.asarray(v[0]) for v in values], [np.asarray(v[2]).ravel() for v in values], M
 
-    def told(self, nu: FloatArray) -> FloatArray:
+    def given_velocity(self, nu: FloatArray) -> FloatArray:
         """Return the part of the velocities of contacts and pins that bodies make which move as they are told.
 
         That is all of v_A - v_B but J nu, (d a contact, then d a pin), m/s.
@@ -135,7 +135,7 @@ def close_gaps(
         Js, normals, M = closure.rows()
         N = np.vstack([*(n @ J for n, J in zip(normals, Js, strict=True)), C])
         step = _smallest(M, N, gaps, np.eye(len(M))[:, list(free)])
-        moved = _moved(system, closure.atlas, closure.x, step)
+        moved = _displace_state(system, closure.atlas, closure.x, step)
         closure, near = Closure(system, closure.contacts, moved, closure.atlas).with_approaches(near)
     _refuse_open(closure, near, names)
     return closure.x, closure.atlas
@@ -242,7 +242,7 @@ def roll(
         over[i * len(n) : (i + 1) * len(n)] = full
     nu = np.asarray(velocities_at(system, atlas)(x)).ravel()
     if any(spec.joint.by_time for spec in system.model(atlas).specs):
-        over -= Closure(system, tuple(slips), x, atlas).told(nu)
+        over -= Closure(system, tuple(slips), x, atlas).given_velocity(nu)
     # What no motion of the free velocities reaches has to come from the given ones.
     beyond = np.eye(len(J)) - J @ free @ np.linalg.pinv(J @ free, rcond=_RANK)
     missed = beyond @ (J @ nu - over)
@@ -276,13 +276,13 @@ def _smallest(M: FloatArray, rows: FloatArray, residual: FloatArray, free: Float
     return -free @ (spread @ (np.linalg.pinv(G @ spread, rcond=_RANK, hermitian=True) @ residual))
 
 
-def _moved(system: ContactSystem, atlas: Atlas, x: FloatArray, step: FloatArray) -> FloatArray:
+def _displace_state(system: ContactSystem, atlas: Atlas, x: FloatArray, step: FloatArray) -> FloatArray:
     def build() -> ca.Function:
         model = system.model(atlas)
         symbol = ca.SX.sym("step", model.nv)
-        return ca.Function("moved", [model.x, symbol], [model.moved(symbol)])
+        return ca.Function("moved", [model.x, symbol], [model.displace(symbol)])
 
-    return np.asarray(system.kept(("moved", atlas), build)(x, step)).ravel()
+    return np.asarray(system.keep(("moved", atlas), build)(x, step)).ravel()
 
 
 def extent_at(system: ContactSystem, atlas: Atlas, x: FloatArray) -> float:
@@ -294,10 +294,10 @@ def extent_at(system: ContactSystem, atlas: Atlas, x: FloatArray) -> float:
         places = ca.vertcat(*(one.p for one in model.motions.values()))
         return ca.Function("extent", [model.x], [ca.norm_inf(places) + float(np.max(np.abs(pins), initial=0.0))])
 
-    return float(system.kept(("extent", atlas), build)(x))
+    return float(system.keep(("extent", atlas), build)(x))
 
 
 def velocities_at(system: ContactSystem, atlas: Atlas) -> ca.Function:
     """Return the function x -> nu (nv,)."""
     model = system.model(atlas)
-    return system.kept(("nu", atlas), lambda: ca.Function("nu", [model.x], [model.nu]))
+    return system.keep(("nu", atlas), lambda: ca.Function("nu", [model.x], [model.nu]))

@@ -83,7 +83,7 @@ class Force:
         _callable(self.law)
 
     def __reduce__(self) -> tuple[type[Force], tuple[object, ...]]:
-        return Force, (self.body, _saved(self.law), self.at)
+        return Force, (self.body, _save_law(self.law), self.at)
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Potential:
         _callable(self.law)
 
     def __reduce__(self) -> tuple[type[Potential], tuple[object, ...]]:
-        return Potential, (_saved(self.law),)
+        return Potential, (_save_law(self.law),)
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class _Read(Mapping[str, BodyState]):
         return len(self.made)
 
 
-def _saved(law: ForceLaw) -> SavedLaw:
+def _save_law(law: ForceLaw) -> SavedLaw:
     """Return a law that pickles, of one that may be a lambda: it is asked once in the plane and once in space."""
     if isinstance(law, SavedLaw):
         return law
@@ -199,7 +199,7 @@ def generalized_force(
             V, pushes = _potential(one, t, states)
             potential = V if potential is None else potential + V
             for name, (force, torque) in pushes.items():
-                Q += _resolved(placed[name], to_world, force, torque)
+                Q += _generalize_force(placed[name], to_world, force, torque)
             continue
         if one.body not in placed:
             raise InputError("body", one.body, "one of " + ", ".join(placed))
@@ -208,11 +208,11 @@ def generalized_force(
         given = one.law(t, states)
         force, torque = given if isinstance(given, tuple) else (given, None)
         torque = ca.SX(angular_size(d), 1) if torque is None else _expression("torque", torque, angular_size(d))
-        Q += _resolved(point, to_world, _expression("force", force, d), torque)
+        Q += _generalize_force(point, to_world, _expression("force", force, d), torque)
     return Q, potential
 
 
-def _resolved(point: Motion, to_world: ca.SX, force: ca.SX, torque: ca.SX) -> ca.SX:
+def _generalize_force(point: Motion, to_world: ca.SX, force: ca.SX, torque: ca.SX) -> ca.SX:
     """Return J'f + Jw'tau (nv,) of a force and a torque in world axes."""
     return point.Jv.T @ (to_world.T @ force) + point.Jw.T @ (torque if force.shape[0] == 2 else to_world.T @ torque)
 

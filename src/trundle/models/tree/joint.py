@@ -14,13 +14,13 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.contact.contact import Kinematics
 from trundle.contact.contacts import ChartContact
-from trundle.contact.motion import Motion, jointed
+from trundle.contact.motion import Motion, carry_by_joint
 from trundle.errors import InputError
 from trundle.numerics.space import angular_size
 
 Symbols = Mapping[str, ca.SX]
 """Expressions by the names of a body's variables, such as ``joint`` and ``rate``."""
-_CONSISTENT = 1e-8
+_CONSISTENT = 1e-8  # of the terms: a joint of one's own whose subspace is not its transform's slope
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Connection(ABC):
         """Return the rates of configuration and velocity for its `nudot` (size,)."""
 
     @abstractmethod
-    def moved(self, y: Symbols, step: ca.SX) -> dict[str, ca.SX]:
+    def displace(self, y: Symbols, step: ca.SX) -> dict[str, ca.SX]:
         """Return the configuration displaced by `step` (size,) = nu dt, to first order."""
 
     @abstractmethod
@@ -224,7 +224,7 @@ class Joint(Connection):
         turning, sliding = self.subspace(q)
         bend, shift = (self._bias(S, q, v) for S in (turning, sliding))
         R = R if site.orientation is None else R @ site.orientation
-        return jointed(site.parent, R, site.at + p, (turning, sliding), v, (bend, shift), site.column)
+        return carry_by_joint(site.parent, R, site.at + p, (turning, sliding), v, (bend, shift), site.column)
 
     @final
     def rates(self, site: Site, y: Symbols, nudot: ca.SX, contact: Kinematics | None) -> dict[str, ca.SX]:
@@ -232,7 +232,7 @@ class Joint(Connection):
         return {"joint": self._rate(y["joint"], y["rate"]), "rate": nudot} if self.size else {}
 
     @final
-    def moved(self, y: Symbols, step: ca.SX) -> dict[str, ca.SX]:
+    def displace(self, y: Symbols, step: ca.SX) -> dict[str, ca.SX]:
         """Return q (+) step."""
         return {"joint": self.retract(y["joint"], step)} if self.size else {}
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from trundle.checks import FloatArray, array
 from trundle.contact.contact import Kinematics
-from trundle.contact.motion import Motion, free, prescribed, told
+from trundle.contact.motion import Motion, carry_given_motion, free, prescribe_motion
 from trundle.errors import InputError
 from trundle.models.tree.joint import Connection, Site, Symbols, VectorJoint
 from trundle.numerics.space import (
@@ -24,7 +24,7 @@ from trundle.numerics.space import (
     rotation_about,
 )
 
-_UNIT = 1e-15
+_UNIT = 1e-15  # of a length: an axis that is a unit vector up to round-off is kept as given
 _SHOWN, _LOOKS, _EVENLY = 10.0, 2000, 0.618033988749895
 """s, over which a motion that is told is looked at, so often, at parts of it that no period shares (golden section)."""
 Told = ca.SX | ca.DM | float | Sequence[ca.SX | float]
@@ -33,7 +33,7 @@ Told = ca.SX | ca.DM | float | Sequence[ca.SX | float]
 
 @final
 @dataclass(frozen=True)
-class Fixed(VectorJoint):
+class FixedJoint(VectorJoint):
     """No motion relative to the parent, or to the world: the ground."""
 
     d: int
@@ -93,7 +93,7 @@ class Prismatic(VectorJoint):
 
 @final
 @dataclass(frozen=True)
-class Free(Connection):
+class FreeJoint(Connection):
     """No joint: pose (position, then angle or quaternion) and twist (w, v), world, are states."""
 
     d: int
@@ -119,7 +119,7 @@ class Free(Connection):
         turn = orientation_rate(y["orientation"], y["angular_velocity"])
         return {"position": y["velocity"], "orientation": turn} | self.with_velocity(nudot)
 
-    def moved(self, y: Symbols, step: ca.SX) -> dict[str, ca.SX]:
+    def displace(self, y: Symbols, step: ca.SX) -> dict[str, ca.SX]:
         """Return the displaced pose."""
         k = angular_size(self.d)
         turned = y["orientation"] + orientation_rate(y["orientation"], step[:k])
@@ -153,7 +153,7 @@ class Prescribed(Connection):
 
     def motion(self, site: Site, y: Symbols) -> Motion:
         """Return the given motion."""
-        return prescribed(rotation(y["orientation"]), y["position"], y["twist"], y["twist_rate"], site.nv)
+        return prescribe_motion(rotation(y["orientation"]), y["position"], y["twist"], y["twist_rate"], site.nv)
 
     def rates(self, site: Site, y: Symbols, nudot: ca.SX, contact: Kinematics | None) -> dict[str, ca.SX]:
         """Return the rates of pose and twist."""
@@ -164,7 +164,7 @@ class Prescribed(Connection):
             "twist": y["twist_rate"],
         }
 
-    def moved(self, y: Symbols, step: ca.SX) -> dict[str, ca.SX]:
+    def displace(self, y: Symbols, step: ca.SX) -> dict[str, ca.SX]:
         """Return nothing: the pose is given."""
         return {}
 
@@ -234,13 +234,13 @@ class Following(Connection):
         w, v_p = Sw @ v, Sv @ v
         rates = ca.jacobian(w, y["time"]), ca.jacobian(v_p, y["time"])
         R = R if site.orientation is None else R @ site.orientation
-        return told(site.parent, R, site.at + p, (w, v_p), rates)
+        return carry_given_motion(site.parent, R, site.at + p, (w, v_p), rates)
 
     def rates(self, site: Site, y: Symbols, nudot: ca.SX, contact: Kinematics | None) -> dict[str, ca.SX]:
         """Return nothing."""
         return {}
 
-    def moved(self, y: Symbols, step: ca.SX) -> dict[str, ca.SX]:
+    def displace(self, y: Symbols, step: ca.SX) -> dict[str, ca.SX]:
         """Return nothing: the pose is given."""
         return {}
 

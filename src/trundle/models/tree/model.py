@@ -116,7 +116,7 @@ class TreeModel(Multibody):
             for m in self._contact_specs
         )
         self.hung = frozenset(spec.name for spec in self.specs if not self._root(spec).floating)
-        self.loops = (*map(self._pinned, self.pins), *map(self._coupled, self.couplings))
+        self.loops = (*map(self._make_pin, self.pins), *map(self._make_coupling, self.couplings))
         self.nu = self._velocities()
         self.S = self._selection()
         self.branches = self._branches() if d == 3 and self.nv > _SMALL else ()
@@ -170,10 +170,10 @@ class TreeModel(Multibody):
         self.jointed.append((point, contact, name))
         return point, flat
 
-    def _pinned(self, pin: LoopSpec) -> Loop:
+    def _make_pin(self, pin: LoopSpec) -> Loop:
         return Loop(self._at(pin.A, pin.at_A), self._at(pin.B, pin.at_B), Pin(self.d), Pinned())
 
-    def _coupled(self, one: CouplingSpec) -> Loop:
+    def _make_coupling(self, one: CouplingSpec) -> Loop:
         follower, leader = one.heights(self.d)
         points = (
             self._moved_by_joint(follower, self.specs[one.A].name)[0],
@@ -405,16 +405,16 @@ class TreeModel(Multibody):
             at += constraint.contact.size
         return ca.vertcat(*(rate[name] for name in self.layout))
 
-    def moved(self, step: ca.SX) -> ca.SX:
+    def displace(self, step: ca.SX) -> ca.SX:
         """Return x with every free pose and joint displaced by `step` (nv,)."""
         changed = dict(self._symbols)
         for spec in self.specs:
             c = self.columns.get(spec.name, 0)
-            places = spec.joint.moved(self._own[spec.name], step[c : c + spec.joint.size])
+            places = spec.joint.displace(self._own[spec.name], step[c : c + spec.joint.size])
             changed |= {f"{spec.name}.{key}": value for key, value in places.items()}
         return ca.vertcat(*(changed[name] for name in self.layout))
 
-    def replaced(self, s: ca.SX, nu: ca.SX) -> ca.SX:
+    def replace_contacts(self, s: ca.SX, nu: ca.SX) -> ca.SX:
         """Return x with other contact coordinates and velocities (rolling joints keep theirs)."""
         changed, at = dict(self._symbols), 0
         for constraint in self.constraints:

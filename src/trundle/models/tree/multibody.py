@@ -90,10 +90,10 @@ class KinematicsOf(Sequence[Kinematics]):
         return f"KinematicsOf({tuple(self)})"
 
     def __reduce__(self) -> tuple[Callable[..., KinematicsOf], tuple[Kinematics, ...]]:
-        return _known, tuple(self)
+        return _known_kinematics, tuple(self)
 
 
-def _known(*kinematics: Kinematics) -> KinematicsOf:
+def _known_kinematics(*kinematics: Kinematics) -> KinematicsOf:
     """Return kinematics that are made already."""
     return KinematicsOf([partial(_itself, one) for one in kinematics])
 
@@ -173,8 +173,8 @@ class Multibody(HoldsExpressions, ABC):
        ``constraints`` (tuple of `ContactConstraint`), ``S`` (nv, n_u), ``gravity`` (d,) m/s2, resolved.
     2. ``state_rate(nudot, kin, s_rate)`` returns x' (n_x,) from nudot, the kinematics of the contacts and
        the rates of all contact coordinates, stacked.
-    3. ``moved(step)`` returns x after its poses moved by `step` (nv,) = nu dt, to first order.
-    4. ``replaced(s, nu)`` returns x with other contact coordinates and velocities.
+    3. ``displace(step)`` returns x after its poses moved by `step` (nv,) = nu dt, to first order.
+    4. ``replace_contacts(s, nu)`` returns x with other contact coordinates and velocities.
 
     Derived: M, h, J, b, the constrained dynamics, energy, projections and impacts.
     """
@@ -204,11 +204,11 @@ class Multibody(HoldsExpressions, ABC):
         """Return x' (n_x,)."""
 
     @abstractmethod
-    def moved(self, step: ca.SX) -> ca.SX:
+    def displace(self, step: ca.SX) -> ca.SX:
         """Return x (n_x,) with every pose displaced by `step` (nv,)."""
 
     @abstractmethod
-    def replaced(self, s: ca.SX, nu: ca.SX) -> ca.SX:
+    def replace_contacts(self, s: ca.SX, nu: ca.SX) -> ca.SX:
         """Return x with the contact coordinates `s` (all contacts, stacked) and the velocities `nu`."""
 
     def inertia_terms(self) -> tuple[ca.SX, ca.SX]:
@@ -307,7 +307,7 @@ class Multibody(HoldsExpressions, ABC):
             if rows.GA is not None and rows.GB is not None:
                 G, pushed = rows.GA @ JA - rows.GB @ JB, True
             if rows.applied is not None:
-                h = h - _generalized(rows.applied, k, JA, JB)
+                h = h - _generalize_forces(rows.applied, k, JA, JB)
             if rows.stored is not None:
                 stored = rows.stored if stored is None else stored + rows.stored
             parts.append((J, G, rows.b, rows.velocity, rows.position))
@@ -325,11 +325,11 @@ class Multibody(HoldsExpressions, ABC):
     def _kinematics(self, contact: int, law: Law, align: float = 0.0) -> Kinematics:
         """Return the kinematics of a contact as its law asks for them, made once: modes share most of them."""
 
-        def made() -> Kinematics:
+        def make_kinematics() -> Kinematics:
             c, options = self.constraints[contact], {"slipping": law.slipping, "distant": law.distant}
             return kinematics(c.contact, c.A, c.B, c.s, align=align, **options)
 
-        return made_once(self._made, (contact, law.slipping, law.distant, align), made)
+        return made_once(self._made, (contact, law.slipping, law.distant, align), make_kinematics)
 
     @cached_property
     def _made(self) -> dict[tuple[int, bool, bool, float], Kinematics]:
@@ -404,7 +404,7 @@ class Multibody(HoldsExpressions, ABC):
             raise InputError("kin", len(kin), f"the kinematics of {len(sizes)} contacts")
         return ca.vertcat(*(kin[i].rates if law.touching else ca.SX(sizes[i], 1) for i, law in enumerate(mode)))
 
-    def projected(self, mode: Mode) -> ca.SX:
+    def project(self, mode: Mode) -> ca.SX:
         """Return x put back onto the constraints of `mode`, by one Newton step (theory, "Drift").
 
         First the contact coordinates (alignment), then the poses (gap), then, at the new poses, the
@@ -418,12 +418,12 @@ class Multibody(HoldsExpressions, ABC):
             constraint.contact.restore(constraint.s + terms.kin[i].shift) if on else constraint.s
             for i, (constraint, on) in enumerate(zip(self.constraints, touching, strict=True))
         ]
-        positioned = self.moved(smallest(terms.position))
+        positioned = self.displace(smallest(terms.position))
         if any(s.shape[0] for s in aligned):
             on_contacts = ca.Function("moved", [self.x], [positioned], _FREE)
-            positioned = on_contacts(self.replaced(ca.vertcat(*aligned), self.nu))
+            positioned = on_contacts(self.replace_contacts(ca.vertcat(*aligned), self.nu))
         s, nu = ca.vertcat(*(j.s for j in self.constraints)), self.nu + smallest(terms.velocity)
-        return ca.Function("adjusted", [self.x, self.u], [self.replaced(s, nu)], _FREE)(positioned, self.u)
+        return ca.Function("adjusted", [self.x, self.u], [self.replace_contacts(s, nu)], _FREE)(positioned, self.u)
 
     def _proximal(self, mode: Sequence[Law], terms: Terms) -> float | ca.SX:
         """Contacts that may depend on each other need unique multipliers.
@@ -451,7 +451,7 @@ class Multibody(HoldsExpressions, ABC):
         return sizes
 
 
-def _generalized(applied: ca.SX, k: Kinematics, JA: ca.SX, JB: ca.SX) -> ca.SX:
+def _generalize_forces(applied: ca.SX, k: Kinematics, JA: ca.SX, JB: ca.SX) -> ca.SX:
     """Force (nv,) of a moment and a force on A, and of their opposites on B, both at A's contact point."""
     size = k.wrel.shape[0]
     moment, force = applied[:size], applied[size:]

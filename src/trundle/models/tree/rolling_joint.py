@@ -7,7 +7,7 @@ from typing import final
 
 import casadi as ca
 
-from trundle.contact.contact import Kinematics, given
+from trundle.contact.contact import Kinematics, require_field
 from trundle.contact.contacts import ChartContact
 from trundle.contact.motion import Motion, free
 from trundle.errors import InputError
@@ -83,13 +83,13 @@ class RollingJoint:
         (-(K s)_2, (K s)_1, tau_B u_B') with s the velocity of the contact over B (theory, "Rolling coordinates").
         """
         _, patch_B = self.patches()
-        bend = given(patch_B.K, "K") @ (k.frame[:, :2].T @ k.sB)
-        return ca.vertcat(-bend[1], bend[0], given(patch_B.tau, "tau") @ k.rates[2:])
+        bend = require_field(patch_B.K, "K") @ (k.frame[:, :2].T @ k.sB)
+        return ca.vertcat(-bend[1], bend[0], require_field(patch_B.tau, "tau") @ k.rates[2:])
 
     def spin_rate(self, k: Kinematics, w: ca.SX) -> ca.SX:
         """Return psi' = tau_A u_A' + tau_B u_B' - w_z for the relative angular velocity `w` (3,) in {ch}."""
         patch_A, patch_B = self.patches()
-        return given(patch_A.tau, "tau") @ k.rates[:2] + given(patch_B.tau, "tau") @ k.rates[2:] - w[2]
+        return require_field(patch_A.tau, "tau") @ k.rates[:2] + require_field(patch_B.tau, "tau") @ k.rates[2:] - w[2]
 
 
 @final
@@ -127,7 +127,7 @@ class Rolling(Connection):
         spin, relative = self.joint(site, y).rates(contact, site.parent, al)
         return {"spin": spin, "relative_velocity": relative} if self.d == 3 else {"relative_velocity": relative}
 
-    def moved(self, y: Symbols, step: ca.SX) -> dict[str, ca.SX]:
+    def displace(self, y: Symbols, step: ca.SX) -> dict[str, ca.SX]:
         """Return nothing: the contact's coordinates place the body."""
         return {}
 

@@ -171,7 +171,7 @@ class ContactPair:
 
 
 @dataclass(frozen=True, eq=False)
-class Free:
+class FreeNumbers:
     """Numbers of a system that are parameters of what is compiled.
 
     Attributes
@@ -249,7 +249,7 @@ class ContactSystem:
     physics: Mapping[str, Any]
     records_joints: bool = False
     patches: tuple[tuple[int, ...], ...] = ()
-    free: Free | None = None
+    free: FreeNumbers | None = None
     made_of: ModelKey | None = None
 
     def __post_init__(self) -> None:
@@ -282,7 +282,7 @@ class ContactSystem:
         free = self.free
         return self.model(atlas) if free is None else made_once(free.models, atlas, lambda: free.build(atlas))
 
-    def kept(self, key: Hashable, build: Callable[[], Built]) -> Built:
+    def keep(self, key: Hashable, build: Callable[[], Built]) -> Built:
         """Return ``build()``, made once for each `key`: compiled functions live as long as the system."""
         return made_once(self._kept, key, build)
 
@@ -304,10 +304,10 @@ class ContactSystem:
         object.__setattr__(other, "_kept", self._kept)
         return other
 
-    def shared(self, key: Hashable, build: Callable[[], Built]) -> Built:
+    def share(self, key: Hashable, build: Callable[[], Built]) -> Built:
         """Return ``build()``, made once for each `key` of all systems that differ in their free numbers alone."""
         if self.free is None:
-            return self.kept(key, build)
+            return self.keep(key, build)
         return cast(Built, made_once(self.free.phases, key, build))
 
     @property
@@ -511,13 +511,13 @@ class ContactSystem:
         """Return the finder of near points of the two shapes of a contact."""
         contact_pair = self.contact_pairs[contact]
         A, B = contact_pair.shape_A, contact_pair.shape_B
-        return self.kept(("proximity", id(A), id(B)), lambda: Proximity(A, B))
+        return self.keep(("proximity", id(A), id(B)), lambda: Proximity(A, B))
 
     def separation(self, contact: int) -> Separation:
         """Return the measure of the distance between the two whole shapes of a contact."""
         pair = self.contact_pairs[contact]
         key = ("separation", id(pair.shape_A), id(pair.shape_B))
-        return self.kept(key, lambda: separation(pair.shape_A, pair.shape_B))
+        return self.keep(key, lambda: separation(pair.shape_A, pair.shape_B))
 
     def relative_pose(
         self, x: FloatArray, contact_pair: int = 0, atlas: Atlas | None = None
@@ -537,7 +537,7 @@ class ContactSystem:
     def frames(self, states: FloatArray, atlas: Atlas | None = None) -> Frames:
         """Return the frames of all bodies that contacts join, at states (N, n_x); `atlas` as of `relative_pose`."""
         key = atlas or self.first_atlas
-        place, function = self.kept(("frames", key), lambda: self._frames(key))
+        place, function = self.keep(("frames", key), lambda: self._frames(key))
         d, k = self.d, angular_size(self.d)
         rows = function.rows(states)[0].reshape(len(states), len(place), d * d + 2 * d + k)
         R, p, w, v = np.split(rows, np.cumsum([d * d, d, k]), axis=2)

@@ -25,7 +25,7 @@ _LEVEL = 1e-6
 """Difference in height, in sizes of the shape, of points that lie on the same line or face."""
 _SOON = 0.05
 """How near, in sizes, parts of a shape are that may touch a little later."""
-_RANK = 1e-10
+_RANK = 1e-10  # of the largest singular value: loops that depend on each other
 
 
 def touch_function(system: ContactSystem, atlas: Atlas, contact: int) -> Callable[[FloatArray], list[FloatArray]]:
@@ -44,7 +44,7 @@ def touch_function(system: ContactSystem, atlas: Atlas, contact: int) -> Callabl
 
     place = contact if kind.key is None else (system.pair_of(contact)[0], kind.key)
     key, center = ("touch", atlas, place), np.array(system.contact_pairs[contact].center_A)[:, None]
-    function = system.shared(key, build)
+    function = system.share(key, build)
 
     def touch(x: FloatArray) -> list[FloatArray]:
         numbers = kind.numbers if np.ndim(x) == 1 else np.repeat(kind.numbers[:, None], np.shape(x)[1], axis=1)
@@ -60,7 +60,7 @@ def _kind(system: ContactSystem, atlas: Atlas, contact: int) -> OfKind:
     """Return a contact with its numbers as symbols, unless numbers are symbols already."""
     joined = system.expressions(atlas).constraints[contact].contact
     if system.free is None:
-        return system.kept(("kind", atlas, contact), lambda: joined.of_kind)
+        return system.keep(("kind", atlas, contact), lambda: joined.of_kind)
     return OfKind(joined, ca.SX(0, 1), np.zeros(0), None)
 
 
@@ -85,8 +85,8 @@ def _inertia(system: ContactSystem, atlas: Atlas, x: FloatArray) -> FloatArray:
         numbers = [] if free is None else [free.symbols]
         return MatrixFunction(ca.Function("inertia", [model.x, *numbers], [model.inertia_terms()[0]]))
 
-    function = system.shared(("inertia", atlas), build)
-    last: list[tuple[bytes, FloatArray]] = system.kept(("inertia at", atlas), list)
+    function = system.share(("inertia", atlas), build)
+    last: list[tuple[bytes, FloatArray]] = system.keep(("inertia at", atlas), list)
     state = np.asarray(x).tobytes()
     for known, M in last:
         if known == state:
@@ -122,7 +122,7 @@ def strike_function(
         symbols = [model.x, x_A, x_B, n_B, *([] if free is None else [free.symbols])]
         return MatrixFunction(ca.Function("strike", symbols, outputs))
 
-    function = system.shared(("strike", atlas, contact), build)
+    function = system.share(("strike", atlas, contact), build)
 
     def touch(x: FloatArray, strike: Strike) -> list[FloatArray]:
         arguments = [x, strike.x_A + center, strike.x_B, strike.n_B, *([] if free is None else [free.values])]
@@ -159,7 +159,7 @@ def lies_flat(system: ContactSystem, x: FloatArray, contact: int) -> bool:
         limits = constraint.contact.limits(constraint.A, constraint.B, constraint.s)
         return ca.Function("roundness", [model.x], [limits["roundness"]])
 
-    return float(system.kept(("roundness", rim), build)(x)) <= _POINT
+    return float(system.keep(("roundness", rim), build)(x)) <= _POINT
 
 
 def may_touch(system: ContactSystem, x: FloatArray, contact: int, soon: bool = False) -> bool:
@@ -185,8 +185,8 @@ class _Parts:
 def parts_at(system: ContactSystem, x: FloatArray, contact: int) -> Mapping[int, tuple[float, float]]:
     """Return gaps (m) and margins (sizes) of the contacts of all parts of the shape of one, at the state `x`."""
     first, pair = system.pair_of(contact)[0], system.contact_pairs[contact]
-    kinds: list[_Parts] = system.kept(("parts", first), lambda: _kinds_of_parts(system, system.pair_of(contact)))
-    last: list[tuple[bytes, Mapping[int, tuple[float, float]]]] = system.kept(("parts at", first), list)
+    kinds: list[_Parts] = system.keep(("parts", first), lambda: _kinds_of_parts(system, system.pair_of(contact)))
+    last: list[tuple[bytes, Mapping[int, tuple[float, float]]]] = system.keep(("parts at", first), list)
     state = np.asarray(x).tobytes()
     for known, found in last:
         if known == state:
@@ -236,7 +236,7 @@ def feature_margin(system: ContactSystem, x: FloatArray, contact: int) -> float:
         return MatrixFunction(ca.Function("margin", [model.x, kind.symbols, *numbers], [limits["feature"]]))
 
     place = contact if kind.key is None else (system.pair_of(contact)[0], kind.key)
-    function = system.shared(("feature", place), build)
+    function = system.share(("feature", place), build)
     free = [] if system.free is None else [system.free.values]
     return float(function(x, kind.numbers, *free)[0].item())
 
@@ -249,7 +249,7 @@ def near_features(system: ContactSystem, x: FloatArray, numbers: Sequence[int], 
     """
     pair = system.contact_pairs[numbers[0]]
     key = ("balls around features", system.pair_of(numbers[0])[0])
-    (middles, radii), *others = system.kept(key, lambda: balls_around_parts(pair.shape_A, pair.shape_B, pair.form))
+    (middles, radii), *others = system.keep(key, lambda: balls_around_parts(pair.shape_A, pair.shape_B, pair.form))
     pieces = [system.contact_pairs[i].piece or 0 for i in numbers]
     R, p = system.relative_pose(x, numbers[0])
     at, gaps = middles[pieces] @ R.T + p, -radii[pieces]
@@ -312,9 +312,9 @@ def velocities_changed(system: ContactSystem, atlas: Atlas, x: FloatArray, jump:
         model = system.model(atlas)
         step = ca.SX.sym("jump", model.nv)
         s = ca.vertcat(*(joined.s for joined in model.constraints))
-        return BufferedFunction(ca.Function("changed", [model.x, step], [model.replaced(s, model.nu + step)]))
+        return BufferedFunction(ca.Function("changed", [model.x, step], [model.replace_contacts(s, model.nu + step)]))
 
-    return system.kept(("changed", atlas), build)(x, jump)[0]
+    return system.keep(("changed", atlas), build)(x, jump)[0]
 
 
 def inertia_at(system: ContactSystem, atlas: Atlas, x: FloatArray) -> FloatArray:
@@ -334,7 +334,7 @@ def speeds_at(system: ContactSystem, atlas: Atlas, x: FloatArray) -> dict[str, f
             speeds[spec.name] = ca.norm_2(center.v) + gyration * ca.norm_2(motion.w)
         return BufferedFunction(ca.Function("speeds", [model.x], [ca.vertcat(*speeds.values())]))
 
-    speeds = system.kept(("speeds", atlas), build)(x)[0].tolist()
+    speeds = system.keep(("speeds", atlas), build)(x)[0].tolist()
     return dict(zip((spec.name for spec in system.model(atlas).specs), speeds, strict=True))
 
 
@@ -349,7 +349,7 @@ def loops_at(system: ContactSystem, atlas: Atlas, x: FloatArray) -> tuple[FloatA
             J, apart = ca.vertcat(J, rows), ca.vertcat(apart, position)
         return ca.Function("pins", [model.x], [J, apart])
 
-    J, apart = system.kept(("pins", atlas), build)(x)
+    J, apart = system.keep(("pins", atlas), build)(x)
     return np.asarray(J), np.asarray(apart).ravel()
 
 
@@ -364,7 +364,7 @@ def loop_speeds(system: ContactSystem, atlas: Atlas, x: FloatArray) -> tuple[Flo
             J, speeds = ca.vertcat(J, rows), ca.vertcat(speeds, velocity)
         return ca.Function("pin_speeds", [model.x], [J, speeds])
 
-    J, speeds = system.kept(("pin_speeds", atlas), build)(x)
+    J, speeds = system.keep(("pin_speeds", atlas), build)(x)
     return np.asarray(J), np.asarray(speeds).ravel()
 
 

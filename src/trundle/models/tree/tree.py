@@ -16,7 +16,7 @@ from trundle.models.brief import brief
 from trundle.models.inertia import check_inertia
 from trundle.models.tree.force import Force, Potential, external_forces
 from trundle.models.tree.joint import Connection, Joint, VectorJoint
-from trundle.models.tree.joints import BodySpec, Fixed, Following, Free, Prescribed, Prismatic, Revolute, Told
+from trundle.models.tree.joints import BodySpec, FixedJoint, Following, FreeJoint, Prescribed, Prismatic, Revolute, Told
 from trundle.models.tree.loops import CouplingSpec, LoopSpec
 from trundle.models.tree.model import ContactSpec, TreeModel
 from trundle.models.tree.rolling_joint import Rolling
@@ -82,7 +82,7 @@ class Tree:
 
     def ground(self, name: str = "ground") -> Link:
         """Add the fixed world."""
-        return self._add(BodySpec(Fixed(self.d), name))
+        return self._add(BodySpec(FixedJoint(self.d), name))
 
     def prescribed(self, name: str = "hand") -> Link:
         """Add a body that moves as it is told: its pose and body twist are states, its acceleration an input."""
@@ -116,7 +116,7 @@ class Tree:
         if rolling is not None:
             choice("rolling", rolling, ("rolling", "pure"))
         checked = positive("mass", mass, "kg"), check_inertia(self.d, inertia)
-        joint: Connection = Free(self.d) if rolling is None else Rolling(self.d, rolling == "pure")
+        joint: Connection = FreeJoint(self.d) if rolling is None else Rolling(self.d, rolling == "pure")
         return self._add(BodySpec(joint, name, *checked, com=(0.0,) * self.d, actuated=actuated))
 
     def revolute(
@@ -198,7 +198,7 @@ class Tree:
             if orientation is None
             else tuple(tuple(row) for row in array("orientation", orientation, (self.d,) * 2).tolist())
         )
-        return self._hang(Fixed(self.d), parent, at, mass, inertia, com, False, name, axes)
+        return self._hang(FixedJoint(self.d), parent, at, mass, inertia, com, False, name, axes)
 
     def following(
         self,

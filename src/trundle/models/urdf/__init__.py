@@ -3,6 +3,5 @@
 `xml` reads untrusted files, `checks` and `joints` refuse what is no robot, `description` repairs inertias, `meshes`
 reads those of links. `lock` holds joints fixed, `tree` merges links that fixed joints hold together,
 `robot` makes a `RollingTree` with feet of it (symbolic, for simulation and plans), `articulated` Pinocchio's model
-(numbers, for control). `arm` carries a hand on a fixed base (symbolic, for plans), `arm_numbers` has its Pinocchio
-model. `examples` finds the installed public robots.
+(numbers, for control). `examples` finds the installed public robots.
 """

@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, choice, instance, non_negative, quaternion
 from trundle.contact.packed import ContactRows, FrameMotion
-from trundle.errors import InputError, pinned
+from trundle.errors import InputError, load_pinocchio
 from trundle.models.urdf.checks import CheckedUrdf
 from trundle.models.urdf.joints import check_moving
 from trundle.models.urdf.tree import refuse_idle
 from trundle.threads import PerThread
 
-_REFINEMENTS = 3
+_REFINEMENTS = 3  # of a solution by its residual
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Momentum:
 
 
 @dataclass(frozen=True)
-class MovingBody:
+class PinocchioBody:
     """What a joint moves, links without a joint of their own included; the base first, whose joint is free.
 
     Attributes
@@ -144,7 +144,7 @@ class Articulated:
         limited: bool = True,
     ) -> None:
         instance("urdf", urdf, CheckedUrdf, "a CheckedUrdf, as load_urdf and check_urdf return it")
-        self._pin = pinned("pinocchio")
+        self._pin = load_pinocchio("pinocchio")
         self.urdf = urdf
         self.gravity = array("gravity", gravity, (3,), unit="m/s2")
         with urdf.naming():
@@ -183,7 +183,7 @@ class Articulated:
         """Mass of the robot, kg."""
         return float(self._pin.computeTotalMass(self._model))
 
-    def bodies(self) -> tuple[MovingBody, ...]:
+    def bodies(self) -> tuple[PinocchioBody, ...]:
         """Return everything that moves, each after its parent: what another simulator builds the robot from."""
         pin, model, data, found = self._pin, self._model, self._workspace(), []
         pin.crba(model, data, pin.neutral(model))
@@ -192,7 +192,7 @@ class Articulated:
             S = np.zeros(6) if i == 1 else np.array(data.joints[i].S).ravel()
             slides = bool(np.any(S[:3]))
             found.append(
-                MovingBody(
+                PinocchioBody(
                     "base" if i == 1 else str(model.names[i]),
                     int(model.parents[i]) - 1,
                     np.array(place.rotation),
@@ -258,7 +258,7 @@ class Articulated:
         total = self._momentum(q_pin, v_pin, c, T) if momentum else None
         return ArticulatedTerms(M, T.T @ h_pin, motions, total)
 
-    def moved(self, q: ArrayLike, step: ArrayLike) -> FloatArray:
+    def displace(self, q: ArrayLike, step: ArrayLike) -> FloatArray:
         """Return q displaced by `step` (nv,) = nu dt: the base turns by exp([w dt]) in the world."""
         start, change = array("q", q, (self.nq,)), array("step", step, (self.nv,))
         angle = float(np.linalg.norm(change[:3]))

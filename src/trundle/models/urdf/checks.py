@@ -116,7 +116,7 @@ def load_urdf(
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder) / "avatar.urdf"
-    ...     _ = file.write_text(tr.build_avatar().robot.urdf())
+    ...     _ = file.write_text(tr.walking.build_avatar().robot.urdf())
     ...     urdf = tr.load_urdf(file)
     >>> urdf.name, urdf.root, urdf.joints["left_knee"]
     ('avatar_male', 'pelvis', 'revolute')
@@ -126,7 +126,7 @@ def load_urdf(
         raise InputError("file", str(path), "a file that can be read (it is a folder)")
     data = read_bytes(file, MAX_BYTES, "file", str(path))
     try:
-        return _checked(data, file, (file.parent, *map(Path, packages)), meshes, repair)
+        return _check_description(data, file, (file.parent, *map(Path, packages)), meshes, repair)
     except InputError as error:
         raise type(error)(error.key, error.value, error.allowed, str(path)) from None
 
@@ -155,10 +155,12 @@ def check_urdf(text: str, *, repair: bool = False) -> CheckedUrdf:
         data = text.encode()
     except UnicodeEncodeError:
         raise InputError("urdf", text, "text in UTF-8") from None
-    return _checked(data, None, (), False, repair)
+    return _check_description(data, None, (), False, repair)
 
 
-def _checked(data: bytes, file: Path | None, folders: tuple[Path, ...], meshes: bool, repair: bool) -> CheckedUrdf:
+def _check_description(
+    data: bytes, file: Path | None, folders: tuple[Path, ...], meshes: bool, repair: bool
+) -> CheckedUrdf:
     robot = parse_xml(data)
     if robot.tag != "robot":
         raise InputError("xml", f"<{robot.tag}>", "a <robot> element at the root")

@@ -43,11 +43,11 @@ class LinkInertia(Checked):
     com: ArrayField = vector("m")
     tensor: ArrayField = Converted(keep=partial(array, shape=(3, 3), unit="kg m2"))
 
-    def moved(self, offset: FloatArray) -> LinkInertia:
+    def shift(self, offset: FloatArray) -> LinkInertia:
         """Return the same inertia in a parallel frame in which the present origin is at `offset` (3,), m."""
         return LinkInertia(self.mass, self.com + offset, self.tensor)
 
-    def placed(self, R: FloatArray, p: FloatArray) -> LinkInertia:
+    def place(self, R: FloatArray, p: FloatArray) -> LinkInertia:
         """Return the same inertia in a frame in which the present one has the axes R (3, 3) and the origin p (3,)."""
         return LinkInertia(self.mass, p + R @ self.com, R @ self.tensor @ R.T)
 
@@ -62,7 +62,7 @@ class LinkInertia(Checked):
         r = self.com - point
         return self.tensor + self.mass * ((r @ r) * np.eye(3) - np.outer(r, r))
 
-    def mirrored(self) -> LinkInertia:
+    def mirror(self) -> LinkInertia:
         """Return the mirror image in the plane y = 0."""
         S = np.diag([1.0, -1.0, 1.0])
         return LinkInertia(self.mass, S @ self.com, S @ self.tensor @ S)

@@ -19,7 +19,7 @@ from trundle.models.urdf.xml import numbers_of
 from trundle.numerics.rotations import rotation_rpy
 from trundle.records.whole import read_bytes
 
-MESH_BYTES = 100_000_000
+MESH_BYTES = 100_000_000  # of a file that is read whole
 _PLY_COUNT = re.compile(rb"^element (vertex|face) (\d{1,12})\s*$", re.MULTILINE)
 _NAN = re.compile(rb"(?<=[\s>])[-+]?nan(?=[\s<])", re.IGNORECASE)
 _KINDS = ("stl", "obj", "dae", "ply")
@@ -116,11 +116,11 @@ def visual_meshes(urdf: CheckedUrdf, tag: str = "visual") -> list[VisualMesh]:
             vertices, faces = _read(file)
         except InputError as error:
             raise error.within(f"link[{link}].{tag}", str(urdf.file)) from None
-        found.append(VisualMesh(link, file, placed(vertices * scale, visual), faces, painted(visual)))
+        found.append(VisualMesh(link, file, place_vertices(vertices * scale, visual), faces, painted(visual)))
     return found
 
 
-def placed(vertices: FloatArray, shape: ET.Element) -> FloatArray:
+def place_vertices(vertices: FloatArray, shape: ET.Element) -> FloatArray:
     """Return vertices (n, 3) of a <visual> or <collision> in the link's axes, by its <origin>."""
     origin = shape.find("origin")
     xyz, rpy = (_numbers(None if origin is None else origin.get(key), 0.0) for key in ("xyz", "rpy"))

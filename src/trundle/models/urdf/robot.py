@@ -15,16 +15,16 @@ from trundle.errors import InputError
 from trundle.geometry.shape import Shape
 from trundle.geometry.shapes.surfaces import Plane, Point, Sphere
 from trundle.models.feet import Foot
-from trundle.models.part_contacts import Part
+from trundle.models.part_contacts import ContactPart
 from trundle.models.rigid_body import Ground, Hand
 from trundle.models.robot import TERRAIN
 from trundle.models.rolling_tree import RollingTree
-from trundle.models.tree.joints import BodySpec, Fixed, Free, Prismatic, Revolute
+from trundle.models.tree.joints import BodySpec, FixedJoint, FreeJoint, Prismatic, Revolute
 from trundle.models.tree.system import OnSeparation, OnSlip, Rules
 from trundle.models.tree.tree import Tree
 from trundle.models.urdf.checks import CheckedUrdf
 from trundle.models.urdf.description import LinkInertia, RobotDescription
-from trundle.models.urdf.tree import MovingBody, UrdfTree, urdf_tree
+from trundle.models.urdf.tree import MergedBody, UrdfTree, urdf_tree
 
 WORLD = "fixed-world"
 """Name of what a tilted ground hangs on."""
@@ -83,7 +83,7 @@ def robot_from_urdf(
 
     Examples
     --------
-    >>> avatar = tr.build_avatar()
+    >>> avatar = tr.walking.build_avatar()
     >>> feet = {"left": tr.Foot(avatar.foot.sole, "left_foot", avatar.foot.center)}
     >>> robot = tr.robot_from_urdf(avatar.robot, feet)
     >>> robot.model().u.shape  # a torque for each of the 23 joints
@@ -93,7 +93,7 @@ def robot_from_urdf(
     rules, surface = Rules(on_slip, on_separation), Plane() if ground is None else ground
     tree = Tree(3, array("gravity", gravity, (3,), unit="m/s2").tolist())
     moving = _add_ground(tree, surface)
-    parts = _grown(tree, urdf_tree(urdf), feet or {}, base)
+    parts = _grow_tree(tree, urdf_tree(urdf), feet or {}, base)
     terrain = surface.shape if isinstance(surface, Ground | Hand) else surface
     origins = {spec.name: (0.0,) * 3 for spec in tree.specs if spec.joint.size}
     mu = non_negative("friction", friction)
@@ -111,16 +111,24 @@ def _add_ground(tree: Tree, surface: Shape | Ground | Hand) -> Hand | None:
     if any(surface.twist) or not surface.motion.is_still(0.0):
         tree.prescribed(TERRAIN)
         return surface
-    tree.add(BodySpec(Fixed(3), TERRAIN, parent=world, at=surface.position, orientation=turned(surface.R_world_hand)))
+    tree.add(
+        BodySpec(
+            FixedJoint(3),
+            TERRAIN,
+            parent=world,
+            at=surface.position,
+            orientation=simplify_rotation(surface.R_world_hand),
+        )
+    )
     return None
 
 
-def _grown(tree: Tree, description: UrdfTree, feet: Mapping[str, Foot], base: str) -> tuple[Part, ...]:
+def _grow_tree(tree: Tree, description: UrdfTree, feet: Mapping[str, Foot], base: str) -> tuple[ContactPart, ...]:
     """Add the bodies of a description to a tree that has its ground; return the feet on them."""
     names = _names(description)
     offset = _add_base(tree, description.bodies[0], names[0], base)
     for body, name in zip(description.bodies[1:], names[1:], strict=True):
-        tree.add(jointed(body, name, body.parent + offset))
+        tree.add(make_body_spec(body, name, body.parent + offset))
     parts = []
     for name, foot in feet.items():
         patch = name if isinstance(foot.shape, FlatPatch) else None
@@ -149,12 +157,12 @@ def with_mass(spec: BodySpec, inertia: LinkInertia | None) -> BodySpec:
     return replace(spec, mass=inertia.mass, inertia=moments, com=tuple(float(c) for c in inertia.com))
 
 
-def _add_base(tree: Tree, body: MovingBody, name: str, base: str) -> int:
+def _add_base(tree: Tree, body: MergedBody, name: str, base: str) -> int:
     """Add the base; return the number in the tree of the description's first body."""
     if base == "pose":
-        return tree.add(with_mass(BodySpec(Free(3), name), body.inertia)).index
+        return tree.add(with_mass(BodySpec(FreeJoint(3), name), body.inertia)).index
     if base == "fixed":
-        return tree.add(BodySpec(Fixed(3), name, parent=0, at=(0.0, 0.0, 0.0))).index
+        return tree.add(BodySpec(FixedJoint(3), name, parent=0, at=(0.0, 0.0, 0.0))).index
     at = 0
     for i, (label, joint) in enumerate(_BASE_JOINTS):
         last = i == len(_BASE_JOINTS) - 1
@@ -164,7 +172,7 @@ def _add_base(tree: Tree, body: MovingBody, name: str, base: str) -> int:
     return at
 
 
-def jointed(body: MovingBody, name: str, parent: int) -> BodySpec:
+def make_body_spec(body: MergedBody, name: str, parent: int) -> BodySpec:
     """Return the body of a tree, driven by its joint, on the body `parent`."""
     spec = BodySpec(
         body.motion,
@@ -172,24 +180,26 @@ def jointed(body: MovingBody, name: str, parent: int) -> BodySpec:
         parent=parent,
         at=triple(body.place.p),
         actuated=True,
-        orientation=turned(body.place.R),
+        orientation=simplify_rotation(body.place.R),
         joint_name=body.joint,
     )
     return with_mass(spec, body.inertia)
 
 
-def _part(tree: Tree, description: UrdfTree, name: str, foot: Foot, offset: int) -> Part:
+def _part(tree: Tree, description: UrdfTree, name: str, foot: Foot, offset: int) -> ContactPart:
     """The foot's shape on its body, or on a frame fixed there if its axes are turned."""
     frame = name if foot.frame is None else foot.frame
     number, held = description.links[choice(f"feet.{name}.frame", frame, description.links)]
     place, body = held.then(foot.place), tree.specs[number + offset]
-    orientation = None if isinstance(foot.shape, Sphere | Point) else turned(place.R)
+    orientation = None if isinstance(foot.shape, Sphere | Point) else simplify_rotation(place.R)
     if isinstance(foot.shape, FlatPatch):
         raise InputError(f"feet.{name}.shape", foot.shape, "a Shape: a patch touches with its corners")
     if orientation is None:
-        return Part(name, body.name, foot.shape, triple(place.p), friction=foot.friction, law=foot.law, whole=True)
-    spec = BodySpec(Fixed(3), f"{name}-frame", parent=number + offset, at=triple(place.p), orientation=orientation)
-    return Part(
+        return ContactPart(
+            name, body.name, foot.shape, triple(place.p), friction=foot.friction, law=foot.law, whole=True
+        )
+    spec = BodySpec(FixedJoint(3), f"{name}-frame", parent=number + offset, at=triple(place.p), orientation=orientation)
+    return ContactPart(
         name, tree.add(spec).name, foot.shape, (0.0, 0.0, 0.0), friction=foot.friction, law=foot.law, whole=True
     )
 
@@ -200,6 +210,6 @@ def triple(values: FloatArray) -> tuple[float, float, float]:
     return x, y, z
 
 
-def turned(R: FloatArray) -> tuple[tuple[float, ...], ...] | None:
+def simplify_rotation(R: FloatArray) -> tuple[tuple[float, ...], ...] | None:
     """Return a rotation (3, 3) as a body of a tree keeps it: None for none."""
     return None if np.array_equal(R, np.eye(3)) else tuple(triple(row) for row in R)

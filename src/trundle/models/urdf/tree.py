@@ -18,27 +18,27 @@ from trundle.checks import FloatArray
 from trundle.errors import InputError
 from trundle.models.brief import brief
 from trundle.models.tree.joint import Joint
-from trundle.models.tree.joints import Fixed, Prismatic, Revolute
+from trundle.models.tree.joints import FixedJoint, Prismatic, Revolute
 from trundle.models.urdf.checks import CheckedUrdf, check_urdf, load_urdf
 from trundle.models.urdf.description import LinkInertia, RobotDescription
 from trundle.models.urdf.joints import check_moving
 from trundle.models.urdf.xml import TENSOR, number_of, numbers_of
 from trundle.numerics.rotations import skew
 
-_EXACT = 1e-15
-_MOVES = 1e-14
+_EXACT = 1e-15  # of a rotation's entry: zeros and ones written with round-off
+_MOVES = 1e-14  # of the largest: a motion below it is none
 
 
 @dataclass(frozen=True)
-class Place:
+class FramePlace:
     """A frame in another one: rotation R (3, 3) and origin p (3,), m."""
 
     R: FloatArray
     p: FloatArray
 
-    def then(self, inner: Place) -> Place:
+    def then(self, inner: FramePlace) -> FramePlace:
         """Return the place, in the outer frame, of what has the place `inner` in this one."""
-        return Place(self.R @ inner.R, self.p + self.R @ inner.p)
+        return FramePlace(self.R @ inner.R, self.p + self.R @ inner.p)
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class JointLimits:
 
 
 @dataclass(frozen=True)
-class MovingBody:
+class MergedBody:
     """A body of the tree and the joint it hangs on.
 
     Attributes
@@ -77,7 +77,7 @@ class MovingBody:
     parent: int
     joint: str
     motion: Joint
-    place: Place
+    place: FramePlace
     inertia: LinkInertia | None
     limits: JointLimits
 
@@ -97,8 +97,8 @@ class UrdfTree:
     """
 
     name: str
-    bodies: tuple[MovingBody, ...]
-    links: Mapping[str, tuple[int, Place]]
+    bodies: tuple[MergedBody, ...]
+    links: Mapping[str, tuple[int, FramePlace]]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "links", MappingProxyType(dict(self.links)))
@@ -115,7 +115,7 @@ class UrdfTree:
     def inertia(self) -> FloatArray:
         """Return M (6 + n, 6 + n) at the zero posture; nu as in `trundle.models.urdf.articulated.Articulated`."""
         size = 5 + len(self.bodies)
-        places = [Place(np.eye(3), np.zeros(3))]
+        places = [FramePlace(np.eye(3), np.zeros(3))]
         columns = [np.vstack([np.eye(6), np.zeros((size - 6, 6))]).T]
         M = np.zeros((size, size))
         for i, body in enumerate(self.bodies):
@@ -171,16 +171,16 @@ def _tree_of(urdf: CheckedUrdf) -> UrdfTree:
     hanging: dict[str, list[ET.Element]] = {}
     for joint in sorted(root.findall("joint"), key=lambda joint: joint.get("name", "")):
         hanging.setdefault(_end(joint, "parent"), []).append(joint)
-    bodies: list[MovingBody] = []
-    links: dict[str, tuple[int, Place]] = {}
-    base = Place(np.eye(3), np.zeros(3))
+    bodies: list[MergedBody] = []
+    links: dict[str, tuple[int, FramePlace]] = {}
+    base = FramePlace(np.eye(3), np.zeros(3))
     todo: list[tuple[str, ET.Element | None, int]] = [(urdf.root, None, -1)]
     while todo:
         link, joint, parent = todo.pop()
         number = len(bodies)
         lump: LinkInertia | None = None
         outer: list[tuple[str, ET.Element | None, int]] = []
-        for name, place, next_joint in _held(link, base, hanging):
+        for name, place, next_joint in _walk_fixed_joints(link, base, hanging):
             if next_joint is not None:
                 outer.append((_end(next_joint, "child"), next_joint, number))
                 continue
@@ -210,33 +210,33 @@ def refuse_idle(name: str, M: FloatArray, joints: Sequence[str]) -> None:
         raise InputError("urdf", name, f"{rule}, unlike {names}: lock such joints")
 
 
-def _held(
-    link: str, place: Place, hanging: Mapping[str, list[ET.Element]]
-) -> Iterator[tuple[str, Place, ET.Element | None]]:
+def _walk_fixed_joints(
+    link: str, place: FramePlace, hanging: Mapping[str, list[ET.Element]]
+) -> Iterator[tuple[str, FramePlace, ET.Element | None]]:
     """Yield a link, what fixed joints hold to it, with places in the body's frame, and the joints met on the way."""
     yield link, place, None
     for joint in hanging.get(link, []):
         if joint.get("type") == "fixed":
-            yield from _held(_end(joint, "child"), place.then(_origin(joint)), hanging)
+            yield from _walk_fixed_joints(_end(joint, "child"), place.then(_origin(joint)), hanging)
         else:
             yield link, place, joint
 
 
-def _root(link: str, lump: LinkInertia | None) -> MovingBody:
+def _root(link: str, lump: LinkInertia | None) -> MergedBody:
     limits = JointLimits(-np.inf, np.inf, np.inf, np.inf)
-    return MovingBody(link, -1, "", Fixed(3), Place(np.eye(3), np.zeros(3)), lump, limits)
+    return MergedBody(link, -1, "", FixedJoint(3), FramePlace(np.eye(3), np.zeros(3)), lump, limits)
 
 
 def _moving(
-    joint: ET.Element, parent: int, links: Mapping[str, tuple[int, Place]], lump: LinkInertia | None
-) -> MovingBody:
+    joint: ET.Element, parent: int, links: Mapping[str, tuple[int, FramePlace]], lump: LinkInertia | None
+) -> MergedBody:
     name, kind = joint.get("name", ""), joint.get("type", "")
     place = links[_end(joint, "parent")][1].then(_origin(joint))
     element = joint.find("axis")
     axis = np.array([1.0, 0.0, 0.0] if element is None else numbers_of("axis.xyz", element.get("xyz"), 3))
-    x, y, z = (float(a) for a in _snapped(place.R @ (axis / np.linalg.norm(axis))))
+    x, y, z = (float(a) for a in _snap_round_off(place.R @ (axis / np.linalg.norm(axis))))
     motion = Prismatic((x, y, z)) if kind == "prismatic" else Revolute((x, y, z))
-    return MovingBody(_end(joint, "child"), parent, name, motion, place, lump, _limits(joint, kind))
+    return MergedBody(_end(joint, "child"), parent, name, motion, place, lump, _limits(joint, kind))
 
 
 def _limits(joint: ET.Element, kind: str) -> JointLimits:
@@ -251,16 +251,16 @@ def _end(joint: ET.Element, tag: str) -> str:
     return "" if element is None else element.get("link", "")
 
 
-def _origin(element: ET.Element) -> Place:
+def _origin(element: ET.Element) -> FramePlace:
     origin = element.find("origin")
     xyz, rpy = (
         np.zeros(3) if origin is None or key not in origin.attrib else np.array(numbers_of(key, origin.get(key), 3))
         for key in ("xyz", "rpy")
     )
-    return Place(_snapped(Rotation.from_euler("xyz", rpy).as_matrix()), xyz)
+    return FramePlace(_snap_round_off(Rotation.from_euler("xyz", rpy).as_matrix()), xyz)
 
 
-def _inertia(link: ET.Element, place: Place) -> LinkInertia | None:
+def _inertia(link: ET.Element, place: FramePlace) -> LinkInertia | None:
     """The inertia of one link in the frame of the body."""
     inertial = link.find("inertial")
     mass = None if inertial is None else inertial.find("mass")
@@ -271,10 +271,10 @@ def _inertia(link: ET.Element, place: Place) -> LinkInertia | None:
     for key, i, j in TENSOR if inertia is not None else ():
         tensor[i, j] = tensor[j, i] = number_of(key, inertia.get(key, "0"))  # type: ignore[union-attr]
     at = place.then(_origin(inertial))
-    return LinkInertia(number_of("mass", mass.get("value")), np.zeros(3), tensor).placed(at.R, at.p)
+    return LinkInertia(number_of("mass", mass.get("value")), np.zeros(3), tensor).place(at.R, at.p)
 
 
-def _snapped(R: FloatArray) -> FloatArray:
+def _snap_round_off(R: FloatArray) -> FloatArray:
     """Round-off of zeros and ones removed: structural zeros make short expressions."""
     whole = np.round(R)
     return np.where(np.abs(R - whole) < _EXACT, whole, R) + 0.0

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from trundle.checks import FloatArray, instance
 from trundle.errors import optional
 from trundle.models.urdf.checks import CheckedUrdf
-from trundle.models.urdf.meshes import Colour, Painted, colours, placed, visual_meshes
+from trundle.models.urdf.meshes import Colour, Painted, colours, place_vertices, visual_meshes
 from trundle.models.urdf.tree import UrdfTree, urdf_tree
 from trundle.models.urdf.xml import number_of, numbers_of
 from trundle.records import SceneBody, Trajectory
@@ -88,7 +88,7 @@ def visual_bodies(urdf: CheckedUrdf, meshes: bool = True, tree: UrdfTree | None 
     shown = {}
     for number, found in shapes.items():
         body = tree.bodies[number]
-        vertices, faces = joined(found)
+        vertices, faces = join_meshes(found)
         shape = {"colours": painted[number]} if any(colour for _, colour in painted[number]) else {}
         com = np.zeros(3) if body.inertia is None else body.inertia.com
         name = body.name.replace(".", "_")
@@ -128,7 +128,7 @@ def _rods(robot: ET.Element, tree: UrdfTree, drawn: set[str]) -> Iterator[tuple[
 def _primitives(link: ET.Element, tag: str, painted: Painted) -> list[tuple[Mesh, Colour | None]]:
     shapes = [(one, shape) for one in link.findall(tag) for shape in one.findall("geometry/*") if shape.tag != "mesh"]
     made = ((one, _primitive(shape)) for one, shape in shapes)
-    return [((placed(vertices, one), faces), painted(one)) for one, (vertices, faces) in made]
+    return [((place_vertices(vertices, one), faces), painted(one)) for one, (vertices, faces) in made]
 
 
 def _primitive(shape: ET.Element) -> Mesh:
@@ -164,7 +164,7 @@ def coarse(vertices: FloatArray, faces: NDArray[np.int64], cell: float | None = 
     return merged, faces[np.sort(first)]
 
 
-def joined(meshes: list[Mesh]) -> Mesh:
+def join_meshes(meshes: list[Mesh]) -> Mesh:
     """Return several meshes as one."""
     offsets = np.cumsum([0, *(len(vertices) for vertices, _ in meshes[:-1])])
     faces = [faces + offset for (_, faces), offset in zip(meshes, offsets, strict=True)]

@@ -8,8 +8,8 @@ from xml.parsers import expat
 
 from trundle.errors import InputError
 
-MAX_BYTES = 20_000_000
-MAX_ELEMENTS = 200_000
+MAX_BYTES = 20_000_000  # of an untrusted file
+MAX_ELEMENTS = 200_000  # of an untrusted file
 MAX_DEPTH = 50
 """Bounds of a file; the largest public robot descriptions stay a factor of ten below each."""
 
@@ -35,7 +35,7 @@ def parse_xml(data: bytes) -> ET.Element:
     except UnicodeDecodeError as error:
         raise InputError("xml", f"byte {error.start}", "text in UTF-8") from None
     parser = expat.ParserCreate("utf-8")
-    builder = _Builder(parser)
+    builder = _TreeBuilder(parser)
     try:
         parser.Parse(data, True)
     except expat.ExpatError as error:
@@ -67,7 +67,7 @@ def numbers_of(key: str, text: str | None, count: int) -> tuple[float, ...]:
     return values
 
 
-class _Builder:
+class _TreeBuilder:
     """Builds the tree from expat's events and refuses what a robot's description has no use for."""
 
     def __init__(self, parser: expat.XMLParserType) -> None:

@@ -7,7 +7,7 @@ import casadi as ca
 from trundle.checks import integer
 
 
-def batched(function: ca.Function, count: int) -> ca.Function:
+def batch_function(function: ca.Function, count: int) -> ca.Function:
     """Return the function of `count` points, whose every instruction works on all of them: bitwise the same values.
 
     CasADi's virtual machine spends most of its time on reading an instruction; over 25 points this is four times

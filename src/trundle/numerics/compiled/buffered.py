@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
-from trundle.numerics.compiled.compile import renamed
+from trundle.numerics.compiled.compile import rename_function
 from trundle.threads import PerThread
 
 
@@ -114,4 +114,4 @@ def dense(function: ca.Function) -> ca.Function:
     """Return a function with its outputs in full: itself if they are."""
     if all(function.sparsity_out(i).is_dense() for i in range(function.n_out())):
         return function
-    return renamed(function, "dense", dense=True)
+    return rename_function(function, "dense", dense=True)

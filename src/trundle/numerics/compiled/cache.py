@@ -86,7 +86,7 @@ def fetch(name: str, key: str, build: Callable[[Path], None]) -> Path:
         return found
     directory = cache_directory()
     try:
-        return _stored(directory, name, key, build)
+        return _store_library(directory, name, key, build)
     except (OSError, StorageError) as error:
         if not of_machine(error) or directory in _fallback.values():
             raise
@@ -94,10 +94,10 @@ def fetch(name: str, key: str, build: Callable[[Path], None]) -> Path:
     return fetch(name, key, build)
 
 
-def _stored(directory: Path, name: str, key: str, build: Callable[[Path], None]) -> Path:
+def _store_library(directory: Path, name: str, key: str, build: Callable[[Path], None]) -> Path:
     path = directory / f"{name[:60]}-{key[:40]}{SUFFIX}"
-    with _locked(directory / f"lock-{key[:1]}"):
-        if verified(path):
+    with _lock_file(directory / f"lock-{key[:1]}"):
+        if verify_checksum(path):
             return path
         with scratch.scratch("build-", directory) as folder:
             build(library := folder / "library.so")
@@ -111,14 +111,14 @@ def _stored(directory: Path, name: str, key: str, build: Callable[[Path], None])
 def find(name: str, key: str) -> Path | None:
     """Return the library `name` with the content key `key` if it is there and matches its checksum."""
     path = cache_directory() / f"{name[:60]}-{key[:40]}{SUFFIX}"
-    if not verified(path):
+    if not verify_checksum(path):
         return None
     with contextlib.suppress(OSError):
         os.utime(path)
     return path
 
 
-def verified(path: Path) -> bool:
+def verify_checksum(path: Path) -> bool:
     """Whether `path` is a regular file whose SHA-256 is the one stored beside it."""
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
@@ -193,7 +193,7 @@ def _new_temporary_directory() -> Path:
 
 
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _lock_file(path: Path) -> Iterator[None]:
     """Hold an exclusive lock on `path`; without one (a network disk, a long wait) two builds only cost time."""
     handle = os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0), 0o600)
     begin, told = time.monotonic(), False

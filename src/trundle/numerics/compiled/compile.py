@@ -171,7 +171,7 @@ def load_core(package: str, name: str) -> ctypes.CDLL | None:
         return built
     sources = core_sources(resources.files(package), name)
     path = compile_library(f"trundle_{name}", sources, flags=CORE_FLAGS)
-    return None if path is None else _loaded(path)
+    return None if path is None else _load_library(path)
 
 
 @lru_cache(maxsize=16)
@@ -193,7 +193,7 @@ def _cores() -> list[tuple[str, str]]:
 
 
 @lru_cache(maxsize=16)
-def _loaded(path: Path) -> ctypes.CDLL:
+def _load_library(path: Path) -> ctypes.CDLL:
     return ctypes.CDLL(str(path))
 
 
@@ -246,7 +246,7 @@ def library_source(
     marks = []
     for name, function in functions.items():
         marks.append(library_name(name, "digest"))
-        one = renamed(function, marks[-1], dense=dense)
+        one = rename_function(function, marks[-1], dense=dense)
         generator.add(one)
         if derivatives:
             generator.add(one.jacobian())
@@ -310,7 +310,7 @@ def check_layout(library: ctypes.CDLL, mirrors: Mapping[str, type[ctypes.Structu
             raise CompileError(f"{mirror.__name__} does not have the layout of what it mirrors")
 
 
-def renamed(function: ca.Function, name: str, *, dense: bool = False) -> ca.Function:
+def rename_function(function: ca.Function, name: str, *, dense: bool = False) -> ca.Function:
     """Return the same function with another name, its outputs in full where `dense`."""
     # Of SX or MX alike: the type of one stands for both.
     arguments = cast("list[ca.MX]", function.sx_in() if function.is_a("SXFunction") else function.mx_in())
@@ -325,11 +325,11 @@ def _recipe(
 ) -> tuple[str, Callable[[Path], None]]:
     """Return the digest of everything that a library depends on, and what builds it."""
 
-    def written() -> Mapping[str, str]:
+    def write_source() -> Mapping[str, str]:
         found = sources() if callable(sources) else sources
         return {f"{name}.c": found} if isinstance(found, str) else found
 
-    content = {"": identity} if callable(sources) else written()
+    content = {"": identity} if callable(sources) else write_source()
     digest = hashlib.sha256()
     machine = _processor() if any(flag.startswith(("-march=native", "-mtune=native")) for flag in flags) else ""
     facts = [ca.CasadiMeta.version(), *compiler.command, compiler.path, compiler.version, *flags, *LINK_FLAGS]
@@ -340,7 +340,7 @@ def _recipe(
 
     def build(target: Path) -> None:
         """Write the sources beside `target` and compile them into it."""
-        folder, texts = target.parent, written()
+        folder, texts = target.parent, write_source()
         for file, text in texts.items():
             (folder / file).write_text(text)
         files = sorted(file for file in texts if file.endswith(".c"))

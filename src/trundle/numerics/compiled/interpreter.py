@@ -28,7 +28,7 @@ Operation = tuple[int, int, int]
 """Number in C, and the values it is of."""
 
 
-def interpreted(function: ca.Function) -> InterpretedFunction | None:
+def interpret_function(function: ca.Function) -> InterpretedFunction | None:
     """Return a function, its outputs in full, as C can call it; None without the core, or where it calls others."""
     library = load_core("trundle.numerics.compiled", "interpreter_core")
     if library is None or not function.is_a("SXFunction"):

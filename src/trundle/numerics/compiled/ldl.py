@@ -9,7 +9,7 @@ import casadi as ca
 
 from trundle.errors import InputError
 
-_ROUND_OFF = 1e-12
+_ROUND_OFF = 1e-12  # constant pivots below it are zeros
 
 
 Solver = Callable[[ca.SX, ca.SX], tuple[ca.SX, ca.SX]]
@@ -61,7 +61,7 @@ def kkt_solver(
     else:
         corner = -proximal * ca.SX.eye(m) if proximal else ca.SX(m, m)
     K = ca.vertcat(ca.horzcat(M, push.T), ca.horzcat(J, corner))
-    steps = _eliminated(K, nv, G is None, leaves_first)
+    steps = _eliminate(K, nv, G is None, leaves_first)
 
     factors = ca.vertcat(*(ca.vec(part) for step in steps for part in (step.inverse, step.factors, step.row.T)))
     substitutions: dict[int, ca.Function] = {}
@@ -88,7 +88,7 @@ class _Step:
     row: ca.SX
 
 
-def _eliminated(K: ca.SX, nv: int, symmetric: bool, leaves_first: bool) -> list[_Step]:
+def _eliminate(K: ca.SX, nv: int, symmetric: bool, leaves_first: bool) -> list[_Step]:
     """Elimination without exchange of rows: every pivot lies on the diagonal.
 
     Of a symmetric K only one triangle is computed; the other shares its nodes.

@@ -21,7 +21,7 @@ POINTS = 8
 _HEADER = resources.files("trundle.numerics.compiled").joinpath("operations.h").read_text("utf-8")
 OPERATIONS = {getattr(ca, f"OP_{name}"): number for number, name in enumerate(re.findall(r"EACH\((\w+), ", _HEADER))}
 """Numbers in C of operations, by CasADi's."""
-_MOST = 2**19
+_MOST = 2**19  # words: places of an instruction are smaller
 _OCTAL = [f"\\{byte:03o}" for byte in range(256)]
 
 

@@ -18,8 +18,8 @@ from trundle.numerics.ilqr.stage import ControlProblem
 from trundle.status import Status
 from trundle.threads import PerThread
 
-_ARMIJO = 1e-4
-_LARGEST_RHO = 1e8
+_ARMIJO = 1e-4  # part of the promised decrease that a step must keep, as usual
+_LARGEST_RHO = 1e8  # of the regularisation: beyond it a solution has failed
 DEFAULT_LIMITS = Limits()
 _FAINT = 100.0
 """Costs below 1/100 are judged by their own size, to this many tolerances."""
@@ -84,10 +84,10 @@ class Optimiser:
     >>> import casadi as ca
     >>> import numpy as np
     >>> x, u, p = ca.SX.sym("x"), ca.SX.sym("u"), ca.SX.sym("p")
-    >>> stage, end = tr.Cost(residual=u), tr.Cost(residual=x - p, weights=10.0)
-    >>> problem = tr.ControlProblem(x, u, p, x + 0.1 * u, stage, end, stages=10)
-    >>> guess = tr.Guess(np.zeros((10, 1)), np.zeros((11, 1)))
-    >>> found = tr.Optimiser(problem).solve([0.0], [1.0], guess)
+    >>> stage, end = tr.optimal.Cost(residual=u), tr.optimal.Cost(residual=x - p, weights=10.0)
+    >>> problem = tr.optimal.ControlProblem(x, u, p, x + 0.1 * u, stage, end, stages=10)
+    >>> guess = tr.optimal.Guess(np.zeros((10, 1)), np.zeros((11, 1)))
+    >>> found = tr.optimal.Optimiser(problem).solve([0.0], [1.0], guess)
     >>> found.status.label, round(float(found.states[-1, 0]), 3)
     ('success', 0.5)
     """
@@ -131,10 +131,10 @@ class Optimiser:
             If a shape does not fit.
         """
         begin, core, problem = time.perf_counter(), self._backend, self.problem
-        start = _shaped("x0", x0, (problem.nx,))
+        start = _check_shape("x0", x0, (problem.nx,))
         p = np.asarray(parameters, dtype=np.float64)
         given = np.broadcast_to(p, core.p.shape) if p.shape == (problem.n_p,) else p
-        core.p[...] = _shaped("parameters", given, core.p.shape)
+        core.p[...] = _check_shape("parameters", given, core.p.shape)
         if not (np.all(np.isfinite(start)) and np.all(np.isfinite(core.p)) and self._start(start, guess)):
             return self._without(guess, start, time.perf_counter() - begin)
         progress = _Progress(begin, core.cost, self.damping)
@@ -158,8 +158,11 @@ class Optimiser:
         are NaN if they are not finite everywhere.
         """
         core = self._backend
-        core.x[...], core.u[...] = _shaped("states", states, core.x.shape), _shaped("inputs", inputs, core.u.shape)
-        core.p[...] = _shaped("parameters", parameters, core.p.shape)
+        core.x[...], core.u[...] = (
+            _check_shape("states", states, core.x.shape),
+            _check_shape("inputs", inputs, core.u.shape),
+        )
+        core.p[...] = _check_shape("parameters", parameters, core.p.shape)
         if not core.measure():  # stops where it finds that out
             core.gap[...], core.cost = np.nan, math.nan
         if not core.slope():
@@ -169,10 +172,10 @@ class Optimiser:
     def _start(self, x0: FloatArray, guess: Guess) -> bool:
         """Load the guess: rolled out with its gains, open loop, or as it stands with gaps."""
         core = self._backend
-        core.u[...] = _shaped("guess.inputs", guess.inputs, core.u.shape)
-        core.K[...] = 0.0 if guess.gains is None else _shaped("guess.gains", guess.gains, core.K.shape)
+        core.u[...] = _check_shape("guess.inputs", guess.inputs, core.u.shape)
+        core.K[...] = 0.0 if guess.gains is None else _check_shape("guess.gains", guess.gains, core.K.shape)
         core.gap[...] = 0.0
-        states = None if guess.states is None else _shaped("guess.states", guess.states, core.x.shape)
+        states = None if guess.states is None else _check_shape("guess.states", guess.states, core.x.shape)
         if states is None or guess.gains is not None:
             core.x[...] = x0 if states is None else states
             if states is None:
@@ -281,7 +284,7 @@ def _damping(rho: float, alpha: float, ratio: float) -> float:
     return max(1e-3, (1.5 if alpha >= 0.5 else 5.0) * rho)
 
 
-def _shaped(key: str, value: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
+def _check_shape(key: str, value: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
     result = np.asarray(value, dtype=np.float64)
     if result.shape != shape:
         raise InputError(key, result.shape, f"an array of {' x '.join(map(str, shape))}")

@@ -17,7 +17,7 @@ from trundle.numerics.compiled.compile import (
     load_core,
 )
 from trundle.numerics.compiled.cores import CORE_FLAGS, core_sources
-from trundle.numerics.compiled.interpreter import interpreted
+from trundle.numerics.compiled.interpreter import interpret_function
 from trundle.numerics.ilqr.backend import Backend
 from trundle.numerics.ilqr.stage import ControlProblem
 from trundle.numerics.ode.native import Callee, CallStruct, call_struct, work_memory
@@ -103,7 +103,7 @@ def native_backend(problem: ControlProblem) -> NativeBackend | None:
     built = load_core("trundle.numerics.ilqr", "ilqr_core")
     if built is None:
         return None
-    functions = [data for one in problem.functions.values() if (data := interpreted(one)) is not None]
+    functions = [data for one in problem.functions.values() if (data := interpret_function(one)) is not None]
     return NativeBackend(problem, _core(built), functions) if len(functions) == len(problem.functions) else None
 
 

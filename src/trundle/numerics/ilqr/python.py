@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 
 from trundle.checks import FloatArray
-from trundle.numerics.compiled.batch import batched
+from trundle.numerics.compiled.batch import batch_function
 from trundle.numerics.compiled.buffered import BufferedCall
 from trundle.numerics.ilqr.backend import Backend
 from trundle.numerics.ilqr.stage import ControlProblem, MidpointJacobian, jacobian_forward
@@ -32,15 +32,15 @@ class NumpyBackend(Backend):
 
     def _bind(self, problem: ControlProblem) -> None:
         N, nx, functions = problem.stages, self.nx, problem.functions
-        # Transposed, as `batched` wants them: the stages are the columns.
+        # Transposed, as `batch_function` wants them: the stages are the columns.
         self._z, self._head = np.zeros((nx + self.nu, N)), np.zeros((self.p.shape[1], N))
         self._following = np.zeros((nx, N))
         given = [self._z[:nx], self._z[nx:], self._head]
         value = ca.Function("ilqr_cost", [problem.x, problem.u, problem.p], [ca.cse(problem.stage.value())])
-        self._step = BufferedCall(batched(functions["step"], N), given, [self._following, self._costs])
-        self._cost = BufferedCall(batched(value, N), given, [self._costs])
+        self._step = BufferedCall(batch_function(functions["step"], N), given, [self._following, self._costs])
+        self._cost = BufferedCall(batch_function(value, N), given, [self._costs])
         self._rows = _Rows(problem)
-        self._slope = BufferedCall(batched(self._rows.function, N), given, self._rows.outputs)
+        self._slope = BufferedCall(batch_function(self._rows.function, N), given, self._rows.outputs)
         ends, last, last_new = self.p[-1], self.x[-1], self.x_new[-1]
         self._end = BufferedCall(functions["end"], [last, ends], [self._end_cost])
         self._end_new = BufferedCall(functions["end"], [last_new, ends], [self._end_cost])

@@ -31,7 +31,7 @@ class Limits:
     Examples
     --------
     >>> import trundle as tr
-    >>> tr.Limits(iterations=5).iterations
+    >>> tr.optimal.Limits(iterations=5).iterations
     5
     """
 
@@ -65,7 +65,7 @@ class Guess:
     --------
     >>> import trundle as tr
     >>> import numpy as np
-    >>> tr.Guess(np.array([[1.0], [3.0]])).shifted(0.5).inputs.tolist()
+    >>> tr.optimal.Guess(np.array([[1.0], [3.0]])).shifted(0.5).inputs.tolist()
     [[2.0], [3.0]]
     """
 
@@ -108,7 +108,7 @@ class ControlSolution:
     Examples
     --------
     >>> import numpy as np
-    >>> found = tr.ControlSolution(
+    >>> found = tr.optimal.ControlSolution(
     ...     tr.Status.SUCCESS, np.zeros((3, 1)), np.ones((2, 1)), np.full((2, 1, 1), -0.5), cost=1.0
     ... )
     >>> measured = np.array([0.2])
@@ -141,4 +141,5 @@ def _interpolate(values: FloatArray, at: FloatArray) -> FloatArray:
     low = np.minimum(at.astype(int), len(values) - 1)
     high = np.minimum(low + 1, len(values) - 1)
     share = (at - low).reshape(-1, *([1] * (values.ndim - 1)))
-    return (1.0 - share) * values[low] + share * values[high]
+    with np.errstate(invalid="ignore"):  # what diverged has no numbers in between either
+        return (1.0 - share) * values[low] + share * values[high]

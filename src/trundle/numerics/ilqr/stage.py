@@ -106,7 +106,7 @@ def midpoint(rate: ca.SX, x: ca.SX, u: ca.SX, step: Scalar) -> tuple[ca.SX, Midp
     >>> import trundle as tr
     >>> import casadi as ca
     >>> x, u = ca.SX.sym("x"), ca.SX.sym("u")
-    >>> after, jacobian = tr.midpoint(u - x, x, u, 0.1)
+    >>> after, jacobian = tr.optimal.midpoint(u - x, x, u, 0.1)
     >>> jacobian.shape
     (1, 2)
     """
@@ -142,7 +142,7 @@ class Cost(HoldsExpressions):
     >>> import trundle as tr
     >>> import casadi as ca
     >>> x = ca.SX.sym("x")
-    >>> float(ca.evalf(ca.substitute(tr.Cost(residual=x, weights=2.0).value(), x, 3)))
+    >>> float(ca.evalf(ca.substitute(tr.optimal.Cost(residual=x, weights=2.0).value(), x, 3)))
     9.0
     """
 
@@ -219,8 +219,8 @@ class ControlProblem(HoldsExpressions):
     --------
     >>> import casadi as ca
     >>> x, u, p = ca.SX.sym("x"), ca.SX.sym("u"), ca.SX.sym("p")  # p: where x should be
-    >>> stage, end = tr.Cost(residual=u), tr.Cost(residual=x - p, weights=10.0)
-    >>> problem = tr.ControlProblem(x, u, p, x + 0.1 * u, stage, end, stages=10)
+    >>> stage, end = tr.optimal.Cost(residual=u), tr.optimal.Cost(residual=x - p, weights=10.0)
+    >>> problem = tr.optimal.ControlProblem(x, u, p, x + 0.1 * u, stage, end, stages=10)
     >>> problem.nx, problem.nu, problem.n_p
     (1, 1, 1)
     """

@@ -58,7 +58,7 @@ class ElementGroup:
     B: sp.csc_matrix
     b: FloatArray | None = None
     parameters: FloatArray | None = None
-    kernel: Kernel = field(init=False, repr=False)
+    kernel: ElementKernel = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         f = self.function
@@ -107,8 +107,8 @@ def _unique(values: IntArray) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=32)
-def _kernel(function: ca.Function, rows: tuple[int, ...], costs: tuple[int, ...], compiled: bool) -> Kernel:
-    return Kernel(function, rows, costs, compiled)
+def _kernel(function: ca.Function, rows: tuple[int, ...], costs: tuple[int, ...], compiled: bool) -> ElementKernel:
+    return ElementKernel(function, rows, costs, compiled)
 
 
 @lru_cache(maxsize=1)
@@ -122,7 +122,7 @@ def _makers() -> str:
     )
 
 
-class Kernel:
+class ElementKernel:
     """The functions of one element: its outputs, their Jacobians and the Hessian of nu'o (final).
 
     Outputs that enter no constraint are left out of the constraint's functions, those without cost of the cost's.

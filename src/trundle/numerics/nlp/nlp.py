@@ -160,7 +160,7 @@ def solve(
     lam_z = array("multipliers.z", start.z, (program.size,))
     tolerance = positive("tolerance", tolerance)
     limit = integer("max_iterations", max_iterations, minimum=0)
-    floor, scaling = _scaled(program, guess)
+    floor, scaling = _scale_cost(program, guess)
     chosen = _options(tolerance, limit, multipliers is not None, {**scaling, **(options or {})})
     began = time.perf_counter()
     watch = _Watch(program, progress)
@@ -315,7 +315,7 @@ def _run(
     return _Left(z, lam_c, lam_z, str(stats["return_status"]), int(stats["iter_count"]), float(evaluation))
 
 
-def _scaled(program: Program, z: FloatArray) -> tuple[float, dict[str, float]]:
+def _scale_cost(program: Program, z: FloatArray) -> tuple[float, dict[str, float]]:
     """Return what residuals count over, and IPOPT's option for a small cost.
 
     The size of a cost is the largest |df/dz_i| at z and |d2f/dz_i dz_j| max(1, |z|); 1 for one without slopes.

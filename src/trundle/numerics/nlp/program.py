@@ -169,12 +169,12 @@ class Program:
         )
 
     def _cost(self, z: ca.MX, inputs: list[ca.MX]) -> tuple[ca.MX, ca.MX]:
-        f, gradient = ca.dot(ca.DM(_given(self.a)), z) + self.f0, ca.MX(ca.DM(_given(self.a)))
+        f, gradient = ca.dot(ca.DM(_read_only_array(self.a)), z) + self.f0, ca.MX(ca.DM(_read_only_array(self.a)))
         for group, w in zip(self.groups, inputs, strict=True):
             kernel, costs = group.kernel, group.kernel.costs
             if not costs:
                 continue
-            parameters = ca.DM(_given(group.parameters).T)
+            parameters = ca.DM(_read_only_array(group.parameters).T)
             (o,) = kernel.at("cost", group.count, w, parameters)
             f += ca.dot(ca.DM(group.weights[group.columns(costs)]), ca.vec(o))
             slope = kernel.at("gradient", group.count, w, parameters)[1]
@@ -184,14 +184,14 @@ class Program:
 
     def _constraints(self, z: ca.MX, inputs: list[ca.MX]) -> tuple[ca.MX, ca.MX]:
         n, m = self.size, self.rows
-        c = to_casadi(self.A) @ z + ca.DM(_given(self.c0))
+        c = to_casadi(self.A) @ z + ca.DM(_read_only_array(self.c0))
         A = sp.coo_matrix(self.A)
         parts = []
         for group, w in zip(self.groups, inputs, strict=True):
             kernel, rows = group.kernel, group.kernel.rows
             if not rows:
                 continue
-            parameters = ca.DM(_given(group.parameters).T)
+            parameters = ca.DM(_read_only_array(group.parameters).T)
             (o,) = kernel.at("value", group.count, w, parameters)
             c += to_casadi(group.B[:, group.columns(rows)]) @ ca.vec(o)
             slope = kernel.at("jacobian", group.count, w, parameters)[1]
@@ -211,14 +211,14 @@ class Program:
             at = group.columns(used)
             nu = to_casadi(group.B[:, at].T) @ lam + sigma * ca.DM(group.weights[at])
             multipliers = ca.reshape(nu, -1, group.count)
-            (bend,) = kernel.at("hessian", group.count, w, ca.DM(_given(group.parameters).T), multipliers)
+            (bend,) = kernel.at("hessian", group.count, w, ca.DM(_read_only_array(group.parameters).T), multipliers)
             parts.append((hessian_scatter(group, kernel.pattern("hessian"), self.size), _nonzeros(bend)))
         keys = np.unique(np.concatenate([np.zeros(0, np.intp), *(s.key for s, _ in parts)]))
         values = _sum(np.zeros(len(keys)), [s.matrix(keys) @ v for s, v in parts])
         return ca.MX(pattern_of(keys, self.size, self.size), values)
 
 
-def _given(value: FloatArray | None) -> FloatArray:
+def _read_only_array(value: FloatArray | None) -> FloatArray:
     return np.zeros(0) if value is None else value
 
 
@@ -239,7 +239,7 @@ def _from_casadi(matrix: ca.DM) -> sp.csc_matrix:
 
 
 def _outside(value: FloatArray, lower: FloatArray | None, upper: FloatArray | None) -> FloatArray:
-    low, high = _given(lower), _given(upper)
+    low, high = _read_only_array(lower), _read_only_array(upper)
     scale_low = np.maximum(1.0, np.abs(np.where(np.isfinite(low), low, 0.0)))
     scale_high = np.maximum(1.0, np.abs(np.where(np.isfinite(high), high, 0.0)))
     outside = np.maximum(np.maximum((low - value) / scale_low, (value - high) / scale_high), 0.0)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
-from trundle.interrupts import check, held
+from trundle.interrupts import check, hold_interrupts
 from trundle.numerics.ode import native
 from trundle.numerics.ode.ode import STATUS, Integrator
 from trundle.numerics.ode.tableaus import tableau
@@ -51,7 +51,7 @@ class _Given:
     def __call__(self) -> native.Functions:
         return self.functions
 
-    def counted(self, evaluations: int) -> None:
+    def count_evaluations(self, evaluations: int) -> None:
         """Return nothing: there are no others."""
 
 
@@ -151,7 +151,7 @@ def integrate_batch(
         for begin in chunks:
             core.batch(ctypes.byref(run.state), ctypes.byref(batch), begin, min(begin + _CHUNK, len(x)))
 
-    _shared(share, len(x), workers, progress)
+    _share_runs(share, len(x), workers, progress)
     found = {name: arrays[name] for name in ("samples", "event", "margin_minimum", "counts", "held")}
     statuses = tuple(STATUS[code] for code in arrays["status"].tolist())
     return BatchIntegration(t_end=arrays["t"], x_end=arrays["x"], statuses=statuses, **found)
@@ -186,8 +186,10 @@ def _stride(values: FloatArray | None) -> int:
     return 0 if values is None or len(values) == 1 else values[0].size
 
 
-@held()
-def _shared(share: Callable[[range], None], runs: int, workers: int, progress: Callable[[int], object] | None) -> None:
+@hold_interrupts()
+def _share_runs(
+    share: Callable[[range], None], runs: int, workers: int, progress: Callable[[int], object] | None
+) -> None:
     """Give the chunks of runs to threads, a few at a time, and look for Ctrl-C in between."""
     starts = range(0, runs, _CHUNK)
     with ThreadPoolExecutor(workers) as pool:

@@ -13,13 +13,13 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.interrupts import check, held, opened
+from trundle.interrupts import check, hold_interrupts, opened
 from trundle.numerics.compiled.buffered import BufferedCall, dense
 from trundle.numerics.compiled.compile import NativeFunction, check_layout, load_core
 from trundle.numerics.compiled.interpreter import InterpretedFunction
 from trundle.numerics.ode.tableaus import Tableau, tableau
 
-SLICE_SECONDS = 0.1
+SLICE_SECONDS = 0.1  # s between looks for Ctrl-C
 _EVALUATE = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.POINTER(ctypes.c_void_p)] * 2, *[ctypes.c_void_p] * 2, ctypes.c_int)
 Addresses = Sequence[int]
 RUNNING, DONE, EVENT, STEP_TOO_SMALL, TOO_MANY_STEPS, NOT_FINITE = range(6)
@@ -67,7 +67,7 @@ class BatchStruct(ctypes.Structure):
     ]
 
 
-class Core:
+class OdeCore:
     """The loaded stepping core.
 
     Parameters
@@ -88,15 +88,15 @@ class Core:
         self.batch.restype = None
 
 
-def core_library() -> Core | None:
+def core_library() -> OdeCore | None:
     """Return the stepping core, or None where it did not come with the package and there is no compiler."""
     library = load_core("trundle.numerics.ode", "ode_core")
     return None if library is None else _core(library)
 
 
 @lru_cache(maxsize=4)
-def _core(library: ctypes.CDLL) -> Core:
-    return Core(library)
+def _core(library: ctypes.CDLL) -> OdeCore:
+    return OdeCore(library)
 
 
 def call_struct(native: Callee | None, work: int = 0) -> CallStruct:
@@ -168,7 +168,7 @@ class FunctionSource(Protocol):
         """Return those it begins with."""
         ...
 
-    def counted(self, evaluations: int) -> Functions | None:
+    def count_evaluations(self, evaluations: int) -> Functions | None:
         """Be told how often the rate was evaluated since the last call; return what to go on with, or None."""
         ...
 
@@ -190,7 +190,7 @@ class NativeRun:
 
     def __init__(
         self,
-        core: Core,
+        core: OdeCore,
         source: FunctionSource,
         method: Tableau,
         points: int,
@@ -261,7 +261,7 @@ class NativeRun:
     def run(self, progress: Callable[[float], object] | None) -> bool:
         """Integrate to the end; False if the user interrupted."""
         if self._called_back:
-            with held():
+            with hold_interrupts():
                 return self._run(progress)
         return self._run(progress)
 
@@ -273,7 +273,7 @@ class NativeRun:
                 self._core.run(state)
                 for error in (one.error for one in self._called_back if one.error is not None):
                     raise error
-                better = self._source.counted(self.state.evaluations - counted)
+                better = self._source.count_evaluations(self.state.evaluations - counted)
                 counted = self.state.evaluations
                 if better is not None and better is not self._functions:
                     self._call(better)

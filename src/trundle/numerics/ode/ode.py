@@ -15,7 +15,7 @@ from trundle.checks import FloatArray
 from trundle.errors import CompileError, InputError
 from trundle.interrupts import opened
 from trundle.numerics.compiled.compile import FLAGS, NativeFunction, compile_library, find_compiler, library_source
-from trundle.numerics.compiled.interpreter import InterpretedFunction, interpreted
+from trundle.numerics.compiled.interpreter import InterpretedFunction, interpret_function
 from trundle.numerics.ode import native as ode_native
 from trundle.numerics.ode.python import PythonRun
 from trundle.numerics.ode.system import NativeSystem, OdeSystem
@@ -220,7 +220,7 @@ class _Ready:
         """Return those of one run."""
         return self._system.functions()
 
-    def counted(self, evaluations: int) -> None:
+    def count_evaluations(self, evaluations: int) -> None:
         """Nothing better follows."""
 
 
@@ -239,18 +239,18 @@ class _Functions:
 
     def __call__(self) -> ode_native.Functions:
         """Return what a run begins with."""
-        self.counted(0)
-        return self.compiled or tuple(self._uncompiled(role) for role in self._roles)
+        self.count_evaluations(0)
+        return self.compiled or tuple(self._interpret(role) for role in self._roles)
 
     @property
     def native(self) -> ode_native.Functions | None:
         """The functions as they are by now; None where one has to be called back."""
         if self.compiled is not None:
             return self.compiled
-        found = tuple(self._uncompiled(role) for role in self._roles)
+        found = tuple(self._interpret(role) for role in self._roles)
         return None if any(isinstance(one, ode_native.CalledBackFunction) for one in found) else found
 
-    def counted(self, evaluations: int) -> ode_native.Functions | None:
+    def count_evaluations(self, evaluations: int) -> ode_native.Functions | None:
         """Count evaluations of the rate; return the functions where they are compiled by now."""
         self._evaluations += evaluations
         if self.compiled is None and self._worth and self._evaluations > OFTEN:
@@ -259,10 +259,10 @@ class _Functions:
                 self._compile(build=True)
         return self.compiled
 
-    def _uncompiled(self, role: str) -> InterpretedFunction | ode_native.CalledBackFunction | None:
+    def _interpret(self, role: str) -> InterpretedFunction | ode_native.CalledBackFunction | None:
         if (function := self._roles[role]) is None:
             return None
-        data = made_once(self._interpreted, role, lambda: interpreted(function))
+        data = made_once(self._interpreted, role, lambda: interpret_function(function))
         return ode_native.CalledBackFunction(function) if data is None else data
 
     def _compile(self, build: bool) -> None:

@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 
 from trundle.checks import FloatArray
-from trundle.interrupts import check, held, opened
+from trundle.interrupts import check, hold_interrupts, opened
 from trundle.numerics.compiled.buffered import BufferedCall, dense
 from trundle.numerics.ode.events import dip, first_zero
 from trundle.numerics.ode.native import (
@@ -88,7 +88,7 @@ class PythonRun:
             event=-1,
         )
 
-    @held()
+    @hold_interrupts()
     def run(self, progress: Callable[[float], object] | None) -> bool:
         """Integrate to the end; False if the user interrupted."""
         state = self.state

@@ -50,7 +50,7 @@ def residuals(
     if not k:
         return 0.0, 0.0, 0.0, 0.0
     with np.errstate(all="ignore"):
-        M, table = _stacked(A, H, n), np.empty(2 * (n + k))
+        M, table = _stack_matrices(A, H, n), np.empty(2 * (n + k))
         stationary, outside, ratios = table[:n], table[n : n + k], table[n + k :]
         spans, size, slope = np.abs(M), np.abs(x), np.abs(g)
         values, sizes = M @ x, spans @ size
@@ -69,7 +69,7 @@ def residuals(
             return math.inf, math.inf, math.inf, math.inf
         error = max(0.0, error, _ratio(gap, quadratic + float(slope @ size)))
         if error > sure:
-            slopes, size = _raised(slopes, slope, size, H.diagonal())
+            slopes, size = _raise_denominators(slopes, slope, size, H.diagonal())
             reach = spans[:k] @ size
             share = np.divide(1.0, slopes, out=np.zeros(n), where=slopes > 0.0)
             idle = np.minimum(force * (spans[:k] @ share), apart / (reach + np.abs(bound)))
@@ -79,7 +79,7 @@ def residuals(
     return primal, dual, gap, error
 
 
-def _stacked(A: Matrix, H: Matrix, n: int) -> Matrix:
+def _stack_matrices(A: Matrix, H: Matrix, n: int) -> Matrix:
     """Return (1, A, H), one below the other: unknowns, rows and slopes of the cost in few calls of numpy."""
     if isinstance(A, np.ndarray) and isinstance(H, np.ndarray):
         return np.concatenate((_identity(n), A, H))
@@ -91,7 +91,7 @@ def _stacked(A: Matrix, H: Matrix, n: int) -> Matrix:
 _identity = lru_cache(maxsize=16)(np.eye)
 
 
-def _raised(
+def _raise_denominators(
     slopes: FloatArray, slope: FloatArray, size: FloatArray, diagonal: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return the first denominators (n,) and |x| (n,), raised where no solver can tell them; `slope` is |g|."""

@@ -12,7 +12,7 @@ FAR = 1e4
 """A proof of conflict excludes every x up to this many times the least-violation point's own size."""
 _FAINT = 1e-9
 """Weight of a step beside the squared violations: unknowns that no violation needs stay where they are."""
-_ROUNDS = 6
+_ROUNDS = 6  # of refinement at most
 _LEFT = 1e-6
 """What may be left of an unknown in a proof, of the terms that should cancel."""
 _NONE = 1e-5

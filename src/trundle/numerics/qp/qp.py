@@ -215,22 +215,22 @@ class QpSolver:
         began = time.perf_counter()
         n, m = len(g), len(low) - len(g)
         if not (finite or finite_program(H, g, A, low, high)):
-            return unsolved(n, m, Status.NOT_FINITE, "not called: an input is not finite", began)
+            return make_unsolved(n, m, Status.NOT_FINITE, "not called: an input is not finite", began)
         limits = ProgramBounds(low, high, low[n:] == high[n:] if self._equality is None else self._equality)
         if not n:
             return self._explain(H, g, A, limits, RawSolution(g, np.zeros(m), 0, "no unknowns"), began)
         answer = self._run(H, g, A, limits, start)
-        solution = self._held(H, g, A, limits, answer, began)
+        solution = self._accept_answer(H, g, A, limits, answer, began)
         if solution.error > self.tolerance:
             answer = without_multipliers_at_infinity(answer, limits)
-            solution = self._held(H, g, A, limits, answer, began)
+            solution = self._accept_answer(H, g, A, limits, answer, began)
         # DAQP's own word is enough that the cost is convex: it factorises H.
         convex = self.name == "daqp" and answer.solver_status == "exit flag 1"
         if solution.error <= self.tolerance and (convex or bent_down(H) is None):
             return solution
         return self._explain(H, g, A, limits, answer, began)
 
-    def _held(
+    def _accept_answer(
         self, H: Matrix, g: FloatArray, A: Matrix, limits: ProgramBounds, answer: RawSolution, began: float
     ) -> QpSolution:
         """Return an answer as a success, to be believed if its error is small."""
@@ -251,7 +251,7 @@ class QpSolver:
         proof, down = conflict(even.A, even.limits) if infeasible else None, bent_down(H)
         if proof is None and down is None:
             for tried in second_tries(even, limits, answer, self._run) if n else [answer]:
-                solution = self._held(H, g, A, limits, tried, began)
+                solution = self._accept_answer(H, g, A, limits, tried, began)
                 if solution.error <= self.tolerance:
                     return solution
         proof = proof if infeasible else conflict(even.A, even.limits)
@@ -264,7 +264,7 @@ class QpSolver:
         elif n and descent(even.H, even.g, even.A, even.limits) is not None:
             status = Status.UNBOUNDED
         if not np.all(np.isfinite(x)):
-            return unsolved(n, m, status, words, began)
+            return make_unsolved(n, m, status, words, began)
         judged = residuals(H, g, A, limits.low, limits.high, x, multipliers)
         outside = violations(A, limits.low, limits.high, x)
         worst = int(np.argmax(outside)) if outside.max(initial=0.0) > 0 else -1
@@ -314,7 +314,7 @@ def finite_program(H: Matrix, g: FloatArray, A: Matrix, low: FloatArray, high: F
     return math.isfinite(total) and float(low.sum()) < math.inf and float(high.sum()) > -math.inf
 
 
-def unsolved(n: int, m: int, status: Status, solver_status: str, began: float) -> QpSolution:
+def make_unsolved(n: int, m: int, status: Status, solver_status: str, began: float) -> QpSolution:
     """Return the solution, all NaN, of a program of n unknowns and m rows that has none; `began` of `perf_counter`."""
     x, multipliers = np.full(n, math.nan), np.full(n + m, math.nan)
     spent = time.perf_counter() - began

@@ -14,7 +14,7 @@ from trundle.numerics.qp.backends import Backend, Matrix, ProgramBounds, RawSolu
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
 
-_ROUNDS = 12
+_ROUNDS = 12  # of exchanging active bounds at most
 _SHIFT, _REFINEMENTS = 1e-9, 5
 
 
@@ -39,9 +39,9 @@ class EvenProgram:
     def of(cls, H: Matrix, g: FloatArray, A: Matrix, limits: ProgramBounds) -> EvenProgram:
         """Return a program in even units."""
         n = len(g)
-        units = even_units(_bordered(H, A))
+        units = even_units(_border_matrix(H, A))
         d, e = units[:n], units[n:]
-        H, g, A = _scaled(d, H, d), d * g, _scaled(e, A, d)
+        H, g, A = _scale_matrix(d, H, d), d * g, _scale_matrix(e, A, d)
         low, high = (np.concatenate((side[:n] / d, side[n:] * e)) for side in (limits.low, limits.high))
         ends = np.abs(np.concatenate((low, high)))
         ends = ends[np.isfinite(ends) & (ends > 0.0)]
@@ -64,7 +64,7 @@ class EvenProgram:
         d, e = self.units[:n], self.units[n:]
         return self.step * d * x, np.concatenate((multipliers[:n] / d, e * multipliers[n:])) / scale
 
-    def solved(self, x: FloatArray, multipliers: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+    def solve_active_sets(self, x: FloatArray, multipliers: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
         """Return exact solutions of the equations that a candidate's active bounds make, each the next one's candidate.
 
         Primal-dual active set (Hintermueller, Ito, Kunisch 2002): a bound is active where its multiplier is more than
@@ -87,7 +87,7 @@ class EvenProgram:
             if key in seen:
                 return
             seen.add(key)
-            K, k = _bordered(self.H, stacked[active]), int(active.sum())
+            K, k = _border_matrix(self.H, stacked[active]), int(active.sum())
             right = np.concatenate((-self.g, np.where(up, high, low)[active]))
             z = np.concatenate((x, multipliers[active]))
             try:
@@ -114,7 +114,7 @@ def even_units(matrix: Matrix) -> FloatArray:
     return units
 
 
-def _bordered(H: Matrix, A: Matrix) -> csc_array:
+def _border_matrix(H: Matrix, A: Matrix) -> csc_array:
     """Return [H A'; A 0]."""
     from scipy import sparse
 
@@ -123,7 +123,7 @@ def _bordered(H: Matrix, A: Matrix) -> csc_array:
     return sparse.block_array([[H, A.T], [A, sparse.csc_array((m, m))]], format="csc")
 
 
-def _scaled(left: FloatArray, matrix: Matrix, right: FloatArray) -> Matrix:
+def _scale_matrix(left: FloatArray, matrix: Matrix, right: FloatArray) -> Matrix:
     """Return diag(left) matrix diag(right)."""
     if isinstance(matrix, np.ndarray):
         return left[:, None] * matrix * right
@@ -142,11 +142,11 @@ def second_tries(even: EvenProgram, limits: ProgramBounds, answer: RawSolution, 
         at = np.abs(found[0] - np.clip(found[0], even.limits.low[:n], even.limits.high[:n])) < 1e-9
         return RawSolution(np.where(at, np.clip(x, low, high), x), multipliers, iterations, words)
 
-    for found in even.solved(*even.of_candidate(answer.x, answer.multipliers)):
+    for found in even.solve_active_sets(*even.of_candidate(answer.x, answer.multipliers)):
         yield own(found, f"{answer.solver_status}, then its active set", answer.iterations)
     for name, solve in (("in even units", run), ("DAQP in even units", backend("daqp")), ("PIQP", backend("piqp"))):
         tried = solve(even.H, even.g, even.A, even.limits, None)
         words, iterations = f"{answer.solver_status}, then {name}: {tried.solver_status}", tried.iterations
         yield own((tried.x, tried.multipliers), words, iterations)
-        for found in even.solved(tried.x, tried.multipliers):
+        for found in even.solve_active_sets(tried.x, tried.multipliers):
             yield own(found, words, iterations)

@@ -17,7 +17,7 @@ from pathlib import Path
 from trundle.errors import InputError, MissingExtraError
 from trundle.records.whole import write_bytes
 from trundle.report.staging import Stage
-from trundle.report.viewer.motion import curves, extremes, focus, legible, packed
+from trundle.report.viewer.motion import curves, extremes, focus, legible, pack_columns
 from trundle.report.viewer.recording import Recorder, record
 
 __all__ = ["render", "with_notice", "write_viewer"]
@@ -88,10 +88,10 @@ def render(stage: Stage | Mapping[str, Stage]) -> str:
             page = server.get_scene_serializer().as_html()
         finally:
             server.stop()
-    return _dressed(page, stages, recorders)
+    return _dress_page(page, stages, recorders)
 
 
-def _dressed(page: str, stages: Mapping[str, Stage], recorders: Mapping[str, Recorder]) -> str:
+def _dress_page(page: str, stages: Mapping[str, Stage], recorders: Mapping[str, Recorder]) -> str:
     """Return viser's page with ours around it: its title, and before its end our parts and what they show."""
     columns, parts = [], []
     for name, stage in stages.items():
@@ -115,7 +115,7 @@ def _dressed(page: str, stages: Mapping[str, Stage], recorders: Mapping[str, Rec
                 "strips": [[title, [[line, colour] for line, colour, _ in lines]] for title, lines in strips],
             }
         )
-    heads, data = packed(columns)
+    heads, data = pack_columns(columns)
     title = next(iter(stages.values())).title or "a run"
     told = {"title": title, "parts": parts, "heads": heads, "data": data}
     ours = files("trundle.report.viewer").joinpath("page.html").read_text(encoding="utf-8")

@@ -27,7 +27,7 @@ class Track:
     values: Array
 
 
-def packed(columns: Sequence[Array]) -> tuple[list[dict[str, object]], str]:
+def pack_columns(columns: Sequence[Array]) -> tuple[list[dict[str, object]], str]:
     """Return heads and data of columns (k, n), each of 65,536 steps from its least value to its largest.
 
     The data are the steps from frame to frame, low bytes before high ones, deflated, in base64.

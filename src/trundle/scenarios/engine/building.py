@@ -133,7 +133,7 @@ class Simulation:
         yield Part("", run)
 
 
-def simulated(
+def simulate_part(
     model: RollingPair | RollingTree,
     start: Start,
     duration: float,
@@ -200,7 +200,7 @@ def main_simulation(scenario: Scenario) -> Call | None:
 
     Parts that come before it, such as a plan that it follows, are run.
     """
-    from trundle.simulate.run import captured
+    from trundle.simulate.run import capture_call
 
     def run() -> None:
         for part in build(scenario).parts():
@@ -208,7 +208,7 @@ def main_simulation(scenario: Scenario) -> Call | None:
             if not part.name:
                 return
 
-    return captured(run)
+    return capture_call(run)
 
 
 def _check_names(scenario: Scenario) -> None:
@@ -232,12 +232,12 @@ def error_context(prefix: str, scenario: Scenario, rename: Mapping[str, str] | N
             raise
         place = (rename or {}).get(error.key)
         if place is not None:
-            raise _told(error, place, _given(scenario, place), scenario) from None
+            raise _reword_error(error, place, _look_up_key(scenario, place), scenario) from None
         head, _, rest = error.key.partition(".")
         if rest and rename and head in rename:
-            raise _told(error, f"{rename[head]}.{rest}", error.value, scenario) from None
+            raise _reword_error(error, f"{rename[head]}.{rest}", error.value, scenario) from None
         inside = error.key == prefix or error.key.startswith(f"{prefix}.")
-        raise _told(error, error.key if inside else error.within(prefix).key, error.value, scenario) from None
+        raise _reword_error(error, error.key if inside else error.within(prefix).key, error.value, scenario) from None
 
 
 @contextmanager
@@ -251,8 +251,8 @@ def from_file(scenario: Scenario) -> Iterator[None]:
     except InputError as error:
         if error.file is not None:
             raise
-        places = [key for key in _keys(scenario.resolved()) if f".{key}".endswith(f".{error.key}")]
-        raise _told(error, places[0] if len(places) == 1 else error.key, error.value, scenario) from None
+        places = [key for key in _keys(scenario.resolve()) if f".{key}".endswith(f".{error.key}")]
+        raise _reword_error(error, places[0] if len(places) == 1 else error.key, error.value, scenario) from None
 
 
 def _keys(tables: Mapping[str, Toml], before: str = "") -> Iterator[str]:
@@ -262,20 +262,20 @@ def _keys(tables: Mapping[str, Toml], before: str = "") -> Iterator[str]:
             yield from _keys(value, f"{before}{key}.")
 
 
-def _told(error: InputError, key: str, value: Toml, scenario: Scenario) -> InputError:
+def _reword_error(error: InputError, key: str, value: Toml, scenario: Scenario) -> InputError:
     return type(error)(key, value, error.allowed + mark(key, scenario.set_keys), scenario.file)
 
 
-def _given(scenario: Scenario, key: str) -> Toml:
+def _look_up_key(scenario: Scenario, key: str) -> Toml:
     """Return the value of the dotted `key` in the resolved scenario."""
-    value: Toml = scenario.resolved()
+    value: Toml = scenario.resolve()
     for step in key.split("."):
         value = value.get(step) if isinstance(value, Mapping) else None
     return value
 
 
 @contextmanager
-def measured(key: str, name: str, scenario: Scenario) -> Iterator[None]:
+def name_data_file(key: str, name: str, scenario: Scenario) -> Iterator[None]:
     """Rewrite errors of a shape or motion made from the data file `name`: their key is the one that names the file."""
     try:
         yield

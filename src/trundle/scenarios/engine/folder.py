@@ -10,13 +10,13 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
-from trundle import __version__
 from trundle.errors import InputError
 from trundle.records.whole import append, read_bytes, storing, write_bytes
 from trundle.scenarios.engine.summary import Summary
 from trundle.scenarios.files import CSV_BYTES
 from trundle.scenarios.scenario import Scenario, named_beside
 from trundle.scratch import try_lock
+from trundle.version import __version__
 
 LIST = ".trundle.jsonl"
 DATA = "data"
@@ -26,7 +26,7 @@ _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 class OwnedFolder:
-    """A folder that this process alone writes to (final); see `owned`.
+    """A folder that this process alone writes to (final); see `own_folder`.
 
     Its file `LIST` has a line for each file that trundle writes there, added before the file is: what a killed process
     leaves is known. The system lets go of the lock on the list when the process ends.
@@ -116,7 +116,7 @@ def _not_ours(name: str) -> str:
 
 
 @contextmanager
-def owned(out: str | Path, kind: str, earlier: str, beside: Collection[str] | None = ()) -> Iterator[OwnedFolder]:
+def own_folder(out: str | Path, kind: str, earlier: str, beside: Collection[str] | None = ()) -> Iterator[OwnedFolder]:
     """Lock a folder, made if it is not there, and yield it to be written to.
 
     Parameters
@@ -136,7 +136,7 @@ def owned(out: str | Path, kind: str, earlier: str, beside: Collection[str] | No
         writing to it.
     """
     folder = Path(out)
-    here = made(folder)
+    here = list_or_make_folder(folder)
     others = sorted(here - set(here if beside is None or LIST in here else beside))
     if others:
         raise InputError("--out", str(out), f"a new or empty folder, or {earlier}, without {_not_ours(others[0])}")
@@ -167,14 +167,14 @@ def run_folder(out: str | Path | None, scenario: Scenario) -> Iterator[OwnedFold
     Raises
     ------
     InputError
-        As `owned`, or if the run would replace a file that the scenario reads.
+        As `own_folder`, or if the run would replace a file that the scenario reads.
     """
     folder = _fresh(scenario.name) if out is None else Path(out)
-    with owned(folder, "run", "that of an earlier run") as own:
+    with own_folder(folder, "run", "that of an earlier run") as own:
         names, copies = _layout(folder, scenario)
         same = {source.resolve() for target, source, _ in copies if (folder / target).resolve() == source.resolve()}
         file = (scenario.folder / Path(scenario.file).name).resolve()
-        if file.is_file() and file.read_bytes() == _resolved(scenario, names):
+        if file.is_file() and file.read_bytes() == _resolve_scenario(scenario, names):
             same.add(file)
         reads = {file, *(source.resolve() for _, source, _ in copies)} - same
         for name in own.names:
@@ -184,7 +184,7 @@ def run_folder(out: str | Path | None, scenario: Scenario) -> Iterator[OwnedFold
         yield own
 
 
-def made(folder: Path) -> set[str]:
+def list_or_make_folder(folder: Path) -> set[str]:
     """Return the names in a folder given as `--out`, created if it is not there.
 
     Raises
@@ -219,12 +219,12 @@ def write_scenario(folder: Path, scenario: Scenario, target: Callable[[str], Pat
             content = read_bytes(source, CSV_BYTES, "file", shown, scenario.file)
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             write_bytes(place(name), content)
-    path, text = place("scenario.toml"), _resolved(scenario, names)
+    path, text = place("scenario.toml"), _resolve_scenario(scenario, names)
     if not path.is_file() or path.read_bytes() != text:
         write_bytes(path, text)
 
 
-def _resolved(scenario: Scenario, names: dict[str, str]) -> bytes:
+def _resolve_scenario(scenario: Scenario, names: dict[str, str]) -> bytes:
     return scenario.resolved_toml(names).encode()
 
 

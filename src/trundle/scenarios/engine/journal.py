@@ -15,7 +15,7 @@ from types import NoneType
 from trundle.errors import InputError
 from trundle.records.sealed import MOST_BYTES
 from trundle.records.whole import append, read_bytes, storing
-from trundle.scenarios.engine.sweep_points import Point, Row
+from trundle.scenarios.engine.sweep_points import Row, SweepPoint
 from trundle.scenarios.problems import Toml
 
 ROW_BYTES = 1_000_000  # of a row on average, at most
@@ -40,7 +40,7 @@ class Journal:
 
 
 @contextmanager
-def opened(path: Path, points: Sequence[Point]) -> Iterator[Journal]:
+def open_journal(path: Path, points: Sequence[SweepPoint]) -> Iterator[Journal]:
     """Open a journal; an incomplete last line, left by a killed process, is cut off.
 
     Raises
@@ -72,7 +72,7 @@ def _digest(row: Row) -> str:
     return hashlib.sha256(json.dumps(row).encode()).hexdigest()
 
 
-def _row(line: bytes, points: Sequence[Point], known: dict[int, Row]) -> Row:
+def _row(line: bytes, points: Sequence[SweepPoint], known: dict[int, Row]) -> Row:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):

@@ -33,7 +33,7 @@ logging.getLogger("trundle").addHandler(_OfThisRun())
 
 
 @contextmanager
-def logged(path: Path) -> Iterator[None]:
+def log_to_file(path: Path) -> Iterator[None]:
     """Write what trundle logs within the block, and in its thread, to a file."""
     file = LogFile(path)
     file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))

@@ -20,7 +20,7 @@ from trundle.report import figures as figures_of_kit
 from trundle.report.picture import view
 from trundle.report.runs import figure, figures_of_runs
 from trundle.report.viewer import render, with_notice
-from trundle.scenarios.engine.folder import owned
+from trundle.scenarios.engine.folder import own_folder
 from trundle.scenarios.system import names, system
 from trundle.scratch import lasting_scratch
 
@@ -70,7 +70,7 @@ def write_report(
     with ExitStack() as held:
         held.enter_context(_drawing)
         if target is None and (plots or viewer) and (folder / "trajectory.nc").is_file():
-            target = held.enter_context(owned(folder, "report", "that of a run", beside=None)).target
+            target = held.enter_context(own_folder(folder, "report", "that of a run", beside=None)).target
             # Of records that another program wrote nobody knows what a system's own metadata are.
             held.enter_context(reading(folder, "the folder of a run whose record has what its figures need"))
         name, found = target or folder.joinpath, trajectories(folder)

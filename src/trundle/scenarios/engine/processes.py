@@ -41,18 +41,18 @@ def in_processes(
     try:
         mode = "generator" if ordered else "generator_unordered"
         parallel = joblib.Parallel(n_jobs=jobs, return_as=mode, batch_size=1)
-        for number, result in parallel(joblib.delayed(_numbered)(run, here, *one) for one in left.copy().items()):
+        for number, result in parallel(joblib.delayed(_run_numbered)(run, here, *one) for one in left.copy().items()):
             del left[number]
             yield number, result
     except died:
         for one in left.items():
             try:
-                yield joblib.Parallel(n_jobs=2)([joblib.delayed(_numbered)(run, here, *one)])[0]
+                yield joblib.Parallel(n_jobs=2)([joblib.delayed(_run_numbered)(run, here, *one)])[0]
             except died:
                 yield one[0], None
 
 
-def _numbered(run: Callable[[ItemT], ResultT], parent: int, number: int, item: ItemT) -> tuple[int, ResultT]:
+def _run_numbered(run: Callable[[ItemT], ResultT], parent: int, number: int, item: ItemT) -> tuple[int, ResultT]:
     _end_with(parent)
     return number, run(item)
 

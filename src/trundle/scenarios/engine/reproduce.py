@@ -9,23 +9,23 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from trundle import __version__
 from trundle.errors import StorageError, TrundleError
 from trundle.records.whole import write_bytes
 from trundle.scenarios import catalogue
 from trundle.scenarios.engine import acceptance
 from trundle.scenarios.engine.clock import Progress
-from trundle.scenarios.engine.folder import OwnedFolder, owned
+from trundle.scenarios.engine.folder import OwnedFolder, own_folder
 from trundle.scenarios.engine.run import run
 from trundle.scenarios.problems import Problem, ScenarioError, suggestion
 from trundle.scenarios.scenario import load_scenario
 from trundle.status import Status
+from trundle.version import __version__
 
 COLUMNS = ("scenario", "figure", "published", "where", "ours", "limit", "unit", "verdict", "run")
 
 
 @dataclass(frozen=True)
-class Line:
+class FigureLine:
     """One row of the table: a metric of a scenario, its published value and source, our value, and its limit.
 
     Attributes
@@ -77,7 +77,7 @@ class Reproduction:
     """Result of a reproduction: its folder, its rows, how each scenario ended, and the exit code."""
 
     directory: Path
-    lines: tuple[Line, ...]
+    lines: tuple[FigureLine, ...]
     statuses: dict[str, str]
     exit_code: int
 
@@ -116,10 +116,10 @@ def reproduce(
             raise ScenarioError([Problem("NAME", name, f"no such scenario; {suggestion(name, known)}")])
     chosen = list(dict.fromkeys(names)) or known
     folder = Path("runs") / f"reproduce-{datetime.now():%Y%m%d-%H%M%S}" if out is None else Path(out)
-    with owned(folder, "reproduction", "that of an earlier reproduction", beside=known) as own:
+    with own_folder(folder, "reproduction", "that of an earlier reproduction", beside=known) as own:
         for name in chosen:
             if (folder / name).exists():
-                with owned(folder / name, "run", "that of an earlier run"):
+                with own_folder(folder / name, "run", "that of an earlier run"):
                     pass  # what is in the way is said before anything is run
         return _all(chosen, own, plots, progress)
 
@@ -131,7 +131,7 @@ def _all(
     progress: Progress | None,
 ) -> Reproduction:
     """Run the scenarios one after the other, and write the table after each."""
-    lines: list[Line] = []
+    lines: list[FigureLine] = []
     statuses: dict[str, str] = {}
     code = 0
     for number, name in enumerate(chosen):
@@ -151,7 +151,7 @@ def _of_all(progress: Progress, name: str, before: int, count: int, what: str, s
 
 
 def _one(
-    name: str, folder: Path, plots: bool, progress: Progress | None, lines: list[Line], statuses: dict[str, str]
+    name: str, folder: Path, plots: bool, progress: Progress | None, lines: list[FigureLine], statuses: dict[str, str]
 ) -> int:
     """Run one scenario, add its lines and its status, and return its exit code."""
     try:
@@ -172,7 +172,7 @@ def _one(
             continue  # neither published nor limited: it is in summary.json only
         limit = (entry["sense"], entry["limit"], entry["unit"], meanings.get(figure, ""), entry["holds"])
         lines.append(
-            Line(
+            FigureLine(
                 name, figure, entry["published"], entry["source"] or paper, entry["value"], *limit, status, str(folder)
             )
         )
@@ -183,7 +183,7 @@ def _paper(name: str) -> str:
     return next(entry.paper for entry in catalogue.entries() if entry.name == name)
 
 
-def _write(folder: OwnedFolder, lines: Sequence[Line], statuses: dict[str, str]) -> None:
+def _write(folder: OwnedFolder, lines: Sequence[FigureLine], statuses: dict[str, str]) -> None:
     """Write the table as JSON, for programs, and as Markdown, for readers."""
     data = {"version": __version__, "statuses": statuses, "figures": [asdict(line) for line in lines]}
     write_bytes(folder.target("figures.json"), (json.dumps(data, indent=2, allow_nan=False) + "\n").encode())

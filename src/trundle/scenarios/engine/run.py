@@ -9,23 +9,23 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trundle import __version__
 from trundle.bars import reporting
 from trundle.checks import choice, integer
 from trundle.errors import MissingExtraError, SimulationError, StorageError, TrundleError
-from trundle.interrupts import check, held, opened
+from trundle.interrupts import check, hold_interrupts, opened
 from trundle.records.whole import kept_elsewhere
 from trundle.scenarios.engine import acceptance
 from trundle.scenarios.engine import folder as files
 from trundle.scenarios.engine.building import Experiment, Part, all_parts, build_all
 from trundle.scenarios.engine.clock import Clock, Progress
-from trundle.scenarios.engine.log import RUN, logged
+from trundle.scenarios.engine.log import RUN, log_to_file
 from trundle.scenarios.engine.summary import MetricEntry, Summary, audit_entry
 from trundle.scenarios.engine.trials import over_processes
 from trundle.scenarios.scenario import Scenario, load_scenario
 from trundle.scenarios.system import system
 from trundle.simulate.watching import notify
 from trundle.status import Status
+from trundle.version import __version__
 
 if TYPE_CHECKING:
     from trundle.records import Trajectory
@@ -124,7 +124,7 @@ def run(
     >>> result.status.label, result.summary["metrics"]["gap"]["holds"]
     ('success', True)
     """
-    scenario, jobs = _loaded(scenario, seed), None if jobs is None else integer("jobs", jobs, minimum=1)
+    scenario, jobs = _load_with_seed(scenario, seed), None if jobs is None else integer("jobs", jobs, minimum=1)
     drawn = _Pictures(plots, plot_format, plot_style)
     with reporting(verbose, progress, lambda what, share: (f"{scenario.name}: {what}", share)) as told:
         with over_processes(jobs, scheduler):
@@ -148,8 +148,8 @@ class _Pictures:
 
 
 def _run(scenario: Scenario, out: str | Path | None, drawn: _Pictures, clock: Clock) -> Result:
-    experiments = _built(scenario, clock)
-    with files.run_folder(out, scenario) as folder, logged(folder.target("log.txt")):
+    experiments = _build_experiments(scenario, clock)
+    with files.run_folder(out, scenario) as folder, log_to_file(folder.target("log.txt")):
         files.write_scenario(folder.path, scenario, folder.target)
         RUN.info("trundle %s, scenario %s, kind %s, seed %d", __version__, scenario.name, scenario.kind, scenario.seed)
         result = _do_all(scenario, all_parts(scenario, experiments), folder, clock)
@@ -158,18 +158,18 @@ def _run(scenario: Scenario, out: str | Path | None, drawn: _Pictures, clock: Cl
     return result
 
 
-def _loaded(scenario: Scenario | str | Path, seed: int | None) -> Scenario:
+def _load_with_seed(scenario: Scenario | str | Path, seed: int | None) -> Scenario:
     if not isinstance(scenario, Scenario):
         return load_scenario(scenario, seed=seed)
     return scenario if seed is None else scenario.with_seed(seed)
 
 
 def measure(scenario: Scenario, progress: Progress | None = None) -> Summary:
-    """Run a scenario without leaving a folder and return what its `summary.json` would hold; see `computed`."""
-    return computed(scenario, progress).summary
+    """Run a scenario without leaving a folder and return what its `summary.json` would hold; see `compute_scenario`."""
+    return compute_scenario(scenario, progress).summary
 
 
-def computed(scenario: Scenario, progress: Progress | None = None) -> Result:
+def compute_scenario(scenario: Scenario, progress: Progress | None = None) -> Result:
     """Run a scenario without leaving a folder and return its result, whose directory means nothing.
 
     Raises
@@ -180,13 +180,13 @@ def computed(scenario: Scenario, progress: Progress | None = None) -> Result:
         If the user stopped it.
     """
     clock = Clock(progress)
-    result = _do_all(scenario, all_parts(scenario, _built(scenario, clock)), None, clock)
+    result = _do_all(scenario, all_parts(scenario, _build_experiments(scenario, clock)), None, clock)
     if result.interrupted:
         raise KeyboardInterrupt
     return result
 
 
-def _built(scenario: Scenario, clock: Clock) -> dict[str, Experiment]:
+def _build_experiments(scenario: Scenario, clock: Clock) -> dict[str, Experiment]:
     with clock("build"):
         tell = clock.stage("build", "build", ["simulate", "report"])
         experiments = build_all(scenario)
@@ -202,7 +202,7 @@ def _do_all(scenario: Scenario, parts_to_run: Iterator[Part], folder: files.Owne
     outcomes: dict[str, tuple[Status, str]] = {}
     for part in parts_to_run:
         name, begin = part.name, time.perf_counter()
-        with held():  # until it is saved
+        with hold_interrupts():  # until it is saved
             outcomes[name], trajectory = _do(part, clock, late=bool(outcomes))
             times[name] = time.perf_counter() - begin
             RUN.info("%s: %s after %.3f s", name or "main run", outcomes[name][0].label, times[name])
@@ -210,8 +210,8 @@ def _do_all(scenario: Scenario, parts_to_run: Iterator[Part], folder: files.Owne
                 own = trajectory.metadata.get("wall_time", {})
                 times[name] = own.get(part.phase, times[name])
                 clock.add("build", own.get("build", 0.0))
-                done[name] = _labelled(trajectory, scenario, part, times[name])
-                outcomes[name] = _saved(done[name], folder, name, outcomes[name])
+                done[name] = _label_trajectory(trajectory, scenario, part, times[name])
+                outcomes[name] = _save_trajectory(done[name], folder, name, outcomes[name])
                 notify(partial(done.__getitem__, name))
         if part.phase == "solve" or not name:
             clock.add(part.phase, times[name])
@@ -222,7 +222,7 @@ def _do_all(scenario: Scenario, parts_to_run: Iterator[Part], folder: files.Owne
         outcomes[""], times[""] = outcomes[first], times[first]
         if first in done:
             done[""] = done[first]
-            outcomes[""] = _saved(done[first], folder, "", outcomes[first])
+            outcomes[""] = _save_trajectory(done[first], folder, "", outcomes[first])
     main, parts = done.get(""), {name: value for name, value in done.items() if name}
     interrupted = any(status is Status.INTERRUPTED for status, _ in outcomes.values())
     criteria, hints = scenario.tables.acceptance, {}
@@ -234,7 +234,7 @@ def _do_all(scenario: Scenario, parts_to_run: Iterator[Part], folder: files.Owne
         metrics, entries, interrupted = {}, {}, True
     for name, hint in hints.items():
         RUN.warning("acceptance.%s: no metric of this run; %s", name, hint)
-    with held():
+    with hold_interrupts():
         summary = _summary(scenario, outcomes, entries, done, times, clock)
         if folder is not None:
             files.write_summary(folder.target("summary.json"), summary)
@@ -242,13 +242,13 @@ def _do_all(scenario: Scenario, parts_to_run: Iterator[Part], folder: files.Owne
     return Result(folder.path if folder else Path(), summary, main, parts, interrupted, meanings, hints)
 
 
-def _saved(
+def _save_trajectory(
     trajectory: Trajectory, folder: files.OwnedFolder | None, name: str, outcome: tuple[Status, str]
 ) -> tuple[Status, str]:
     """Save a trajectory and return the outcome of its run: interrupted, if an interrupt came while it was written."""
     file = f"trajectory-{name}.nc" if name else "trajectory.nc"
     try:
-        with held():
+        with hold_interrupts():
             if folder is not None:
                 trajectory.save(folder.target(file))
             check()
@@ -345,7 +345,7 @@ def _metrics(
     return found, runs.known | set(found)
 
 
-def _labelled(trajectory: Trajectory, scenario: Scenario, part: Part, seconds: float) -> Trajectory:
+def _label_trajectory(trajectory: Trajectory, scenario: Scenario, part: Part, seconds: float) -> Trajectory:
     """Return the trajectory with the run's metadata: kind, scenario, part, seed, version and wall time."""
     known = dict(trajectory.metadata)
     times = dict(known.get("wall_time", {})) | {part.phase: seconds}

@@ -12,19 +12,19 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trundle import __version__
-from trundle.cluster import Cluster, connected
+from trundle.cluster import Cluster, connect_scheduler
 from trundle.errors import InputError, StorageError, TrundleError, optional
 from trundle.records.sealed import reading
 from trundle.records.tables import write_parquet
 from trundle.records.whole import read_bytes, write_bytes
-from trundle.scenarios.engine.folder import owned
-from trundle.scenarios.engine.journal import Journal, opened
+from trundle.scenarios.engine.folder import own_folder
+from trundle.scenarios.engine.journal import Journal, open_journal
 from trundle.scenarios.engine.processes import cores, in_processes
-from trundle.scenarios.engine.sweep_points import Point, Row, axes_of, points_of
+from trundle.scenarios.engine.sweep_points import Row, SweepPoint, axes_of, points_of
 from trundle.scenarios.files import CSV_BYTES
 from trundle.scenarios.problems import Toml
 from trundle.scenarios.scenario import Scenario, load_scenario
+from trundle.version import __version__
 
 if TYPE_CHECKING:
     from trundle.records import Trajectory
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 TABLE, PLAN, ROWS, KEPT = "sweep.parquet", "sweep.json", "rows.jsonl", "trajectories"
 _TABLE_EVERY = 30.0  # s, how often the table of the finished runs is written during a sweep
 _OK = ("success", "rest")
-MOST_KEPT = 100_000
+MOST_KEPT = 100_000  # runs whose folders are kept: file systems stay usable
 
 Progress = Callable[[int, int], None]
 """Called with the numbers of runs done and of all runs."""
@@ -82,16 +82,16 @@ class SweepTask:
     seed: int | None = None
     digest: str = ""
 
-    def run(self, point: Point) -> Row:
+    def run(self, point: SweepPoint) -> Row:
         """Return the row of a point; an error of the run becomes its status and message."""
-        from trundle.scenarios.engine.run import computed, measure
+        from trundle.scenarios.engine.run import compute_scenario, measure
 
         begin, summary, status, message = time.perf_counter(), None, "failed", ""
         motion: Trajectory | None = None
         try:
             loaded = load_scenario(self.scenario, [*self.overrides, *point.overrides], point.seed, self.allow_path)
             if self.keep:
-                result = computed(loaded)
+                result = compute_scenario(loaded)
                 summary, motion = result.summary, result.trajectory
             else:
                 summary = measure(loaded)
@@ -112,12 +112,12 @@ class SweepTask:
             row |= {f"part.{name}.status": part["status"] for name, part in summary["parts"].items()}
         return row | {"wall_time": round(time.perf_counter() - begin, 6)}
 
-    def run_elsewhere(self, point: Point) -> Row:
+    def run_elsewhere(self, point: SweepPoint) -> Row:
         """Return the row of a point on another machine, once the scenario's files there are those of the sweep."""
         _same_files(self)
         return self.run(point)
 
-    def _write(self, point: Point, motion: Trajectory) -> None:
+    def _write(self, point: SweepPoint, motion: Trajectory) -> None:
         """Write what is kept of a run; a column that it does not have is a fault of the sweep, not of the run."""
         try:
             frame = motion.to_dataframe(self.keep)
@@ -139,12 +139,12 @@ def _same_files(task: SweepTask) -> None:
         raise InputError("scenario", task.scenario, allowed)
 
 
-def kept_name(point: Point) -> str:
+def kept_name(point: SweepPoint) -> str:
     """Return the name of the file in the sweep's folder that holds what is kept of a run."""
     return f"{KEPT}/{point.number:06d}.parquet"
 
 
-def row_of(point: Point, status: str, message: str) -> Row:
+def row_of(point: SweepPoint, status: str, message: str) -> Row:
     """Return the row of a run that computed nothing."""
     known: Row = {"run": point.number} | dict(point.values)
     return known | {
@@ -209,17 +209,17 @@ def sweep(
     folders = tuple(str(Path(folder).resolve()) for folder in allow_path)
     task = SweepTask(named, tuple(overrides), folders, tuple(keep), str(Path(out).resolve()))
     points = points_of(axes, samples, (base := load_scenario(named, overrides, seed, task.allow_path)).seed)
-    task = replace(task, seed=base.seed, digest=_checked(task, base, points))
+    task = replace(task, seed=base.seed, digest=_check_points(task, base, points))
     plan = {"scenario": named, "digest": task.digest, "set": list(overrides), "over": list(over)}
     plan |= {"samples": samples, "seed": base.seed, "runs": len(points), "version": __version__}
     plan |= {"keep": list(keep)} if keep else {}
-    with connected(scheduler) as cluster, _opened(Path(out), plan, points) as journal:
-        return _swept(task, points, plan, journal, jobs, cluster, progress)
+    with connect_scheduler(scheduler) as cluster, _open_folder(Path(out), plan, points) as journal:
+        return _sweep_points(task, points, plan, journal, jobs, cluster, progress)
 
 
-def _swept(
+def _sweep_points(
     task: SweepTask,
-    points: Sequence[Point],
+    points: Sequence[SweepPoint],
     plan: dict[str, Toml],
     journal: Journal,
     jobs: int | None,
@@ -230,14 +230,16 @@ def _swept(
     folder, rows = journal.path.parent, journal.rows
     resumed = len(rows)
     ahead = [point for point in points if point.number not in rows]
-    done = _computed(task, ahead, jobs, cluster)
+    done = _compute_rows(task, ahead, jobs, cluster)
     tell = (lambda: progress(len(rows), len(points))) if progress else lambda: None
-    complete = _collected(done, journal, tell, lambda: _write_table(folder, rows, plan))
+    complete = _collect_rows(done, journal, tell, lambda: _write_table(folder, rows, plan))
     ordered = _write_table(folder, rows, plan)
     return Sweep(folder / TABLE, tuple(ordered), resumed, complete)
 
 
-def _collected(done: Iterator[Row], journal: Journal, tell: Callable[[], None], save: Callable[[], list[Row]]) -> bool:
+def _collect_rows(
+    done: Iterator[Row], journal: Journal, tell: Callable[[], None], save: Callable[[], list[Row]]
+) -> bool:
     """Write rows to the journal as they are computed; return False if this was interrupted."""
     saved, complete = time.monotonic(), True
     try:
@@ -261,7 +263,7 @@ def _where(scenario: str | Path) -> str:
     return text if text in catalogue.names() or not Path(text).exists() else str(Path(text).resolve())
 
 
-def _checked(task: SweepTask, base: Scenario, points: Sequence[Point]) -> str:
+def _check_points(task: SweepTask, base: Scenario, points: Sequence[SweepPoint]) -> str:
     """Return the scenario's digest; raise if first and last point are both refused: then a key is wrong."""
     refused = []
     for point in (points[0], points[-1]):
@@ -283,12 +285,12 @@ def _digest(base: Scenario) -> str:
 
 
 @contextmanager
-def _opened(folder: Path, plan: dict[str, Toml], points: Sequence[Point]) -> Iterator[Journal]:
+def _open_folder(folder: Path, plan: dict[str, Toml], points: Sequence[SweepPoint]) -> Iterator[Journal]:
     """Lock the folder for this process; yield its journal, with the rows that are already computed."""
     kept = points if "keep" in plan else ()
     if len(kept) > MOST_KEPT:
         raise InputError("--keep", plan["keep"], f"left out in sweeps of more than {MOST_KEPT:,} runs: each has a file")
-    with owned(folder, "sweep", "that of the same sweep") as own:
+    with own_folder(folder, "sweep", "that of the same sweep") as own:
         known, file = None, folder / PLAN
         if PLAN in own.names and file.exists():
             with reading(file, "the plan of a sweep, written by trundle"):
@@ -301,13 +303,15 @@ def _opened(folder: Path, plan: dict[str, Toml], points: Sequence[Point]) -> Ite
         own.target(TABLE)
         for point in kept:
             own.target(kept_name(point))
-        with opened(own.target(ROWS), points) as journal:
+        with open_journal(own.target(ROWS), points) as journal:
             if known is None:
                 write_bytes(own.target(PLAN), (json.dumps(plan, indent=2) + "\n").encode())
             yield journal
 
 
-def _computed(task: SweepTask, points: Sequence[Point], jobs: int | None, cluster: Cluster | None) -> Iterator[Row]:
+def _compute_rows(
+    task: SweepTask, points: Sequence[SweepPoint], jobs: int | None, cluster: Cluster | None
+) -> Iterator[Row]:
     """Yield rows as they are computed; if a process dies, only its own run fails."""
     if cluster is not None:
         done = cluster.run(task.run_elsewhere, points, ordered=False)

@@ -19,7 +19,7 @@ from trundle.scenarios.problems import Toml
 Row = dict[str, Toml]
 """A run of a sweep as a row of its table."""
 
-MOST_RUNS = 1_000_000
+MOST_RUNS = 1_000_000  # of a sweep: the table of points fits into memory
 _FORM = "of the form table.key=a:b:n or table.key=v1,v2,..."
 
 
@@ -88,7 +88,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Point:
+class SweepPoint:
     """One run of a sweep: its number, the keys and values it sets, and its seed (None: the scenario's own)."""
 
     number: int
@@ -112,7 +112,7 @@ def axes_of(texts: Sequence[str]) -> tuple[Axis, ...]:
     return axes
 
 
-def points_of(axes: Sequence[Axis], samples: int | None, seed: int | None) -> list[Point]:
+def points_of(axes: Sequence[Axis], samples: int | None, seed: int | None) -> list[SweepPoint]:
     """Return the points: the grid of all axes, the last one fastest, or `samples` random draws.
 
     On a grid all runs have the same seed. Each random draw has a seed of its own as well (drawn like the values, in
@@ -130,7 +130,7 @@ def points_of(axes: Sequence[Axis], samples: int | None, seed: int | None) -> li
             raise InputError("--over", f"{count} runs", f"at most {MOST_RUNS} runs")
         grid = itertools.product(*(axis.values for axis in axes))
         keys, seed = [axis.key for axis in axes], None if own else seed
-        return [Point(i, tuple(zip(keys, values, strict=True)), seed) for i, values in enumerate(grid)]
+        return [SweepPoint(i, tuple(zip(keys, values, strict=True)), seed) for i, values in enumerate(grid)]
     if not 1 <= samples <= MOST_RUNS:
         raise InputError("--samples", samples, f"from 1 to {MOST_RUNS}")
     generator = np.random.default_rng(0 if seed is None else seed)
@@ -138,7 +138,7 @@ def points_of(axes: Sequence[Axis], samples: int | None, seed: int | None) -> li
     for i in range(samples):
         values = tuple((axis.key, axis.draw(generator)) for axis in axes)
         drawn = int(generator.integers(2**31))
-        points.append(Point(i, values, None if own else drawn))
+        points.append(SweepPoint(i, values, None if own else drawn))
     return points
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
-from trundle.cluster import Cluster, connected, once
+from trundle.cluster import Cluster, connect_scheduler, once
 from trundle.errors import SimulationError, TrundleError
 from trundle.extras import command
 from trundle.scenarios.engine.building import Part, PartProgress
@@ -32,7 +32,7 @@ _cluster: ContextVar[Cluster | None] = ContextVar("cluster", default=None)
 @contextmanager
 def over_processes(jobs: int | None, scheduler: str | None = None) -> Iterator[None]:
     """Run trials within the block in `jobs` processes (None: one for each core), or by a Dask scheduler's workers."""
-    with connected(scheduler) as cluster:
+    with connect_scheduler(scheduler) as cluster:
         tokens = _jobs.set(jobs), _cluster.set(cluster)
         try:
             yield
@@ -81,19 +81,19 @@ def stream_trials(run: Callable[[TrialT], ResultT], trials: Sequence[TrialT]) ->
     trials : sequence
         Picklable.
     """
-    cluster, work = _cluster.get(), partial(_done, run)
+    cluster, work = _cluster.get(), partial(_run_trial, run)
     if cluster is not None:
-        yield from _told(cluster.run(work, trials, ordered=True))
+        yield from _yield_outcomes(cluster.run(work, trials, ordered=True))
         return
     jobs = min(_processes(), len(trials)) if len(trials) > 1 else 1
     if jobs < 2:
         yield from map(work, trials)
     else:
         kept = cast("Callable[[TrialT], Done[ResultT]]", partial(once, pickle.dumps(work)))
-        yield from _told(in_processes(kept, trials, jobs, ordered=True))
+        yield from _yield_outcomes(in_processes(kept, trials, jobs, ordered=True))
 
 
-def _told(results: Iterator[tuple[int, Done[ResultT] | None]]) -> Iterator[Done[ResultT]]:
+def _yield_outcomes(results: Iterator[tuple[int, Done[ResultT] | None]]) -> Iterator[Done[ResultT]]:
     """Yield the outcomes of trials that other processes ran; one whose process died has an error."""
     for number, done in results:
         died = SimulationError(f"the process of trial {number + 1} died", Status.FAILED)
@@ -120,7 +120,7 @@ def trial_parts(done: Iterator[Done[Trajectory]], count: int, loops: Sequence[st
         yield Part(name, take, ahead=ahead)
 
 
-def _done(run: Callable[[TrialT], ResultT], trial: TrialT) -> Done[ResultT]:
+def _run_trial(run: Callable[[TrialT], ResultT], trial: TrialT) -> Done[ResultT]:
     try:
         return Done(run(trial))
     except TrundleError as error:

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from trundle.contact.motion import Motion
 from trundle.contact.stops import JointContact
-from trundle.models.tree.joints import Free
+from trundle.models.tree.joints import FreeJoint
 from trundle.models.tree.model import TreeModel
 from trundle.models.tree.multibody import ContactConstraint
-from trundle.simulate.engine.kernels import packed
-from trundle.simulate.engine.moving import WORLD, Moving, Place
+from trundle.simulate.engine.kernels import pack_frame
+from trundle.simulate.engine.moving import WORLD, BodyPlace, Moving
 
 Integers = NDArray[np.int64]
 
@@ -44,7 +44,7 @@ def _trees(moving: Moving) -> Trees:
         if body.path:
             columns.setdefault(body.path[0], []).extend(body.columns)
     found = tuple(tuple(sorted(own)) for own in columns.values())
-    coupled = moving.coupled()
+    coupled = moving.find_coupled_velocities()
     return Trees(found, tuple(_parents(coupled[np.ix_(own, own)]) for own in found))
 
 
@@ -73,7 +73,7 @@ class Frame:
         Velocities that move it, by their places in the tree.
     """
 
-    place: Place
+    place: BodyPlace
     joint: JointContact | None
     body: str
     at: int
@@ -152,7 +152,7 @@ class Bodies:
     def has_free_root(self, tree: int) -> bool:
         """Return whether the first body of a tree is a free one."""
         first = self.trees.columns[tree][0]
-        return any(isinstance(body.joint, Free) and body.columns[0] == first for body in self.moving.bodies)
+        return any(isinstance(body.joint, FreeJoint) and body.columns[0] == first for body in self.moving.bodies)
 
     def expression(self) -> ca.SX:
         """Return what is told (size,) as an expression of the model's x and u."""
@@ -161,7 +161,7 @@ class Bodies:
         for key, motion in motions.items():
             frame = self.frames[self.number[key]]
             own = list(self.trees.columns[frame.tree]) if frame.tree >= 0 else []
-            parts += [packed(motion), ca.vec(ca.densify(ca.vertcat(motion.Jw, motion.Jv)[:, own]))]
+            parts += [pack_frame(motion), ca.vec(ca.densify(ca.vertcat(motion.Jw, motion.Jv)[:, own]))]
         M, h = model.inertia_terms()
         parts += [ca.vec(ca.densify(M[list(own), list(own)])) for own in self.trees.columns]
         return ca.vertcat(*parts, ca.densify(model.S @ model.u - h))
@@ -172,10 +172,10 @@ def _frames(
 ) -> tuple[dict[int, Frame], int]:
     """Return the sides of contacts and pins by the identity of their motions, and how much is told of all of them."""
     names = {id(motion): name for name, motion in model.motions.items()}
-    pinned = _pinned(model, moving)
+    pinned = _place_pins(model, moving)
     jointed = {id(motion): (contact, name) for motion, contact, name in model.jointed}
     frames: dict[int, Frame] = {}
-    at, rows, still = 0, model.k + model.d, Place(WORLD, np.eye(model.d), np.zeros(model.d))
+    at, rows, still = 0, model.k + model.d, BodyPlace(WORLD, np.eye(model.d), np.zeros(model.d))
     for joined in constraints:
         for motion in (joined.A, joined.B):
             if id(motion) in frames:
@@ -195,9 +195,9 @@ def _frames(
     return frames, at
 
 
-def _pinned(model: TreeModel, moving: Moving) -> dict[int, Place]:
+def _place_pins(model: TreeModel, moving: Moving) -> dict[int, BodyPlace]:
     """Return where the points of pins are, by the identity of their motions."""
-    found: dict[int, Place] = {}
+    found: dict[int, BodyPlace] = {}
     for loop, pin in zip(model.loops, model.pins, strict=False):  # couplings follow the pins
         for motion, body, at in ((loop.A, pin.A, pin.at_A), (loop.B, pin.B, pin.at_B)):
             found[id(motion)] = moving.places[model.specs[body].name].then(np.eye(model.d), np.array(at))

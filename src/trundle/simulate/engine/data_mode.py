@@ -42,12 +42,12 @@ from trundle.simulate.engine.kernels import (
     packing,
 )
 from trundle.simulate.engine.margins import NEAREST, named_margins
-from trundle.simulate.engine.tables import Core, Engine, TermStruct, core
+from trundle.simulate.engine.tables import Engine, EngineCore, TermStruct, core
 from trundle.simulate.instant import ROWS, Instant
 from trundle.simulate.instant import WHOLE as ALL_ROWS
 from trundle.simulate.mode import Method, Mode
 from trundle.simulate.outputs import body_expressions
-from trundle.simulate.phase import Phase, input_expressions, touch_margins
+from trundle.simulate.phase import MotionPhase, input_expressions, touch_margins
 from trundle.simulate.quantities import OF_CONTACTS, Quantities
 from trundle.status import Status
 from trundle.threads import cached_property, made_once
@@ -60,7 +60,7 @@ SMALL = 3
 
 def data_mode(system: ContactSystem, mode: Mode, held: bool, method: Method) -> DataMode | None:
     """Return a mode as data; None where the system has few contacts, or something that kernels cannot say."""
-    if not system.kept("runs as data", lambda: _runs_as_data(system)):
+    if not system.keep("runs as data", lambda: _runs_as_data(system)):
         return None
     alone = len(system.contact_pairs) <= SMALL or system.free is not None or method.stabilization != "projection"
     if (alone and not _shares(system, mode)) or (loaded := core()) is None:
@@ -93,7 +93,7 @@ def _runs_as_data(system: ContactSystem) -> bool:
     return plain and not minimal
 
 
-def engine_of(system: ContactSystem, atlas: Atlas, held: bool, core: Core, align: float = 0.0) -> Engine | None:
+def engine_of(system: ContactSystem, atlas: Atlas, held: bool, core: EngineCore, align: float = 0.0) -> Engine | None:
     """Return the engine of a system on charts, made once; None where a kernel needs a compiler that is not there.
 
     ``align``: feedback (1/s) on the misalignment of contact coordinates.
@@ -122,10 +122,10 @@ def engine_of(system: ContactSystem, atlas: Atlas, held: bool, core: Core, align
         except NoKernelError:
             return None
 
-    return system.kept(("engine", atlas, held, align), build)
+    return system.keep(("engine", atlas, held, align), build)
 
 
-class DataMode(Phase):
+class DataMode(MotionPhase):
     """One mode: laws as numbers."""
 
     def __init__(self, system: ContactSystem, mode: Mode, held: bool, method: Method, engine: Engine) -> None:
@@ -142,7 +142,7 @@ class DataMode(Phase):
         separated = [LAWS[law] is SEPARATED for law in mode.laws]
         known = [one is not None for one in self._kernels[: len(separated)]]
         self.complete = all(apart or told for apart, told in zip(separated, known, strict=True))
-        engine.loaded()
+        engine.load_kernels()
         self._named = named_margins(self, engine, [one and one[0] for one in self._kernels[: len(separated)]])
         self._names = tuple(self._named)
         terms = [term for groups in self._named.values() for group in groups for term in group]
@@ -164,25 +164,25 @@ class DataMode(Phase):
         law = self.law(contact, onset)
         friction = self.model.constraints[contact].friction
 
-        def made() -> tuple[LawKernels, int, int, int] | None:
+        def make_law_kernels() -> tuple[LawKernels, int, int, int] | None:
             found = law_kernels(self.model.d, law, friction, onset)
-            return None if found is None else self._added(found)
+            return None if found is None else self._add_kernels(found)
 
         length, unit = self.system.contact_pairs[contact].shape_A.reference_length, slip_unit(self.system, contact)
         key = (self.mode.laws[contact], friction, length, unit, self.held, self.method.end_speed)
-        return made_once(self.engine.laws, key, made)
+        return made_once(self.engine.laws, key, make_law_kernels)
 
     def _kernels_of_loop(self, law: Law) -> tuple[LawKernels, int, int, int] | None:
         """Return the kernels of the law of a pin or a coupling, which pushes whatever it takes."""
         d, onset = self.model.d, ca.SX.sym("onset", self.model.d + self.model.k)
 
-        def made() -> tuple[LawKernels, int, int, int] | None:
+        def make_loop_kernels() -> tuple[LawKernels, int, int, int] | None:
             found = law_kernels(d, law, Friction(), onset)
-            return None if found is None else (*self._added(found)[:3], UNBOUNDED)
+            return None if found is None else (*self._add_kernels(found)[:3], UNBOUNDED)
 
-        return made_once(self.engine.laws, law.name, made)
+        return made_once(self.engine.laws, law.name, make_loop_kernels)
 
-    def _added(self, found: LawKernels) -> tuple[LawKernels, int, int, int]:
+    def _add_kernels(self, found: LawKernels) -> tuple[LawKernels, int, int, int]:
         """Return the kernels of a law and their numbers in the engine."""
         add = self.engine.add
         return found, add(found.rows), add(found.after), -1 if found.cones is None else add(found.cones)
@@ -224,9 +224,9 @@ class DataMode(Phase):
         try:
             return Lease(self._idle, self._idle.pop())
         except IndexError:
-            return Lease(self._idle, self._made())
+            return Lease(self._idle, self._make_mode())
 
-    def _made(self) -> int:
+    def _make_mode(self) -> int:
         core, engine, n = self.engine.core, self.engine, len(self._kernels)
         given = np.zeros((10, max(n, 1)), dtype=np.int64)
         given[5:8] = -1
@@ -295,7 +295,7 @@ class DataMode(Phase):
         if failed:
             values[:] = np.nan
         key = ("bodies' quantities", self.mode.atlas, self.held)
-        function, names, ends = self.system.kept(key, self._body_outputs)
+        function, names, ends = self.system.keep(key, self._body_outputs)
         seen = function.rows(given[0], given[1], given[2][:, : self.input_count])[0]
         at = np.cumsum([0, d, d, d, d, d, 1, 1, d])
         shown = [i for i in range(n) if i not in self.unseen]
@@ -349,17 +349,17 @@ class DataMode(Phase):
         engine, d = self.engine, self.model.d
         friction = self.model.constraints[contact].friction
 
-        def made() -> tuple[LawKernels, int, int, int]:
+        def make_whole() -> tuple[LawKernels, int, int, int]:
             found = law_kernels(d, ALL_ROWS, friction, ca.SX.sym("onset", d + self.model.k))
             if found is None:
                 raise CompileError("all rows of a contact ask for kinematics that kernels are not told")
-            return self._added(found)
+            return self._add_kernels(found)
 
         engine.prepare(contact, SLIPPING, BRIEF)
         _, rows, _, _ = cast(
-            "tuple[LawKernels, int, int, int]", made_once(engine.laws, (ALL_ROWS.name, friction), made)
+            "tuple[LawKernels, int, int, int]", made_once(engine.laws, (ALL_ROWS.name, friction), make_whole)
         )
-        engine.loaded()
+        engine.load_kernels()
         return rows
 
     def _body_outputs(self) -> tuple[BufferedFunction, tuple[str, ...], list[int]]:

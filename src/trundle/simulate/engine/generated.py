@@ -38,7 +38,7 @@ def body_functions(bodies: Bodies, inputs: ca.SX, u: ca.SX, t: ca.SX, parameter_
     made = {
         "bodies": ([time, model.x, p], told),
         "rate": ([time, model.x, p, nudot, s_rate], rate),
-        "moved": ([model.x, step], model.moved(step)),
-        "nudge": ([model.x, step], model.replaced(s, model.nu + step)),
+        "moved": ([model.x, step], model.displace(step)),
+        "nudge": ([model.x, step], model.replace_contacts(s, model.nu + step)),
     }
     return {name: ca.Function(name, given, [ca.densify(value)], {"cse": True}) for name, (given, value) in made.items()}

@@ -13,10 +13,10 @@ import casadi as ca
 
 from trundle.contact.motion import still
 from trundle.models.tree.joint import Connection, Site, VectorJoint
-from trundle.models.tree.joints import Free
+from trundle.models.tree.joints import FreeJoint
 from trundle.models.tree.model import TIME
 from trundle.numerics.space import angular_size
-from trundle.simulate.engine.kernels import Kernel, compiled
+from trundle.simulate.engine.kernels import Kernel, compile_kernel
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class JointFunctions:
         nudot, step = ca.SX.sym("nudot", joint.size), ca.SX.sym("step", joint.size)
         rates = joint.rates(site, y | given, nudot, None)
         rate = _function("joint_rate", [*state, nudot], [rates[name] for name in y])
-        moved = joint.moved(y, step)
+        moved = joint.displace(y, step)
         if not moved:
             return cls(told, rate, None)
         return cls(told, rate, _function("joint_moved", [q, step], [moved[name] for name in joint.configuration()]))
@@ -62,7 +62,7 @@ class JointFunctions:
 def _motion(joint: Connection, site: Site, y: dict[str, ca.SX]) -> list[ca.SX]:
     motion = joint.motion(site, y)
     pose = [ca.vec(ca.densify(motion.R)), motion.p]
-    if isinstance(joint, Free):
+    if isinstance(joint, FreeJoint):
         return pose
     J = ca.vertcat(motion.Jw, motion.Jv)
     twists = ca.vec(ca.densify(J)) if joint.size else ca.vertcat(motion.w, motion.v)
@@ -72,7 +72,7 @@ def _motion(joint: Connection, site: Site, y: dict[str, ca.SX]) -> list[ca.SX]:
 def told_size(joint: Connection) -> int:
     """Return how many numbers its kernel gives."""
     d, k = joint.d, angular_size(joint.d)
-    return d * d + d + (0 if isinstance(joint, Free) else (k + d) * (1 + max(joint.size, 1)))
+    return d * d + d + (0 if isinstance(joint, FreeJoint) else (k + d) * (1 + max(joint.size, 1)))
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class JointKernels:
     @classmethod
     def of(cls, found: JointFunctions) -> JointKernels:
         """Compile what was not compiled before on this machine."""
-        return cls(compiled(found.joint), _optional(found.rate), _optional(found.moved))
+        return cls(compile_kernel(found.joint), _optional(found.rate), _optional(found.moved))
 
 
 class KindsOfJoints:
@@ -102,17 +102,17 @@ class KindsOfJoints:
             hash(joint)
         except TypeError:  # of an own joint that holds an array: by its identity, and so it has to live
             self._joints.append(joint)
-            return self._kept(id(joint), lambda: JointFunctions.of(joint))
-        return self._kept(joint, lambda: JointFunctions.of(joint))
+            return self._keep_kernels(id(joint), lambda: JointFunctions.of(joint))
+        return self._keep_kernels(joint, lambda: JointFunctions.of(joint))
 
-    def _kept(self, key: Hashable, make: Callable[[], JointFunctions]) -> JointKernels:
+    def _keep_kernels(self, key: Hashable, make: Callable[[], JointFunctions]) -> JointKernels:
         if key not in self._made:
             self._made[key] = JointKernels.of(make())
         return self._made[key]
 
 
 def _optional(function: ca.Function | None) -> Kernel | None:
-    return None if function is None else compiled(function)
+    return None if function is None else compile_kernel(function)
 
 
 def _function(name: str, given: list[ca.SX], results: list[ca.SX]) -> ca.Function:

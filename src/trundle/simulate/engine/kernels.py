@@ -1,6 +1,6 @@
 """Kernels: what a kind of contact and a law are to the engine, as functions of packed kinematics.
 
-A touch kernel maps the packed frames of both bodies (`packed`) and the contact's coordinates to
+A touch kernel maps the packed frames of both bodies (`pack_frame`) and the contact's coordinates to
 
     kinematics | rates of the coordinates | coordinates restored | point in A's frame | in B's frame | margins,
 
@@ -32,9 +32,9 @@ from trundle.numerics.compiled.compile import (
     library_name,
     library_source,
 )
-from trundle.numerics.compiled.interpreter import InterpretedFunction, interpreted
+from trundle.numerics.compiled.interpreter import InterpretedFunction, interpret_function
 from trundle.numerics.space import angular_size, lever
-from trundle.simulate.engine.lifted import Lifted, lifted
+from trundle.simulate.engine.lifted import Lifted, lift_constants
 from trundle.threads import made_once
 
 PLAIN, SLIPPING, DISTANT = range(3)
@@ -80,7 +80,7 @@ def struct_of(kernel: Kernel) -> KernelStruct:
     return KernelStruct(native.address, native.memory, *native.work_sizes, kernel.numbers.ctypes.data)
 
 
-def compiled(function: ca.Function) -> Kernel:
+def compile_kernel(function: ca.Function) -> Kernel:
     """Return the kernel of a function of one dense result, see `KernelKind`."""
     return KernelKind(function).kernel()
 
@@ -100,7 +100,7 @@ class KernelKind:
 
     def __init__(self, function: ca.Function, given: int = 0) -> None:
         if find_compiler() is not None:
-            found = lifted(function, given)
+            found = lift_constants(function, given)
             try:
                 native = _native(function.name(), found.kind, _Made(found))
             except CompileError as error:
@@ -109,7 +109,7 @@ class KernelKind:
             if native is not None:
                 self._native, self._constants = native, found.numbers
                 return
-        data = interpreted(function)
+        data = interpret_function(function)
         if data is None:
             raise NoKernelError(f"{function.name()} needs a C compiler")
         self._native, self._constants = data, np.zeros(1)
@@ -145,7 +145,7 @@ def _native(name: str, kind: str, made: _Made) -> NativeFunction | None:
     return None if path is None else NativeFunction(path, library_name(label, kind))
 
 
-def packed(motion: Motion) -> ca.SX:
+def pack_frame(motion: Motion) -> ca.SX:
     """Return a frame as kernels take it: R (columns), p, w, v, al, a."""
     return ca.densify(ca.vertcat(ca.vec(ca.densify(motion.R)), motion.p, motion.w, motion.v, motion.al, motion.a))
 
@@ -185,7 +185,7 @@ def _pack(k: Kinematics, rA: ca.SX, rB: ca.SX) -> ca.SX:
 
 
 @lru_cache(maxsize=2)
-def _unpacked(d: int) -> tuple[ca.SX, Kinematics, ca.SX]:
+def _unpack_symbols(d: int) -> tuple[ca.SX, Kinematics, ca.SX]:
     """Return symbols of packed kinematics, the kinematics made of them, and symbols of what is not told."""
     places = packing(d)
     symbol = ca.SX.sym("kinematics", places.size)
@@ -236,21 +236,21 @@ class TouchKind:
         self._frame_B, self._B = _frame(d, "B")
         self._s = ca.SX.sym("s", self._contact.size)
         self._made: dict[tuple[int, int], KernelKind] = {}
-        self.margins = (*self._named(self._kinematics(PLAIN)), *more)
+        self.margins = (*self._name_fields(self._kinematics(PLAIN)), *more)
         self.beyond = frozenset(more)
 
     def _kinematics(self, variant: int) -> Kinematics:
         return kinematics(self._contact, self._A, self._B, self._s, align=self._align, **OPTIONS[variant])
 
-    def _named(self, k: Kinematics) -> dict[str, ca.SX]:
+    def _name_fields(self, k: Kinematics) -> dict[str, ca.SX]:
         limits = self._contact.limits(self._A, self._B, self._s)
         return {"gap": k.distance, **limits} | ({} if k.curvature is None else {"curvature": k.curvature})
 
     def kernel(self, variant: int, what: int, numbers: FloatArray) -> Kernel:
         """Return the kernel of a variant that gives `BRIEF`, `WHOLE` or `MARGINS`."""
-        return made_once(self._made, (variant, what), lambda: self._compiled(variant, what)).kernel(numbers)
+        return made_once(self._made, (variant, what), lambda: self._compile_variant(variant, what)).kernel(numbers)
 
-    def _compiled(self, variant: int, what: int) -> KernelKind:
+    def _compile_variant(self, variant: int, what: int) -> KernelKind:
         tA, tB = self._contact.touch(self._A, self._B, self._s)
         k = self._kinematics(variant)
         told = [] if what == MARGINS else [_pack(k, tA.r, tB.r), k.rates]
@@ -259,7 +259,7 @@ class TouchKind:
             told += [self._contact.restore(self._s + k.shift), on_A, on_B]
         if what != BRIEF:
             beyond = [ca.substitute([value], [on_B_symbol(k.n.shape[0])], [on_B])[0] for value in self._more.values()]
-            told += [*self._named(k).values(), *beyond]
+            told += [*self._name_fields(k).values(), *beyond]
         numbers = self._kind.symbols
         given = [numbers] if numbers.shape[0] else []
         return KernelKind(_function("touch", [self._frame_A, self._frame_B, self._s, *given], told), numbers.shape[0])
@@ -329,7 +329,7 @@ def law_kernels(d: int, law: Law, friction: Friction, onset: ca.SX) -> LawKernel
 
     None: it asks for kinematics that kernels are not told, or for a compiler that is not there.
     """
-    symbol, k, unknown = _unpacked(d)
+    symbol, k, unknown = _unpack_symbols(d)
     rows = law.rows(k, friction)
     lam = ca.SX.sym("lam", rows.b.shape[0])
     force, moment = law.wrench(k, lam, friction)
@@ -344,9 +344,11 @@ def law_kernels(d: int, law: Law, friction: Friction, onset: ca.SX) -> LawKernel
     if ca.depends_on(ca.vertcat(*parts, *after, *cones), unknown):
         return None
     try:
-        compiled_rows = compiled(_function("rows", [symbol, onset], parts))
-        compiled_after = compiled(_function("after", [symbol, onset, lam], after))
-        compiled_cones = compiled(_function("cones", [symbol, onset], _coefficients(cones, lam))) if cones else None
+        compiled_rows = compile_kernel(_function("rows", [symbol, onset], parts))
+        compiled_after = compile_kernel(_function("after", [symbol, onset, lam], after))
+        compiled_cones = (
+            compile_kernel(_function("cones", [symbol, onset], _coefficients(cones, lam))) if cones else None
+        )
     except NoKernelError:
         return None
     return LawKernels(

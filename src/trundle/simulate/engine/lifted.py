@@ -34,7 +34,7 @@ class Lifted:
     kind: str
 
 
-def lifted(function: ca.Function, given: int = 0) -> Lifted:
+def lift_constants(function: ca.Function, given: int = 0) -> Lifted:
     """Return a function of SX with its constants as a last argument, read from its list of instructions.
 
     One that calls others, as measured surfaces do, keeps its constants.
@@ -53,7 +53,7 @@ def lifted(function: ca.Function, given: int = 0) -> Lifted:
     if ca.OP_CALL in operations:
         digest = hashlib.sha256(str(function.serialize()).encode()).hexdigest()
         numbers = inputs[-1] if given else ca.SX.sym("numbers", 0)
-        return Lifted(_made(function, own, numbers, function.call(inputs)), np.zeros(0), digest[:16])
+        return Lifted(_make_lifted(function, own, numbers, function.call(inputs)), np.zeros(0), digest[:16])
     constants: list[float] = []
     place: dict[int, int] = {}
     for i, operation in enumerate(operations):
@@ -79,9 +79,11 @@ def lifted(function: ca.Function, given: int = 0) -> Lifted:
         else:
             work[out[0]] = ca.SX.unary(operation, work[of[0]])
         digest.update(repr(told).encode())
-    made = _made(function, own, symbol, [ca.vertcat(*result)] if result else [ca.SX(0, 1)])
+    made = _make_lifted(function, own, symbol, [ca.vertcat(*result)] if result else [ca.SX(0, 1)])
     return Lifted(made, np.array(constants, dtype=np.float64), digest.hexdigest()[:16])
 
 
-def _made(function: ca.Function, inputs: Sequence[ca.SX], numbers: ca.SX, results: Sequence[ca.SX]) -> ca.Function:
+def _make_lifted(
+    function: ca.Function, inputs: Sequence[ca.SX], numbers: ca.SX, results: Sequence[ca.SX]
+) -> ca.Function:
     return ca.Function(function.name(), [*inputs, numbers], [ca.densify(result) for result in results])

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from trundle.contact.laws import LAWS
 from trundle.simulate.engine.kernels import LawKernels
 from trundle.simulate.engine.tables import Engine
-from trundle.simulate.phase import POINT, Phase
+from trundle.simulate.phase import POINT, MotionPhase
 
 OF_LAW, OF_TOUCH, SIGNED, NEAREST = range(4)
 """Where a term's value is from, as in mode_core.c."""
@@ -28,7 +28,7 @@ Groups = tuple[tuple[Term, ...], ...]
 """A margin: the least of its groups, of each of which the largest term counts."""
 
 
-def named_margins(phase: Phase, engine: Engine, kernels: Sequence[LawKernels | None]) -> dict[str, Groups]:
+def named_margins(phase: MotionPhase, engine: Engine, kernels: Sequence[LawKernels | None]) -> dict[str, Groups]:
     """Return the margins of a mode by their names ``<contact>.<margin>``.
 
     Parameters
@@ -52,7 +52,7 @@ def named_margins(phase: Phase, engine: Engine, kernels: Sequence[LawKernels | N
     return found
 
 
-def _gap(phase: Phase, engine: Engine, kernels: Sequence[LawKernels | None], contact: int) -> Groups:
+def _gap(phase: MotionPhase, engine: Engine, kernels: Sequence[LawKernels | None], contact: int) -> Groups:
     """Return the margin that a contact lands at; empty: it has none, or another one watches it."""
     if phase.model.constraints[contact].contact.size:
         near = kernels[contact] is None and engine.near[contact]
@@ -67,7 +67,7 @@ def _gap(phase: Phase, engine: Engine, kernels: Sequence[LawKernels | None], con
     return () if face is None else tuple((*group, *face) for group in groups)
 
 
-def _gap_term(phase: Phase, engine: Engine, kernels: Sequence[LawKernels | None], contact: int) -> Term | None:
+def _gap_term(phase: MotionPhase, engine: Engine, kernels: Sequence[LawKernels | None], contact: int) -> Term | None:
     own = kernels[contact]
     if own is None:
         index = engine.touches[contact].margins.index("gap")
@@ -75,7 +75,7 @@ def _gap_term(phase: Phase, engine: Engine, kernels: Sequence[LawKernels | None]
     return Term(contact, OF_LAW, own.margins.index("gap")) if "gap" in own.margins else None
 
 
-def _of_features(phase: Phase, engine: Engine, kernels: Sequence[LawKernels | None], contact: int) -> Groups:
+def _of_features(phase: MotionPhase, engine: Engine, kernels: Sequence[LawKernels | None], contact: int) -> Groups:
     """Return the least gap of all corners, edges and faces that are free to touch; empty: the first of them has it.
 
     One that others touch in place of counts as open by how far its point is outside.
@@ -91,7 +91,7 @@ def _of_features(phase: Phase, engine: Engine, kernels: Sequence[LawKernels | No
     return tuple(groups)
 
 
-def _or_face(phase: Phase, engine: Engine, contact: int) -> tuple[Term, ...] | None:
+def _or_face(phase: MotionPhase, engine: Engine, contact: int) -> tuple[Term, ...] | None:
     """Return what keeps open the gap of a rim that lies flat, and that of points of its face where it does not.
 
     None: the rim touches, and its roundness tells when the face does.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
 from trundle.models.tree.joint import Connection, Joint
-from trundle.models.tree.joints import BodySpec, Following, Free, Prescribed, Prismatic, Revolute
+from trundle.models.tree.joints import BodySpec, Following, FreeJoint, Prescribed, Prismatic, Revolute
 from trundle.models.tree.model import TreeModel
 
 WORLD = -1
@@ -20,7 +20,7 @@ WORLD = -1
 
 
 @dataclass(frozen=True)
-class Place:
+class BodyPlace:
     """A frame on a moving body.
 
     Attributes
@@ -35,9 +35,9 @@ class Place:
     R: FloatArray
     p: FloatArray
 
-    def then(self, R: FloatArray, p: FloatArray) -> Place:
+    def then(self, R: FloatArray, p: FloatArray) -> BodyPlace:
         """Return a frame given in this one."""
-        return Place(self.node, self.R @ R, self.p + self.R @ p)
+        return BodyPlace(self.node, self.R @ R, self.p + self.R @ p)
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class MovingBody:
 
     spec: BodySpec
     joint: Connection
-    on: Place
+    on: BodyPlace
     turned: FloatArray
     mass: Mass | None
     columns: tuple[int, ...]
@@ -119,8 +119,8 @@ class Moving:
 
     def __init__(self, model: TreeModel) -> None:
         self.model = model
-        self.places: dict[str, Place] = {}
-        found: list[tuple[BodySpec, Connection, Place, FloatArray]] = []
+        self.places: dict[str, BodyPlace] = {}
+        found: list[tuple[BodySpec, Connection, BodyPlace, FloatArray]] = []
         for spec in model.specs:
             on, orientation = self._on(spec)
             if isinstance(spec.joint, Joint) and not spec.joint.size:
@@ -129,15 +129,15 @@ class Moving:
                 continue
             joint, axes = _along_axis(spec.joint)
             found.append((spec, joint, on.then(axes, np.zeros(model.d)), axes.T @ orientation))
-            self.places[spec.name] = Place(len(found) - 1, np.eye(model.d), np.zeros(model.d))
+            self.places[spec.name] = BodyPlace(len(found) - 1, np.eye(model.d), np.zeros(model.d))
         masses = self._masses(len(found))
-        self.bodies = self._gathered(found, masses)
+        self.bodies = self._gather_bodies(found, masses)
 
-    def _on(self, spec: BodySpec) -> tuple[Place, FloatArray]:
+    def _on(self, spec: BodySpec) -> tuple[BodyPlace, FloatArray]:
         """Return where the joint of a body is, and the body's axes in it; poses of bodies without one are absolute."""
         d = self.model.d
-        world = Place(WORLD, np.eye(d), np.zeros(d))
-        if isinstance(spec.joint, Free | Prescribed):
+        world = BodyPlace(WORLD, np.eye(d), np.zeros(d))
+        if isinstance(spec.joint, FreeJoint | Prescribed):
             return world, np.eye(d)
         parent = world if spec.parent < 0 else self.places[self.model.specs[spec.parent].name]
         orientation = np.eye(d) if spec.orientation is None else np.array(spec.orientation)
@@ -160,8 +160,8 @@ class Moving:
             parts[place.node].append(Mass(spec.mass, com, inertia))
         return parts
 
-    def _gathered(
-        self, found: Sequence[tuple[BodySpec, Connection, Place, FloatArray]], masses: Sequence[Sequence[Mass]]
+    def _gather_bodies(
+        self, found: Sequence[tuple[BodySpec, Connection, BodyPlace, FloatArray]], masses: Sequence[Sequence[Mass]]
     ) -> tuple[MovingBody, ...]:
         bodies: list[MovingBody] = []
         for (spec, joint, on, turned), parts in zip(found, masses, strict=True):
@@ -179,9 +179,9 @@ class Moving:
 
     def is_alone(self, number: int) -> bool:
         """Return whether a moving body is a free one that carries no other."""
-        return isinstance(self.bodies[number].joint, Free) and number not in self.carriers
+        return isinstance(self.bodies[number].joint, FreeJoint) and number not in self.carriers
 
-    def coupled(self) -> NDArray[np.bool_]:
+    def find_coupled_velocities(self) -> NDArray[np.bool_]:
         """Return which velocities (nv, nv) inertia couples: those of a body with those of all that carries it.
 
         Of a free body alone by where its centre of mass is and whether its inertia is the same about every axis.
@@ -227,4 +227,4 @@ def _axes_along(axis: FloatArray) -> FloatArray:
 
 def is_known(joint: Connection) -> bool:
     """Return whether the sweep knows how a connection takes part in nu: as a joint, freely, or not at all."""
-    return isinstance(joint, Joint | Free | Prescribed | Following)
+    return isinstance(joint, Joint | FreeJoint | Prescribed | Following)

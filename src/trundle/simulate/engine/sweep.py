@@ -12,11 +12,11 @@ from trundle.checks import FloatArray
 from trundle.contact.stops import JointStop
 from trundle.models.tree.force import generalized_force
 from trundle.models.tree.joint import VectorJoint
-from trundle.models.tree.joints import BodySpec, Free
+from trundle.models.tree.joints import BodySpec, FreeJoint
 from trundle.models.tree.model import DRY, TIME
 from trundle.simulate.engine.bodies import Bodies
 from trundle.simulate.engine.joint_kernels import KindsOfJoints, told_size
-from trundle.simulate.engine.kernels import Kernel, KernelStruct, compiled, struct_of
+from trundle.simulate.engine.kernels import Kernel, KernelStruct, compile_kernel, struct_of
 from trundle.simulate.engine.moving import WORLD, MovingBody, is_known
 
 HELD, JOINTED, FREE = range(3)
@@ -98,7 +98,7 @@ MIRRORS: dict[str, type[ctypes.Structure]] = {
 }
 
 
-class Sweep:
+class KinematicSweep:
     """The bodies of a model as the core goes through them (final).
 
     Attributes
@@ -185,7 +185,7 @@ class Sweep:
             if heavy[i] and parent != WORLD:
                 heavy[parent] = True
         for i, body in enumerate(moving.bodies):
-            node = self._placed(body)
+            node = self._place_node(body)
             self._let_carry(node, i, body, heavy[i])
             made = kinds.kernels(body.joint)
             for name in ("joint", "rate", "moved"):
@@ -193,11 +193,11 @@ class Sweep:
             nodes.append(node)
         return nodes
 
-    def _placed(self, body: MovingBody) -> NodeStruct:
+    def _place_node(self, body: MovingBody) -> NodeStruct:
         """Return a node with its places in x, u and nu, and on the node before it."""
         spec, joint = body.spec, body.joint
         q, v = (self._places(spec, tuple(names())) for names in (joint.configuration, joint.velocity))
-        kind = FREE if isinstance(joint, Free) else JOINTED if joint.size else HELD
+        kind = FREE if isinstance(joint, FreeJoint) else JOINTED if joint.size else HELD
         unit = np.eye(self.model.d)
         return NodeStruct(
             kind=kind,
@@ -311,7 +311,7 @@ class Sweep:
         """Return the kernel (t, p) -> u, none where p begins with u or u is zero."""
         if u.is_zero() or (u.shape == inputs.shape and ca.is_equal(u, inputs)):
             return KernelStruct()
-        return self._struct_of(compiled(ca.Function("inputs", [t, inputs], [ca.densify(u)], {"cse": True})))
+        return self._struct_of(compile_kernel(ca.Function("inputs", [t, inputs], [ca.densify(u)], {"cse": True})))
 
     def _force(self) -> KernelStruct:
         """Return the kernel x -> Q (nv,) of external forces, none without them."""
@@ -321,7 +321,7 @@ class Sweep:
             return KernelStruct()
         t = model.x[model.layout[TIME]] if TIME in model.layout else ca.SX.sym(TIME)
         Q, _ = generalized_force(model, forces, model.motions, model.to_world, t, origins)
-        return self._struct_of(compiled(ca.Function("force", [model.x], [ca.densify(Q)], {"cse": True})))
+        return self._struct_of(compile_kernel(ca.Function("force", [model.x], [ca.densify(Q)], {"cse": True})))
 
     def _struct_of(self, kernel: Kernel | None) -> KernelStruct:
         if kernel is None:

@@ -27,11 +27,11 @@ from trundle.simulate.engine.kernels import (
     KernelStruct,
     LawKernels,
     TouchKernels,
-    compiled,
+    compile_kernel,
     packing,
     struct_of,
 )
-from trundle.simulate.engine.sweep import MIRRORS, Sweep, can_sweep
+from trundle.simulate.engine.sweep import MIRRORS, KinematicSweep, can_sweep
 
 
 class EngineStruct(ctypes.Structure):
@@ -69,7 +69,7 @@ class TermStruct(ctypes.Structure):
     ]
 
 
-class Core:
+class EngineCore:
     """The loaded core.
 
     Parameters
@@ -92,15 +92,15 @@ class Core:
         return ctypes.cast(self.library[name], ctypes.c_void_p).value or 0
 
 
-def core() -> Core | None:
+def core() -> EngineCore | None:
     """Return the core, or None where it did not come with the package and there is no compiler."""
     library = load_core("trundle.simulate.engine", "mode_core")
     return None if library is None else _core(library)
 
 
 @lru_cache(maxsize=2)
-def _core(library: ctypes.CDLL) -> Core:
-    return Core(library)
+def _core(library: ctypes.CDLL) -> EngineCore:
+    return EngineCore(library)
 
 
 class Engine:
@@ -125,7 +125,7 @@ class Engine:
 
     def __init__(
         self,
-        core: Core,
+        core: EngineCore,
         model: TreeModel,
         inputs: ca.SX,
         u: ca.SX,
@@ -149,11 +149,11 @@ class Engine:
         self.lock = threading.RLock()
         self.structs: list[ctypes.Array[KernelStruct]] = []
         bodies = Bodies.of(model, self.joined)
-        self.sweep = Sweep(bodies, inputs, u, t) if can_sweep(bodies) else None
+        self.sweep = KinematicSweep(bodies, inputs, u, t) if can_sweep(bodies) else None
         self.functions: dict[str, Kernel] = {}
         if self.sweep is None:
             made = body_functions(bodies, inputs, u, t, self.parameter_count)
-            self.functions = {name: compiled(function) for name, function in made.items()}
+            self.functions = {name: compile_kernel(function) for name, function in made.items()}
         self._tables = {**bodies.tables, **self._of_contacts(bodies, balls)}
         self._balls = np.zeros((max(len(self.joined), 1), 4))
         for contact, ball in balls.items():
@@ -184,7 +184,7 @@ class Engine:
         self.mass = sum(value_of(body.mass) for body in model.bodies)
         carriers = [one.carrier for one in self.joined]
         self.carriers = integers(carriers.index(name) for name in carriers)
-        self.loaded()
+        self.load_kernels()
 
     def prepare(self, contact: int, variant: int, *wanted: int) -> None:
         """Let the core know kernels of a contact in a variant of its kinematics: `BRIEF`, `WHOLE` or `MARGINS`."""
@@ -197,7 +197,7 @@ class Engine:
         if table[contact, variant, what] >= 0:
             return
         number = self.add(touch.kernel(variant, what))
-        self.loaded()
+        self.load_kernels()
         for i in (i for i, one in enumerate(self.touches) if one is touch):
             table[i, variant, what] = number
 
@@ -228,7 +228,7 @@ class Engine:
             self._kernels.append(kernel)
             return len(self._kernels) - 1
 
-    def loaded(self) -> None:
+    def load_kernels(self) -> None:
         """Let the core see the kernels that were added; those that modes hold stay where they are."""
         with self.lock:
             if self.structs and self.struct.kernels == len(self._kernels):

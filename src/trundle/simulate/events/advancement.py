@@ -28,7 +28,7 @@ _DIPS = 1e-13
 """Depth, in sizes, that is round-off: faces that glide over each other stay so near."""
 _NEAR = 0.02
 """Way, in sizes, over which a surface of any shape is as curved as one of a tenth of its size."""
-_BENT = 10.0
+_BENT = 10.0  # times (way / time)^2 / size: what a relative motion may bend beyond what its ends show
 CHANGES = 2.0
 """How much more than between two looks velocities may change between them."""
 
@@ -36,7 +36,7 @@ StateAt = Callable[[float], FloatArray]
 
 
 @dataclass(frozen=True)
-class Place:
+class PairPlace:
     """Pose and twist of a shape, world: R (d, d), p (d,) m of its origin, w (k,), v (d,) m/s of its centre c (d,) m."""
 
     R: FloatArray
@@ -46,7 +46,7 @@ class Place:
     c: FloatArray
 
 
-class Pair:
+class WatchedPair:
     """Two shapes that may touch: what they are, not where (final)."""
 
     def __init__(self, system: ContactSystem, number: int) -> None:
@@ -68,10 +68,10 @@ class Pair:
 class Look:
     """A pair at one instant; ``opened``: it has been seen open before."""
 
-    pair: Pair
+    pair: WatchedPair
     t: float
-    A: Place
-    B: Place
+    A: PairPlace
+    B: PairPlace
     guess: FloatArray | None = None
     opened: bool = True
 
@@ -85,10 +85,10 @@ class Look:
         """The distance of the shapes."""
         return self.pair.measure.apart(*self.relative, None if self.guess is None else self.B.R.T @ self.guess)
 
-    def followed(self, before: Look) -> Look:
+    def follow(self, before: Look) -> Look:
         """Return the same look with nearest points that follow from those of a look a little `before`."""
         seen = replace(self, guess=before.normal)
-        vars(seen)["apart"] = self.pair.measure.followed(*self.relative, before.apart)
+        vars(seen)["apart"] = self.pair.measure.follow(*self.relative, before.apart)
         return seen
 
     @property
@@ -237,7 +237,7 @@ def _apart_as_carried(a: Look, b: Look, by_A: bool) -> bool:
     return _above(a.along(a.normal), b.along(b.normal), bend * h * h, a.pair)
 
 
-def _seen_from(base: Place, other: Place) -> tuple[FloatArray, FloatArray]:
+def _seen_from(base: PairPlace, other: PairPlace) -> tuple[FloatArray, FloatArray]:
     """Return the velocity of the centre and the spin of a shape as another one that moves sees them, in its frame."""
     v = other.v - base.v - turn(base.w, other.c - base.c)
     w = other.w - base.w
@@ -248,7 +248,7 @@ def _normals(a: Look, b: Look) -> list[FloatArray]:
     return [look.normal for look in (a, b) if look.gap > -look.pair.touched]
 
 
-def _above(start: float, end: float, bend: float, pair: Pair) -> bool:
+def _above(start: float, end: float, bend: float, pair: WatchedPair) -> bool:
     """Return whether (1 - s) start + s end - bend s (1 - s)/2 > 0 for all 0 < s < 1, but for dips that are none.
 
     Ends of zero count as above, to ``touched`` of the pair.

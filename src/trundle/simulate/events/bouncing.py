@@ -8,9 +8,9 @@ from trundle.checks import FloatArray
 from trundle.contact.restitution import Hypothesis
 from trundle.simulate.events.coulomb import ContactImpulses, contact_impulses, has_answer
 
-_AGREES = 1e-9
-_HALVINGS = 40
-_ROUND_OFF = 1e-13
+_AGREES = 1e-9  # residual: of impulses that obey the law, in scaled units
+_HALVINGS = 40  # of an interval: to a part in 1e12
+_ROUND_OFF = 1e-13  # of the energy of the blow
 
 
 def bouncing_impulses(
@@ -29,7 +29,7 @@ def bouncing_impulses(
     """
     plastic = contact_impulses(D, before, friction)
 
-    def shifted(e: FloatArray) -> FloatArray:
+    def shift_speeds(e: FloatArray) -> FloatArray:
         """Return e w n (m, d), by which Newton's velocities differ from those of Coulomb's law."""
         shift = np.zeros_like(before)
         shift[:, 0] = e * np.minimum(before[:, 0], 0.0)
@@ -37,16 +37,16 @@ def bouncing_impulses(
 
     def may_bounce(part: float) -> bool:
         """Whether there are impulses for sure: redundant contacts cannot part at speeds that exclude each other."""
-        return hypothesis == "poisson" or bool(has_answer(D, before + shifted(part * restitution), friction))
+        return hypothesis == "poisson" or bool(has_answer(D, before + shift_speeds(part * restitution), friction))
 
-    def bounced(part: float) -> ContactImpulses:
+    def bounce_part(part: float) -> ContactImpulses:
         """Return the impact with every coefficient times `part`."""
         e = part * np.asarray(restitution, dtype=np.float64)
         if hypothesis == "poisson":
             again = contact_impulses(D, plastic.velocities, friction, least=e * plastic.impulses[:, 0])
             residual = max(plastic.residual, again.residual)
             return ContactImpulses(plastic.impulses + again.impulses, again.velocities, residual)
-        shift = shifted(e)
+        shift = shift_speeds(e)
         found = contact_impulses(D, before + shift, friction)
         return ContactImpulses(found.impulses, found.velocities - shift, found.residual)
 
@@ -55,13 +55,13 @@ def bouncing_impulses(
         work = float(np.sum(found.impulses * (before + found.velocities))) / 2
         return found.residual <= _AGREES and work <= _ROUND_OFF * size
 
-    best = bounced(1.0)
+    best = bounce_part(1.0)
     if good(best):
         return best
     low, high, best = 0.0, 1.0, plastic
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        found = bounced(middle) if may_bounce(middle) else None
+        found = bounce_part(middle) if may_bounce(middle) else None
         if found is not None and good(found):
             low, best = middle, found
         else:

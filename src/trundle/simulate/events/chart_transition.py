@@ -53,7 +53,7 @@ def neighbouring_chart(
         coordinates.append(found[1])
     if tuple(charts) == atlas[contact]:
         return None
-    return _renamed(system, x, atlas, contact, np.concatenate(coordinates), (charts[0], charts[1]))
+    return _rename_contact(system, x, atlas, contact, np.concatenate(coordinates), (charts[0], charts[1]))
 
 
 def neighbouring_feature(system: ContactSystem, x: FloatArray, rate: FloatArray, contact: int) -> int | None:
@@ -97,7 +97,7 @@ def _on_chart(shape: Shape, ahead: FloatArray, x: FloatArray) -> tuple[int, Floa
     return (index, exact[0]) if distance[0] <= _SAME * shape.reference_length else None
 
 
-def _renamed(
+def _rename_contact(
     system: ContactSystem,
     x: FloatArray,
     atlas: Atlas,

@@ -13,7 +13,7 @@ from trundle.contact.laws import LAWS
 from trundle.contact.proximity import Proximity
 from trundle.geometry.queries.cloud import data_ranges
 from trundle.models.scales import pace
-from trundle.models.tree.approach import Approach, approach_at, placed, refined, with_charts
+from trundle.models.tree.approach import Approach, approach_at, place_approach, refine_approach, with_charts
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import contact_points, points_on_both
 from trundle.simulate.events.advancement import TOUCHED
@@ -24,12 +24,12 @@ from trundle.simulate.events.touchdown import touch_down
 from trundle.simulate.events.transitions import Event
 from trundle.simulate.mode import Mode
 
-_NEAR = 4.0
+_NEAR = 4.0  # spacings of a cloud around a touching point that belong to it
 _PENETRATES = 1e-6
 """In sizes. How deep a place that was not seen open has to be for a touch."""
-_STILL = 1e-9
-_OVERLAPS = 1e-6
-_BUMPY_SPAN = 0.01
+_STILL = 1e-9  # m/s: slower approach is round-off
+_OVERLAPS = 1e-6  # m: deeper minima are touches
+_BUMPY_SPAN = 0.01  # of the usual span between looks, where ground has many bumps
 _DEEP = 1e-3
 """Overlap, in sizes of the body, in which a touch was seen too late to go on from."""
 
@@ -126,7 +126,7 @@ class ContactDetector:
         found = [k for k in (pair.overlaps(states) for pair in self._full) if k is not None]
         return min(found, default=None)
 
-    def touched(
+    def find_first_touch(
         self, times: FloatArray, states: FloatArray, state_at: StateAt, ended: Event | None = None
     ) -> tuple[float, Event] | None:
         """Return the first instant at which something touched, and the event, or None.
@@ -140,7 +140,7 @@ class ContactDetector:
         ended : Event, optional
             What happens at the last of the times anyway.
         """
-        found = [pair.touched(times, states, state_at) for pair in self._needed]
+        found = [pair.find_first_touch(times, states, state_at) for pair in self._needed]
         known: frozenset[int] = frozenset() if ended is None else frozenset({self.system.pair_of(ended.contact)[0]})
         met = self.separated.first_touches(times, states, state_at, known)
         found += [touch_down(self.system, self.mode, *looks, state_at) for looks in met]
@@ -174,7 +174,7 @@ class PairDetector:
         self._touched = TOUCHED * self._size
         # A feature knows one of its points: on ground that is not quadratic several may be nearest.
         self.bumpy = pair.form == "features" and bumpy(shape)
-        self._data = system.kept(("data", shape), lambda: data_ranges(shape))
+        self._data = system.keep(("data", shape), lambda: data_ranges(shape))
 
     @property
     def _proximity(self) -> Proximity:
@@ -229,24 +229,24 @@ class PairDetector:
                 break
         return best
 
-    def followed(self, x: FloatArray, near: Approach) -> Approach | None:
+    def follow(self, x: FloatArray, near: Approach) -> Approach | None:
         """Return the approach that `near` has become at a state `x` close by, or None if it is lost."""
         contact = self.apart[0]
-        found = refined(self.system, self.mode.atlas, x, contact, near.coordinates, near.charts)
+        found = refine_approach(self.system, self.mode.atlas, x, contact, near.coordinates, near.charts)
         return None if found is None or self._ruled_out(x, contact, found, [], 0.0) else found
 
     def _ruled_out(self, x: FloatArray, contact: int, found: Approach, known: list[FloatArray], near: float) -> bool:
         """Whether Newton's iteration fell back onto a contact that is followed already, or off the data."""
         atlas = with_charts(self.mode.atlas, contact, found.charts)
-        x_A, x_B, _ = contact_points(self.system, atlas, placed(self.system, atlas, x, contact, found), contact)
+        x_A, x_B, _ = contact_points(self.system, atlas, place_approach(self.system, atlas, x, contact, found), contact)
         return not self._has_data(x_B) or any(np.linalg.norm(x_A - other) < near for other in known)
 
     def _has_data(self, x_B: FloatArray) -> bool:
         """Whether a measured graph has data there: beyond, a surface is nobody's."""
         return all(r.low <= x <= r.high for r, x in zip(self._data, x_B, strict=False))
 
-    def touched(self, times: FloatArray, states: FloatArray, state_at: StateAt) -> tuple[float, Event] | None:
-        """Return the first instant at which something touched, and the event, or None; see `Watch.touched`."""
+    def find_first_touch(self, times: FloatArray, states: FloatArray, state_at: StateAt) -> tuple[float, Event] | None:
+        """Return the first instant at which something touched, and the event, or None; as of all contacts."""
         contact, shapes = self.apart[0], self._exclusion
         if shapes is not None and shapes.always:
             return None
@@ -279,7 +279,7 @@ class PairDetector:
             return None
         contact_pair = self.system.contact_pairs[self.touching[0]]
         key = ("exclusion", contact_pair.shape_A, contact_pair.shape_B)
-        return self.system.kept(key, lambda: exclusion(contact_pair.shape_A, contact_pair.shape_B))
+        return self.system.keep(key, lambda: exclusion(contact_pair.shape_A, contact_pair.shape_B))
 
     def _instant(self, t0: float, t1: float, state_at: StateAt, after: Approach) -> tuple[float, Event]:
         @cache

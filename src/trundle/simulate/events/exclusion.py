@@ -12,11 +12,11 @@ from trundle.checks import FloatArray
 from trundle.geometry import Dish, Tube
 from trundle.geometry.chart import Chart
 from trundle.geometry.shape import Shape
-from trundle.numerics.compiled.batch import batched
+from trundle.numerics.compiled.batch import batch_function
 
-_SAFETY = 0.95
+_SAFETY = 0.95  # of a radius of curvature, for what a grid misses
 _GRID = {2: 2001, 3: 61}
-_WINDOW = 201
+_WINDOW = 201  # points of terrain along a body's width
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,13 @@ def exclusion(A: Shape, B: Shape) -> Exclusion:
     if B.d == 2:
         return Exclusion(least, False, size, _bend(B))
     graph_or_container = B.representations.height is not None or isinstance(B, Dish | Tube)
-    if not graph_or_container or not all(_sampled(chart) for chart in B.representations.charts):
+    if not graph_or_container or not all(_grid_suffices(chart) for chart in B.representations.charts):
         return Exclusion(least, False, size)
     most = max((float(np.max(-_curvatures(c))) for c in B.representations.charts), default=np.inf)
     return Exclusion(least, most <= _SAFETY * least, size)
 
 
-def _sampled(chart: Chart) -> bool:
+def _grid_suffices(chart: Chart) -> bool:
     """Whether a grid of the chart tells everything: it is bounded, or the same along an endless parameter."""
     if np.isfinite(chart.reach):
         return True
@@ -112,5 +112,5 @@ def _bend(B: Shape) -> Callable[[FloatArray], FloatArray] | None:
     z = height(x)
     slope = ca.jacobian(z, x)
     bend = ca.densify(ca.jacobian(slope, x) / (1 + slope**2) ** 1.5)
-    function = batched(ca.Function("bend", [x], [bend]), _WINDOW)
+    function = batch_function(ca.Function("bend", [x], [bend]), _WINDOW)
     return lambda points: np.asarray(function(points)).ravel()

@@ -144,7 +144,7 @@ def resolve_impact(M: FloatArray, contacts: Mapping[int, Candidate], held: bool 
     held : bool
         Whether all stay closed, and none gives back, where some would hop for an instant.
     """
-    moved = _moved(M, contacts)
+    moved = _find_moved_velocities(M, contacts)
     if not moved.all():
         found = resolve_impact(M[np.ix_(moved, moved)], {i: c.of(moved) for i, c in contacts.items()}, held)
         jump = np.zeros(len(M))
@@ -175,7 +175,7 @@ def resolve_impact(M: FloatArray, contacts: Mapping[int, Candidate], held: bool 
     return _settle(M, contacts, outcome, negligible, held)
 
 
-def _moved(M: FloatArray, contacts: Mapping[int, Candidate]) -> NDArray[np.bool_]:
+def _find_moved_velocities(M: FloatArray, contacts: Mapping[int, Candidate]) -> NDArray[np.bool_]:
     """Return which velocities (nv,) a push at the contacts changes: theirs, and those that the inertia couples."""
     rows = [row for c in contacts.values() for row in (c.J, c.spin) if row is not None]
     moved, coupled = np.any(np.vstack(rows) != 0.0, axis=0), M != 0.0

@@ -14,7 +14,7 @@ from trundle.simulate.events.transitions import HybridState
 
 _RANK = 1e-6
 """Of the largest singular value: what pushes hardly turn or move, as those at points in line, explains nothing."""
-_NOTHING = 1e-15
+_NOTHING = 1e-15  # m/s, rad/s: smaller jumps are round-off of a projection
 
 
 def with_impulses(system: ContactSystem, before: HybridState, after: HybridState) -> HybridState:
@@ -29,7 +29,7 @@ def with_impulses(system: ContactSystem, before: HybridState, after: HybridState
     same = before.x.shape != after.x.shape or np.array_equal(before.x, after.x)
     if not closed or same or after.impulses or before.mode.atlas != atlas:
         return after
-    velocities = system.kept(("velocities", atlas), lambda: ca.Function("velocities", [model.x], [model.nu]))
+    velocities = system.keep(("velocities", atlas), lambda: ca.Function("velocities", [model.x], [model.nu]))
     jump = np.asarray(velocities(after.x)).ravel() - np.asarray(velocities(before.x)).ravel()
     if not np.abs(jump).max(initial=0.0) > _NOTHING:
         return after

@@ -21,11 +21,11 @@ from trundle.models.tree.touching import (
     open_gap,
     touch_function,
 )
-from trundle.simulate.compiled_mode import projected
+from trundle.simulate.compiled_mode import project_state
 from trundle.simulate.events.separated import SeparatedPairs, approach_of, separated_pair
 from trundle.simulate.events.turning import without
 from trundle.simulate.mode import Mode
-from trundle.simulate.phase import Phase
+from trundle.simulate.phase import MotionPhase
 
 if TYPE_CHECKING:
     from trundle.simulate.events.transitions import EventHandler, HybridState
@@ -46,7 +46,7 @@ _APPROACHES = 1e-9
 """Speed (m/s) from which a contact approaches: slower ones touch without a blow."""
 
 
-def landing_feature(system: ContactSystem, phase: Phase, x: FloatArray, contact: int) -> int:
+def landing_feature(system: ContactSystem, phase: MotionPhase, x: FloatArray, contact: int) -> int:
     """Return the contact that lands where the shapes of `contact` touch: of corners, edges and faces the nearest."""
     if contact not in system.beside:
         return contact
@@ -56,7 +56,7 @@ def landing_feature(system: ContactSystem, phase: Phase, x: FloatArray, contact:
 
 
 def landing_with(
-    system: ContactSystem, phase: Phase, t: float, x: FloatArray, p: FloatArray, contact: int
+    system: ContactSystem, phase: MotionPhase, t: float, x: FloatArray, p: FloatArray, contact: int
 ) -> dict[int, Approach | None]:
     """Return the other contacts in flight whose gap is zero as well at the very instant at which `contact` lands.
 
@@ -111,7 +111,7 @@ def _meeting(system: ContactSystem, mode: Mode, t: float, x: FloatArray, contact
     return found
 
 
-def _near(system: ContactSystem, phase: Phase, t: float, x: FloatArray, p: FloatArray) -> list[int]:
+def _near(system: ContactSystem, phase: MotionPhase, t: float, x: FloatArray, p: FloatArray) -> list[int]:
     """Return the contacts in flight whose gap may be zero: those a margin says it of, and features of near shapes."""
     gaps = phase.gap_values(t, x, p)
     apart = [i for i, law in enumerate(phase.mode.laws) if law == SEPARATED.name]
@@ -155,7 +155,7 @@ def lain_down(board: EventHandler, after: HybridState, contact: int, held: bool)
     down, x = board.phase_of(after.mode), after.x
     p = down.parameters(board.inputs(after.t), after.onsets)
     for _ in range(_NEWTON):
-        x = projected(down, after.t, x, p)
+        x = project_state(down, after.t, x, p)
     return replace(after, x=x)
 
 

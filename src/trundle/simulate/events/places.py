@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from trundle.checks import FloatArray
 from trundle.geometry.queries.cloud import Cover
 from trundle.models.tree.system import Atlas, ContactSystem
-from trundle.simulate.events.advancement import CHANGES, Pair, Place
+from trundle.simulate.events.advancement import CHANGES, PairPlace, WatchedPair
 
 _STILL = 1e-15
 """m, a way that is none: round-off of bodies at rest."""
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class TouchPlaces:
     """Poses and twists, world, of shapes at N instants.
 
     Attributes
@@ -39,9 +39,9 @@ class Places:
     v: FloatArray
     c: FloatArray
 
-    def of(self, instant: int, shape: int) -> Place:
+    def of(self, instant: int, shape: int) -> PairPlace:
         """Return one of them."""
-        return Place(*(values[instant, shape] for values in (self.R, self.p, self.w, self.v, self.c)))
+        return PairPlace(*(values[instant, shape] for values in (self.R, self.p, self.w, self.v, self.c)))
 
 
 class PairShapes:
@@ -55,7 +55,7 @@ class PairShapes:
         See `Pair`.
     """
 
-    def __init__(self, system: ContactSystem, pairs: Sequence[Pair]) -> None:
+    def __init__(self, system: ContactSystem, pairs: Sequence[WatchedPair]) -> None:
         self.system = system
         numbers: dict[tuple[str, int, tuple[float, ...]], int] = {}
         bodies, origins, centers, radii, arms = [], [], [], [], []
@@ -77,14 +77,14 @@ class PairShapes:
         self._origins, self._centers = (np.array(one).reshape(-1, system.d) for one in (origins, centers))
         self.sides, self.radii, self.arms = sides, np.array(radii), np.array(arms)
 
-    def at(self, states: FloatArray, atlas: Atlas) -> Places:
+    def at(self, states: FloatArray, atlas: Atlas) -> TouchPlaces:
         """Return where they are at the states (N, n_x)."""
         frames = self.system.frames(states, atlas)
         at = [frames.place[name] for name in self._bodies]
         R, p, w, v = (values[:, at] for values in (frames.R, frames.p, frames.w, frames.v))
         to_center = (R @ self._centers[:, :, None])[..., 0]
         origin = p + (R @ self._origins[:, :, None])[..., 0]
-        return Places(R, origin, w, v + turns(w, to_center), p + to_center)
+        return TouchPlaces(R, origin, w, v + turns(w, to_center), p + to_center)
 
 
 def turns(w: FloatArray, r: FloatArray) -> FloatArray:
@@ -96,7 +96,7 @@ def turns(w: FloatArray, r: FloatArray) -> FloatArray:
 
 
 def doubtful(
-    pairs: Sequence[Pair], shapes: PairShapes, times: FloatArray, at: Places
+    pairs: Sequence[WatchedPair], shapes: PairShapes, times: FloatArray, at: TouchPlaces
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return of which intervals (N - 1) and pairs balls around the shapes do not show that nothing touches.
 
@@ -123,7 +123,7 @@ class _Apart:
     changes: FloatArray
 
 
-def _balls(shapes: PairShapes, at: Places, endless: NDArray[np.bool_]) -> _Apart:
+def _balls(shapes: PairShapes, at: TouchPlaces, endless: NDArray[np.bool_]) -> _Apart:
     """Return what two balls around shapes that have an end say."""
     columns = np.flatnonzero(~endless.any(axis=0))
     a, b = shapes.sides[:, columns]
@@ -138,7 +138,7 @@ def _balls(shapes: PairShapes, at: Places, endless: NDArray[np.bool_]) -> _Apart
 
 
 def _beside_endless(
-    pairs: Sequence[Pair], shapes: PairShapes, at: Places, endless: NDArray[np.bool_]
+    pairs: Sequence[WatchedPair], shapes: PairShapes, at: TouchPlaces, endless: NDArray[np.bool_]
 ) -> Iterator[_Apart]:
     """Yield what a ball beside a shape without an end says, as that one sees it, which carries its centre with it."""
     for side in (0, 1):

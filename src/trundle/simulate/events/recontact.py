@@ -17,13 +17,13 @@ from trundle.contact.laws import ARMED
 from trundle.models.tree.system import ContactSystem
 from trundle.numerics.ode.ode import Integration
 from trundle.simulate.events.transitions import Event
-from trundle.simulate.phase import Phase
+from trundle.simulate.phase import MotionPhase
 
 DEPTH = 1e-11
 """Of the size of the shape: how far below where it came apart such a contact lands, more than its pose is uncertain."""
 BEYOND_BOUND = 4e-10
 """Of the weight: how far beyond its bound a force is that was at it as the mode began."""
-_TIME_ROUND_OFF = 1e-13
+_TIME_ROUND_OFF = 1e-13  # s: below it instants are one
 
 
 def crossing(value: Callable[[float], float], t0: float, t1: float) -> float:
@@ -38,7 +38,7 @@ def crossing(value: Callable[[float], float], t0: float, t1: float) -> float:
 
 
 def waiting_depths(
-    system: ContactSystem, phase: Phase, t: float, x: FloatArray, p: FloatArray, weight: float
+    system: ContactSystem, phase: MotionPhase, t: float, x: FloatArray, p: FloatArray, weight: float
 ) -> FloatArray:
     """Return the values (m,) of margins at which they end the mode that begins at the state `x`, though they waited.
 
@@ -62,7 +62,7 @@ def waiting_depths(
 
 def recontact(
     system: ContactSystem,
-    phase: Phase,
+    phase: MotionPhase,
     begin: float,
     done: Integration,
     p: FloatArray,

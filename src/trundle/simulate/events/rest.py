@@ -15,7 +15,7 @@ from trundle.models.tree.model import TIME
 if TYPE_CHECKING:
     from trundle.simulate.events.transitions import EventHandler, HybridState
 
-_REACH = 1e3
+_REACH = 1e3  # sizes of the body within which a force is looked for
 _ENDS = ("extent", "data")
 """Margins at which what a contact rests on ends."""
 _STILL = 1e-14

@@ -16,8 +16,8 @@ from trundle.errors import InputError
 from trundle.models.scales import pace
 from trundle.models.tree.approach import Approach, approach_at
 from trundle.models.tree.system import ContactSystem
-from trundle.simulate.events.advancement import Look, Pair, StateAt, first_in, way_between
-from trundle.simulate.events.places import PairShapes, Places, doubtful
+from trundle.simulate.events.advancement import Look, StateAt, WatchedPair, first_in, way_between
+from trundle.simulate.events.places import PairShapes, TouchPlaces, doubtful
 from trundle.simulate.mode import Mode
 
 SAME = 1e-5
@@ -35,9 +35,9 @@ _STILL = 1e-9
 Gaps = dict[int, tuple[float, float]]
 
 
-def separated_pair(system: ContactSystem, numbers: Sequence[int]) -> Pair:
+def separated_pair(system: ContactSystem, numbers: Sequence[int]) -> WatchedPair:
     """Return the two shapes that have the contacts `numbers`."""
-    return system.kept(("separated", numbers[0]), lambda: Pair(system, numbers[0]))
+    return system.keep(("separated", numbers[0]), lambda: WatchedPair(system, numbers[0]))
 
 
 def whole_gap(system: ContactSystem, mode: Mode, t: float, x: FloatArray, contact: int) -> float:
@@ -66,7 +66,7 @@ class SeparatedPairs:
         self,
         system: ContactSystem,
         mode: Mode,
-        pairs: Sequence[Pair],
+        pairs: Sequence[WatchedPair],
         closed: frozenset[int] = frozenset(),
         margined: frozenset[int] = frozenset(),
         sure: Gaps | None = None,
@@ -74,7 +74,7 @@ class SeparatedPairs:
         self.system, self.mode, self.pairs, self._margined = system, mode, pairs, margined
         self._sure: Gaps = {} if sure is None else sure
         numbers = tuple(pair.number for pair in pairs)
-        self._shapes = system.kept(("shapes of pairs", numbers), lambda: PairShapes(system, pairs))
+        self._shapes = system.keep(("shapes of pairs", numbers), lambda: PairShapes(system, pairs))
         self._open = np.array([number not in closed for number in numbers], dtype=bool)
 
     @classmethod
@@ -112,7 +112,7 @@ class SeparatedPairs:
         at = self._shapes.at(x[None], self.mode.atlas)
         return [self._look(j, float(t), at, 0) for j in range(len(self.pairs))]
 
-    def _look(self, number: int, t: float, at: Places, instant: int) -> Look:
+    def _look(self, number: int, t: float, at: TouchPlaces, instant: int) -> Look:
         A, B = (at.of(instant, int(shape)) for shape in self._shapes.sides[:, number])
         return Look(self.pairs[number], t, A, B)
 
@@ -162,7 +162,7 @@ class SeparatedPairs:
         """Which pairs are of two shapes that balls hold: those may pass through each other."""
         return np.all(np.isfinite(self._shapes.radii[self._shapes.sides]), axis=0)
 
-    def _passing(self, times: FloatArray, at: Places) -> NDArray[np.bool_]:
+    def _passing(self, times: FloatArray, at: TouchPlaces) -> NDArray[np.bool_]:
         """Return which pairs are of balls that may have been through each other between looks."""
         A, B = self._shapes.sides
         apart = np.linalg.norm(at.c[:, A] - at.c[:, B], axis=2)
@@ -172,7 +172,7 @@ class SeparatedPairs:
         return self._balls & np.any(apart[1:] + apart[:-1] - 2.0 * reach <= ways, axis=0)
 
     def _first(
-        self, j: int, times: FloatArray, doubt: NDArray[np.intp], at: Places, state_at: StateAt, ended: bool
+        self, j: int, times: FloatArray, doubt: NDArray[np.intp], at: TouchPlaces, state_at: StateAt, ended: bool
     ) -> tuple[Look, Look] | None:
         """Return looks just before and at, or after, the first touch of a pair in one of the intervals in `doubt`."""
         number, last = self.pairs[j].number, len(times) - 1
@@ -192,11 +192,11 @@ class SeparatedPairs:
             if not self._open[j]:
                 # Of two balls the margin itself waits until it is open, and is looked after (`recontact`).
                 known_apart = b if b.gap > b.pair.touched else None
-                opened = known_apart if number in self._margined else _opened(a, b, look)
+                opened = known_apart if number in self._margined else _find_open_look(a, b, look)
                 if opened is None:
                     deep = _sinking(a, b, look)
                     if deep.gap < -b.pair.sunk and deep.speed < -_STILL and not self._has_margin(number):
-                        return self._sunk(a, deep, look)
+                        return self._bracket_sinking(a, deep, look)
                     continue
                 a, self._open[j] = opened, True
                 if a is b:
@@ -208,7 +208,7 @@ class SeparatedPairs:
                 self._sure[number] = sure = (b.t, b.gap)
         return None
 
-    def _sunk(self, a: Look, b: Look, look: Callable[[float, Look], Look]) -> tuple[Look, Look]:
+    def _bracket_sinking(self, a: Look, b: Look, look: Callable[[float, Look], Look]) -> tuple[Look, Look]:
         """Return where a pair that has not been seen open touches: after the last instant at which it was open."""
         for t in np.linspace(b.t, a.t, 9)[1:-1]:
             middle = look(float(t), b)
@@ -228,7 +228,7 @@ def _sinking(a: Look, b: Look, look: Callable[[float, Look], Look]) -> Look:
     return b
 
 
-def _opened(a: Look, b: Look, look: Callable[[float, Look], Look]) -> Look | None:
+def _find_open_look(a: Look, b: Look, look: Callable[[float, Look], Look]) -> Look | None:
     """Return an early look at which a pair that comes apart at `a` is open, as it may be back before `b`; or None."""
     h = min(2.0 * a.pair.touched / max(a.speed, _STILL), _SOONEST * (b.t - a.t))
     while h < b.t - a.t:

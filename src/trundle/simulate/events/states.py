@@ -118,7 +118,7 @@ def slip_directions(impact: Impact, system: ContactSystem, atlas: Atlas, x: Floa
     return onsets
 
 
-def followed(
+def follow_contact(
     system: ContactSystem,
     atlas: Atlas,
     x: FloatArray,

@@ -16,7 +16,7 @@ from trundle.models.tree.system import least_curvature
 from trundle.models.tree.touching import velocities_changed
 from trundle.numerics.compiled.buffered import MatrixFunction
 from trundle.numerics.space import angular_size
-from trundle.simulate.compiled_mode import CompiledMode, projected
+from trundle.simulate.compiled_mode import CompiledMode, project_state
 from trundle.simulate.events.coulomb import ContactImpulses, contact_impulses
 from trundle.simulate.events.coulomb.resisted import ResistedContacts, resisted_impulses
 from trundle.simulate.events.recontact import crossing
@@ -192,7 +192,7 @@ class TimeStepping:
             h, self._forces = part * min(self.h, longest), forces
             if self.now.t + h == self.now.t:
                 return None  # the state runs away faster than time can be told
-            if (found := self._stepped(h)) is not None:
+            if (found := self._step(h)) is not None:
                 mode, slowest, even, x = found
                 if h > FINE_STEP * self.pace and not (even and mode == self.now.mode):
                     continue  # what changes on the way is to be seen when it does
@@ -203,7 +203,7 @@ class TimeStepping:
                 return self.now
         return None
 
-    def _stepped(self, h: float) -> tuple[Mode, float, bool, FloatArray] | None:
+    def _step(self, h: float) -> tuple[Mode, float, bool, FloatArray] | None:
         """Return the mode that a step h (s) ends in, its slowest slip, whether the motion is even, and the state."""
         now, system, atlas, u = self.now, self.system, self.now.mode.atlas, self.board.inputs(self.now.t)
         p, drift = self.phase.parameters(u), self._function("drift")
@@ -344,7 +344,7 @@ class TimeStepping:
         free += J @ pulled
         if self.resistances.any:
             turning = self._turning(terms, near, h * nudot + pulled - change, ahead)
-            found, jump = self._resisted(near, (J, free.reshape(-1, d)), turning, inverse, h, guess)
+            found, jump = self._solve_resisted(near, (J, free.reshape(-1, d)), turning, inverse, h, guess)
             jump = h * nudot + pulled + jump
         else:
             push = inverse @ J.T
@@ -365,7 +365,7 @@ class TimeStepping:
         J, rate, b = (part[near] for part in self.resistances.turning(terms))
         return J, rate, rate + J @ jump + ahead * b
 
-    def _resisted(
+    def _solve_resisted(
         self,
         near: NDArray[np.bool_],
         sliding: tuple[FloatArray, FloatArray],
@@ -422,7 +422,7 @@ class TimeStepping:
         rubs = [slides(laws[self.contacts[j]]) and self.friction[j] > 0.0 for j in active]
         return mode, float(min([*slowest, *slips[np.array(rubs, dtype=bool)].tolist()], default=np.inf))
 
-    def settled(self, least: float) -> HybridState | None:
+    def find_settled_state(self, least: float) -> HybridState | None:
         """Return where events can go on from, or None.
 
         That is after the same laws for some steps and at least a time `least` (s), with no slip so slow that its
@@ -436,7 +436,7 @@ class TimeStepping:
         if self.board.indeterminate(now):
             return None
         if self.resistances.any and resists(self.board, now.mode):
-            return self._decided(now)
+            return self._decide_laws(now)
         phase = self.board.phase_of(now.mode)
         p = phase.parameters(self.board.inputs(now.t))
         names = [self.board.name(i) for i, law in enumerate(now.mode.laws) if LAWS[law].touching]
@@ -447,12 +447,12 @@ class TimeStepping:
             forces = (values.get(f"{name}.{what}", 0.0) for name in names for what in _BEARS)
             return values if all(value >= 0.0 for value in forces) else None
 
-        if margins(now.x) is None or (values := margins(x := projected(phase, now.t, now.x, p))) is None:
+        if margins(now.x) is None or (values := margins(x := project_state(phase, now.t, now.x, p))) is None:
             return None
         gaps = frozenset(name for name, value in values.items() if name.endswith(".gap") and value < _SLIPS)
         return replace(now, x=x, unarmed=gaps)
 
-    def _decided(self, now: HybridState) -> HybridState | None:
+    def _decide_laws(self, now: HybridState) -> HybridState | None:
         """Return the state with the laws of a decision, if contacts do what they did in the steps, else None."""
         after = self.board.decision(now)
         if not isinstance(after, HybridState) or np.any(after.onsets[:, : self.system.d]):
@@ -462,7 +462,7 @@ class TimeStepping:
         p = phase.parameters(self.board.inputs(now.t), held.onsets)
         if [slides(one) for one in after.mode.laws] != [slides(one) for one in now.mode.laws]:
             return None
-        x = projected(phase, now.t, after.x, p)
+        x = project_state(phase, now.t, after.x, p)
         values = phase.margin_values(now.t, x, p)
         names = [self.board.name(i) for i, law in enumerate(held.mode.laws) if LAWS[law].touching]
         if any(values.get(f"{name}.{what}", 0.0) < 0.0 for name in names for what in _BEARS):
@@ -473,7 +473,7 @@ class TimeStepping:
     def _function(self, name: str) -> MatrixFunction:
         atlas, held = self.now.mode.atlas, self.phase.held
         key = ("time stepping", atlas, self.contacts, held)
-        return self.system.kept(key, lambda: _functions(self.phase.fused, self.contacts))[name]
+        return self.system.keep(key, lambda: _functions(self.phase.fused, self.contacts))[name]
 
 
 def _with_bias(free: FloatArray, J: FloatArray, bias: FloatArray) -> FloatArray:

@@ -12,7 +12,7 @@ from trundle.contact.laws import LAWS
 from trundle.geometry.queries.straight import straight_directions
 from trundle.models.tree.system import ContactSystem
 from trundle.models.tree.touching import Strike, lowest, near_features, open_gap
-from trundle.simulate.events.advancement import Look, Pair, StateAt
+from trundle.simulate.events.advancement import Look, StateAt, WatchedPair
 from trundle.simulate.events.recontact import crossing
 from trundle.simulate.events.separated import SAME, SeparatedPairs, approach_of
 from trundle.simulate.events.transitions import Event
@@ -97,6 +97,6 @@ def _instant(system: ContactSystem, mode: Mode, before: Look, after: Look, state
     return crossing(gap, before.t, after.t)
 
 
-def _look(system: ContactSystem, mode: Mode, pair: Pair, t: float, x: FloatArray, normal: FloatArray) -> Look:
+def _look(system: ContactSystem, mode: Mode, pair: WatchedPair, t: float, x: FloatArray, normal: FloatArray) -> Look:
     pairs = SeparatedPairs(system, mode, [pair])
     return replace(pairs.look(0, t, x), guess=normal)

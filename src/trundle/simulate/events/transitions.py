@@ -11,7 +11,7 @@ from trundle.checks import FloatArray
 from trundle.contact.law import Ending
 from trundle.contact.laws import LAWS, ROLLING, SEPARATED, SLIDING, is_own, slides
 from trundle.models.scales import pace, rest_speed, slip_unit
-from trundle.models.tree.approach import placed, with_charts
+from trundle.models.tree.approach import place_approach, with_charts
 from trundle.models.tree.system import Atlas, ContactSystem
 from trundle.models.tree.touching import (
     Strike,
@@ -26,16 +26,16 @@ from trundle.simulate.events.chart_transition import neighbouring_chart, neighbo
 from trundle.simulate.events.patches import approaches, lain_down, landing_feature, landing_with, points_above
 from trundle.simulate.events.rest import resting
 from trundle.simulate.events.separated import whole_gap
-from trundle.simulate.events.states import cone_margin, followed, impact_at, slip_and_spin, slip_directions
-from trundle.simulate.events.turning import Given, decided, held_laws, takes_part, without
+from trundle.simulate.events.states import cone_margin, follow_contact, impact_at, slip_and_spin, slip_directions
+from trundle.simulate.events.turning import Given, decide_contacts, held_laws, takes_part, without
 from trundle.simulate.mode import Mode
-from trundle.simulate.phase import Phase
+from trundle.simulate.phase import MotionPhase
 from trundle.status import Status
 
 _NO_FORCE = 1e-9
 """Normal force, in weights, under which a contact that slips is at the tip of its cone and comes apart."""
 
-_NO_SPIN = 1e-9
+_NO_SPIN = 1e-9  # m/s, rad/s: slower turning has no direction
 _NO_SLIP = 1e-9
 """Slip (m/s) that is none."""
 _HARDLY = 1e-8
@@ -104,7 +104,7 @@ def no_onsets(system: ContactSystem) -> FloatArray:
 PAINLEVE = "no force agrees with sliding (Painleve's paradox)"
 INDETERMINATE = "more than one motion agrees with sliding (Painleve's paradox)"
 Following = HybridState | Status | Undecided
-Resolve = Callable[["EventHandler", HybridState, Event, Phase], Following]
+Resolve = Callable[["EventHandler", HybridState, Event, MotionPhase], Following]
 
 
 class EventHandler:
@@ -124,14 +124,14 @@ class EventHandler:
     def __init__(
         self,
         system: ContactSystem,
-        phase_of: Callable[[Mode], Phase],
+        phase_of: Callable[[Mode], MotionPhase],
         inputs: Callable[[float], FloatArray],
         ignored: Callable[[str, float], object],
     ) -> None:
         self.system, self.phase_of, self.inputs, self.ignored = system, phase_of, inputs, ignored
         self.weight = float(system.physics["mass"]) * (float(np.linalg.norm(system.physics["gravity"])) or 1.0)
 
-    def next(self, now: HybridState, event: Event, phase: Phase) -> tuple[Following, str]:
+    def next(self, now: HybridState, event: Event, phase: MotionPhase) -> tuple[Following, str]:
         """Return what follows `event`, and the reason for the record."""
         law = now.mode.laws[event.contact]
         ending = LAWS[law].ending(event.margin)
@@ -142,7 +142,7 @@ class EventHandler:
         reason, resolve = TRANSITIONS[ending]
         sticky = ending is Ending.SEPARATES and self.system.rules.on_slip == "ignore"
         if ending in DECIDED and takes_part(law) and not sticky:
-            following = self._decided(now, ending, event, phase)
+            following = self._decide_bound(now, ending, event, phase)
             opened = isinstance(following, HybridState) and following.mode.laws[event.contact] == SEPARATED.name
             reason = TRANSITIONS[Ending.SEPARATES][0] if opened else reason
         else:
@@ -168,14 +168,14 @@ class EventHandler:
         Without gravity no speed is slow: what goes to and fro there is held.
         """
         contact = event.contact
-        atlas, x = followed(self.system, now.mode.atlas, now.x, contact, event.coordinates, event.charts)
+        atlas, x = follow_contact(self.system, now.mode.atlas, now.x, contact, event.coordinates, event.charts)
         _, v, n, *_ = (np.asarray(a).ravel() for a in touch_function(self.system, atlas, contact)(x))
         closing = -float(n @ v)
         back = closing * self.system.contact_pairs[contact].restitution.after(closing)
         slow = rest_speed(self.system, contact)
         return slow == 0.0 or back <= _LOW_HOPS * slow
 
-    def _decided(self, now: HybridState, ending: Ending, event: Event, phase: Phase) -> Following:
+    def _decide_bound(self, now: HybridState, ending: Ending, event: Event, phase: MotionPhase) -> Following:
         """Return what follows a force or a turning that has reached its bound, or a slip or a turning that is over.
 
         A joint whose friction holds exactly its bound is held on, until that is not enough.
@@ -220,14 +220,16 @@ class EventHandler:
         later: tuple[float, FloatArray] | None = None,
         leaving: int | None = None,
     ) -> HybridState | Status | None:
-        """Return what `decided` finds, with forces that the mode agrees with: given are the moments it would share.
+        """Return what `decide_contacts` finds, with forces that the mode agrees with.
+
+        Given are the moments that it would share.
 
         Of the island of a `contact` alone, where one is told.
         """
         given: Given = frozenset()
         touching = [i for i, law in enumerate(now.mode.laws) if LAWS[law].touching]
         island = touching if contact is None else self.system.island(contact, touching)
-        while isinstance(following := decided(self, now, island, given, over, later, leaving), HybridState):
+        while isinstance(following := decide_contacts(self, now, island, given, over, later, leaving), HybridState):
             beyond = self._beyond(following) - given
             if not beyond:
                 break
@@ -305,7 +307,7 @@ def _stop(status: Status) -> Resolve:
     return lambda board, now, event, phase: status
 
 
-def _let_go(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> Following:
+def _let_go(board: EventHandler, now: HybridState, event: Event, phase: MotionPhase) -> Following:
     """Come apart, whatever others do: contacts of a law of one's own, or with friction without a limit."""
     touching = sum(LAWS[now.mode.laws[i]].touching for i in board.system.pair_of(event.contact))
     if touching == 1 and board.system.on_separation(event.contact) != "fly":
@@ -315,19 +317,19 @@ def _let_go(board: EventHandler, now: HybridState, event: Event, phase: Phase) -
     return HybridState(now.t, now.x, mode, now.onsets, frozenset({gap}))
 
 
-def _land(board: EventHandler, now: HybridState, event: Event, phase: Phase, held: bool = False) -> Following:
+def _land(board: EventHandler, now: HybridState, event: Event, phase: MotionPhase, held: bool = False) -> Following:
     """A gap closed: an impact of the new contact and those that are closed.
 
     Of the corners, edges and faces of a shape the one that touches lands. ``held``: all stay closed.
     """
     event = replace(event, contact=landing_feature(board.system, phase, now.x, event.contact))
-    after = _landed(board, now, event, held)
+    after = _follow_landing(board, now, event, held)
     if isinstance(after, HybridState) and event.contact in board.system.rims:
         return lain_down(board, after, event.contact, held)
     return after
 
 
-def _onto_face(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> Following:
+def _onto_face(board: EventHandler, now: HybridState, event: Event, phase: MotionPhase) -> Following:
     """A rim lies flat: the points of its face land in its place, if it has such."""
     if event.contact not in board.system.faces or board.system.touching_law(event.contact).distant:
         return Status.NOT_A_POINT_CONTACT
@@ -339,13 +341,13 @@ def _onto_face(board: EventHandler, now: HybridState, event: Event, phase: Phase
     return after
 
 
-def _strike(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> Following:
+def _strike(board: EventHandler, now: HybridState, event: Event, phase: MotionPhase) -> Following:
     """Shapes meet in a point that no contact of theirs can follow: a blow after which they part, or the run ends."""
     contact, system = event.contact, board.system
     gap = f"{board.name(contact)}.gap"
     if event.strike is None or system.rules.on_slip == "ignore" or system.touching_law(contact).distant:
         return Status.NOT_A_POINT_CONTACT
-    after = _landed(board, now, event)
+    after = _follow_landing(board, now, event)
     if not isinstance(after, HybridState) or not LAWS[after.mode.laws[contact]].touching:
         return after
     onsets = without(after.onsets, contact)
@@ -365,9 +367,9 @@ def _parts(board: EventHandler, now: HybridState, contact: int) -> bool:
     return whole_gap(board.system, now.mode, done.t_end, done.x_end, contact) > TOUCHED * size
 
 
-def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = False) -> Following:
+def _follow_landing(board: EventHandler, now: HybridState, event: Event, held: bool = False) -> Following:
     system, contact, rule = board.system, event.contact, board.system.rules.on_slip
-    atlas, x = followed(system, now.mode.atlas, now.x, contact, event.coordinates, event.charts)
+    atlas, x = follow_contact(system, now.mode.atlas, now.x, contact, event.coordinates, event.charts)
     if (law := system.touching_law(contact)).distant:  # its force begins at zero
         return HybridState(now.t, x, Mode(board.with_law(now, contact, law.name).laws, atlas), now.onsets)
     closed = [i for i, law in enumerate(now.mode.laws) if LAWS[law].touching and not LAWS[law].distant]
@@ -377,7 +379,7 @@ def _landed(board: EventHandler, now: HybridState, event: Event, held: bool = Fa
     for i, place in landing.items():
         if place is not None:
             atlas = with_charts(atlas, i, place.charts)
-            x = placed(system, atlas, x, i, place)
+            x = place_approach(system, atlas, x, i, place)
     with_it = list(landing)
     strikes = {} if event.strike is None else {contact: event.strike}
     if strikes:
@@ -430,14 +432,14 @@ def _slips(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int) -> 
     return float(np.linalg.norm(slip_and_spin(system, atlas, x, contact)[1])) > _NO_SLIP
 
 
-def _lock(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> Following:
+def _lock(board: EventHandler, now: HybridState, event: Event, phase: MotionPhase) -> Following:
     """Nearly straight ground: the point of an edge runs to its end at once, which time steps follow."""
     if event.contact in board.system.beside:
         return Undecided(Status.CURVATURE_LOCKED)
     return Status.CURVATURE_LOCKED
 
 
-def _rechart(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> Following:
+def _rechart(board: EventHandler, now: HybridState, event: Event, phase: MotionPhase) -> Following:
     """Go on with the neighbouring charts; pose and velocities stay."""
     p = phase.parameters(board.inputs(now.t), now.onsets)
     after = neighbouring_chart(
@@ -449,7 +451,7 @@ def _rechart(board: EventHandler, now: HybridState, event: Event, phase: Phase) 
     return replace(now, x=x, mode=Mode(now.mode.laws, atlas))
 
 
-def _onto_feature(board: EventHandler, now: HybridState, event: Event, phase: Phase) -> Following:
+def _onto_feature(board: EventHandler, now: HybridState, event: Event, phase: MotionPhase) -> Following:
     """The corner, edge or face beside the one that touched goes on as that did, or opens: normals jump at edges."""
     contact, p = event.contact, phase.parameters(board.inputs(now.t), now.onsets)
     rate = np.asarray(phase.integrator.system.rate(now.t, now.x, p)).ravel()

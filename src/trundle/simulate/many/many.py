@@ -13,23 +13,23 @@ from numpy.typing import ArrayLike, NDArray
 
 from trundle.bars import reporting
 from trundle.checks import FloatArray, array, integer
-from trundle.cluster import Cluster, connected
+from trundle.cluster import Cluster, connect_scheduler
 from trundle.contact.laws import LAWS
 from trundle.errors import InputError, SimulationError
-from trundle.models.numbers.changed import at_values, freed, system_of
+from trundle.models.numbers.changed import at_values, free_numbers, system_of
 from trundle.models.rolling_pair import RollingPair
 from trundle.models.rolling_tree import RollingTree
 from trundle.models.tree.approach import round_on_both_sides
 from trundle.models.tree.system import ContactSystem, Start
 from trundle.numerics.ode.batch import BatchIntegration, Pieces, integrate_batch
 from trundle.records.policy import TimedPolicy
-from trundle.simulate.divergence import diverged
+from trundle.simulate.divergence import has_diverged
 from trundle.simulate.events import ContactDetector, HybridState, no_onsets
-from trundle.simulate.many.elsewhere import packed, unpacked
+from trundle.simulate.many.elsewhere import pack_outcomes, unpack_outcomes
 from trundle.simulate.many.feedback import LinearFeedback
 from trundle.simulate.many.result import Outcome, Runs
 from trundle.simulate.mode import Method, Mode, Stabilization
-from trundle.simulate.phase import Phase
+from trundle.simulate.phase import MotionPhase
 from trundle.simulate.record import Log, Segment
 from trundle.simulate.run import checked_duration, chosen_method, first_of, sample_times
 from trundle.simulate.runner import ACCURATE, MAX_STEPS, Runner
@@ -90,14 +90,17 @@ def simulate_many(
     >>> len(runs), runs.success.all(), runs["object_position"].shape  # run, time, axis
     (20, np.True_, (20, 2, 3))
     """
-    system = freed(system_of(model), list(parameters or {}))
+    system = free_numbers(system_of(model), list(parameters or {}))
     numbers = _numbers(system, parameters or {}, n := len(starts))
     duration = checked_duration(duration)
     chosen = chosen_method(duration, relative_tolerance, step, method, stabilization)
     times = sample_times(duration, duration if output_step is None else output_step)
     each = _policies(policies, n, system)
     job = _Job(system, chosen, times, each, numbers, _threads(workers))
-    with connected(scheduler) as cluster, reporting(verbose, progress, lambda k: (f"{k} of {n}", k / n)) as told:
+    with (
+        connect_scheduler(scheduler) as cluster,
+        reporting(verbose, progress, lambda k: (f"{k} of {n}", k / n)) as told,
+    ):
         return Runs(system, times, job.outcomes(_starts(starts), told, cluster))
 
 
@@ -166,7 +169,7 @@ class _Job:
         for number, sent in cluster.run(partial(job.share, free.names if free else ()), shares, ordered=False):
             if sent is None:
                 raise SimulationError(f"workers died of the runs from {cuts[number]} on", Status.FAILED)
-            found[number] = unpacked(sent, self.system, runner.phase)
+            found[number] = unpack_outcomes(sent, self.system, runner.phase)
             if progress is not None:
                 progress(sum(map(len, found.values())))
         return tuple(one for number in sorted(found) for one in found[number])
@@ -176,8 +179,8 @@ class _Job:
     ) -> bytes:
         """Return, packed, what became of a share of the runs, of whose model the numbers of these names are free."""
         starts, policies, numbers = given
-        job = replace(self, system=freed(self.system, free), policies=policies, numbers=numbers)
-        return packed(job.outcomes(starts, None))
+        job = replace(self, system=free_numbers(self.system, free), policies=policies, numbers=numbers)
+        return pack_outcomes(job.outcomes(starts, None))
 
     def together(
         self, mode: Mode, states: list[FloatArray], numbers: list[int], progress: Callable[[int], object] | None
@@ -192,22 +195,24 @@ class _Job:
             return none
         ends, inputs = self._ends(runner)
         rows = None if self.numbers is None else self.numbers[numbers]
-        begun = _begun(runner, phase, np.array(states), _parameters(phase, inputs[0], rows, len(states)))
+        begun = _begin_runs(runner, phase, np.array(states), _parameters(phase, inputs[0], rows, len(states)))
         fast = np.flatnonzero(begun.ready)
         if not len(fast):
             return none
-        done = self._integrated(runner, phase, begun, fast, [numbers[i] for i in fast], ends, inputs, progress)
+        done = self._integrate_runs(runner, phase, begun, fast, [numbers[i] for i in fast], ends, inputs, progress)
         if done is None:
             return none
         for k, i in enumerate(fast):
-            diverges = bool(self.policies) and diverged(self.system, mode, self.times, done.samples[k])
+            diverges = bool(self.policies) and has_diverged(self.system, mode, self.times, done.samples[k])
             if done.statuses[k] is Status.SUCCESS and done.event[k] < 0 and not diverges:
                 make = partial(self._log, phase, done, int(k), begun.p[i], self.policy(numbers[i]))
                 samples = done.samples[k]
                 none[i] = Outcome(samples, samples[-1], mode, Status.SUCCESS, make, self.values(numbers[i]))
         return none
 
-    def _log(self, phase: Phase, done: BatchIntegration, k: int, p: FloatArray, policy: LinearFeedback | None) -> Log:
+    def _log(
+        self, phase: MotionPhase, done: BatchIntegration, k: int, p: FloatArray, policy: LinearFeedback | None
+    ) -> Log:
         """Return what run k of a batch gathered."""
         step, tolerance = self.method.step, self.method.relative_tolerance
         accurate = step is None and tolerance <= ACCURATE and self.method.stabilization == "projection"
@@ -232,10 +237,10 @@ class _Job:
             inputs.append(values)
         return np.array(ends), np.array(inputs)
 
-    def _integrated(
+    def _integrate_runs(
         self,
         runner: Runner,
-        phase: Phase,
+        phase: MotionPhase,
         begun: _Begun,
         fast: NDArray[np.intp],
         numbers: list[int],
@@ -334,7 +339,7 @@ def _pieces(ends: FloatArray, inputs: FloatArray, held: Sequence[LinearFeedback]
     return Pieces(ends, table("inputs"), gains, states, np.asarray(held[0].low), np.asarray(held[0].high))
 
 
-def _parameters(phase: Phase, inputs: FloatArray, numbers: FloatArray | None, count: int) -> FloatArray:
+def _parameters(phase: MotionPhase, inputs: FloatArray, numbers: FloatArray | None, count: int) -> FloatArray:
     """Return p (count, n_p) of runs that begin with the same inputs and their own free numbers (count, n)."""
     p = np.repeat(phase.parameters(inputs)[None], count, axis=0)
     if numbers is not None:
@@ -351,7 +356,7 @@ class _Begun:
     ready: NDArray[np.bool_]
 
 
-def _begun(runner: Runner, phase: Phase, x: FloatArray, p: FloatArray) -> _Begun:
+def _begin_runs(runner: Runner, phase: MotionPhase, x: FloatArray, p: FloatArray) -> _Begun:
     """Do for many starts what the runner does for one: signs, slips, projection, and which margins are armed."""
     pairs, count, method = runner.system.contact_pairs, len(x), runner.method
     ready = np.ones(count, dtype=bool)
@@ -375,10 +380,10 @@ def _begun(runner: Runner, phase: Phase, x: FloatArray, p: FloatArray) -> _Begun
     now = phase.margin_rows(x, p).T
     least = np.where(phase.loads, _NO_LOAD * runner.board.weight, np.where(phase.seams, _AT_SEAM, 0.0))
     ready &= np.all((np.abs(now) >= least[:, None]) | ~(phase.loads | phase.seams)[:, None], axis=0)
-    return _Begun(x, p, ready & bool(phase.armed(frozenset()).all()))
+    return _Begun(x, p, ready & bool(phase.arm_margins(frozenset()).all()))
 
 
-def _slips(phase: Phase, x: FloatArray, p: FloatArray) -> FloatArray:
+def _slips(phase: MotionPhase, x: FloatArray, p: FloatArray) -> FloatArray:
     """Return the largest slip (N,), m/s, of the contacts that touch."""
     laws = [LAWS[law] for law in phase.mode.laws]
     slipping = [i for i, law in enumerate(laws) if law.touching and not law.distant]

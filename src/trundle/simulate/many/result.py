@@ -17,7 +17,7 @@ from trundle.records import Trajectory
 from trundle.simulate.mode import Mode
 from trundle.simulate.record import Log, record
 from trundle.simulate.record.log import sample_rows
-from trundle.simulate.record.recorder import created_in, inconsistent_in, judged
+from trundle.simulate.record.recorder import created_in, inconsistent_in, judge_run
 from trundle.status import Status
 from trundle.threads import cached_property
 
@@ -85,7 +85,7 @@ class Runs:
     def __getitem__(self, key: int | str) -> Trajectory | NDArray[np.float64]:
         """Return a run, or a variable (runs, times, ...) of all; what a run did not reach is not a number."""
         if isinstance(key, str):
-            return _stacked([run[key][sample_rows(run.time, self.times)] for run in self], len(self.times))
+            return _stack_values([run[key][sample_rows(run.time, self.times)] for run in self], len(self.times))
         one, wall_time = self.outcomes[key], {"build": 0.0, "simulate": 0.0}
         if one.kept is not None:
             return one.kept
@@ -114,7 +114,7 @@ class Runs:
             """Return how a run ended, as its record has it."""
             if i not in created:
                 return self[i].status
-            found, _ = judged(self.system, one.log, one.status, created[i])
+            found, _ = judge_run(self.system, one.log, one.status, created[i])
             return Status.INCONSISTENT if broken[i] and found in (Status.SUCCESS, Status.REST) else found
 
         return tuple(status(i, one) for i, one in enumerate(self.outcomes))
@@ -132,10 +132,10 @@ class Runs:
     @cached_property
     def states(self) -> FloatArray:
         """States (runs, times, n_x) as ``model.layout`` has them; not a number after a run's end."""
-        return _stacked([one.states for one in self.outcomes], len(self.times))
+        return _stack_values([one.states for one in self.outcomes], len(self.times))
 
 
-def _stacked(values: list[NDArray[np.float64]], count: int) -> NDArray[np.float64]:
+def _stack_values(values: list[NDArray[np.float64]], count: int) -> NDArray[np.float64]:
     found = np.full((len(values), count, *values[0].shape[1:]), np.nan)
     for row, value in zip(found, values, strict=True):
         row[: len(value)] = value[:count]

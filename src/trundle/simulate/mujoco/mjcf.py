@@ -57,7 +57,7 @@ def new_spec(name: str, step: float, gravity: Vector) -> mujoco.MjSpec:
     return spec
 
 
-def compiled(model: str | mujoco.MjSpec) -> mujoco.MjModel:
+def compile_mjcf(model: str | mujoco.MjSpec) -> mujoco.MjModel:
     """Return the compiled model of MJCF text or of a specification.
 
     Raises

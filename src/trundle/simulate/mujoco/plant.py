@@ -18,7 +18,7 @@ from trundle.errors import ControlLostError, InputError
 from trundle.records import Policy
 from trundle.records.policy import held_alone, period_of
 from trundle.simulate.divergence import DivergenceCheck
-from trundle.simulate.mujoco.mjcf import compiled, load_mujoco
+from trundle.simulate.mujoco.mjcf import compile_mjcf, load_mujoco
 from trundle.simulate.mujoco.pushes import Action, AppliedPulses, ForcePulse
 from trundle.simulate.mujoco.sensors import DelayedReadings, Sensors
 from trundle.simulate.run import not_captured
@@ -204,7 +204,7 @@ class MujocoPlant:
         return view
 
     def _compile(self) -> mujoco.MjModel:
-        mj, made = load_mujoco(), compiled(self.model)
+        mj, made = load_mujoco(), compile_mjcf(self.model)
         made.opt.disableflags |= mj.mjtDisableBit.mjDSBL_AUTORESET  # a blow-up has to be seen
         return made
 
@@ -301,7 +301,7 @@ class _Run:
                 progress(i * self.step)
             self.view.mujoco.mj_step2(self.view.model, self.view.data)
             following = i + 1
-            if self.readings.needed(following) or following % stride == 0 or following == count:
+            if self.readings.is_needed(following) or following % stride == 0 or following == count:
                 self.view.remember_forces()
         records = {name: np.array(rows) for name, rows in self.rows.items()}
         return PlantRun(status, reason, np.array(self.times), records, clock.perf_counter() - begin)
@@ -319,7 +319,7 @@ class _Run:
         if i % self.every == 0:
             try:
                 self.divergence.check(time, data.qvel, view.speeds)
-                answer = np.asarray(self.policy(time, self.readings.delivered(i)), dtype=np.float64)
+                answer = np.asarray(self.policy(time, self.readings.deliver(i)), dtype=np.float64)
             except ControlLostError as error:
                 return error.status, str(error)
             if not np.all(np.isfinite(answer)):

@@ -71,16 +71,16 @@ class DelayedReadings:
         self._late = round(sensors.delay / step)
         self._measured: deque[tuple[int, FloatArray]] = deque()
 
-    def needed(self, i: int) -> bool:
+    def is_needed(self, i: int) -> bool:
         """Whether the measurement at step i will be delivered: that of the start is, until the delay has passed."""
         return i == 0 or (i + self._late) % self.every == 0
 
     def read(self, i: int, view: PlantView) -> None:
         """Measure at step i, if that is needed."""
-        if self.needed(i):
+        if self.is_needed(i):
             self._measured.append((i, self.sensors.read(view)))
 
-    def delivered(self, i: int) -> FloatArray:
+    def deliver(self, i: int) -> FloatArray:
         """Return what the policy gets at step i, with noise and faults."""
         while len(self._measured) > 1 and self._measured[1][0] <= i - self._late:
             self._measured.popleft()

@@ -18,7 +18,7 @@ from trundle.simulate.events.advancement import Look
 from trundle.simulate.events.contact_detection import PairDetector
 from trundle.simulate.events.separated import SeparatedPairs, agrees, approach_of, separated_pair
 from trundle.simulate.mode import Mode
-from trundle.simulate.phase import Phase
+from trundle.simulate.phase import MotionPhase
 
 if TYPE_CHECKING:
     import xarray
@@ -109,7 +109,7 @@ def _in_flight(
     begin = 0
     for i, x in enumerate(states):
         afresh = i % _SEARCH_EVERY == 0 or i == last
-        followed = None if near is None else watch.followed(x, near)
+        followed = None if near is None else watch.follow(x, near)
         here = pairs.look(0, times[i], x)
         # Normals that point the other way, and points of the far sides, are opposite as well.
         astray = followed is not None and followed.gap < here.apart_at_least - here.pair.touched
@@ -117,7 +117,7 @@ def _in_flight(
             approaches[i] = near = followed
             continue
         if not afresh and look is not None and near is None:
-            alone[i] = look = here.followed(look)
+            alone[i] = look = here.follow(look)
             continue
         look = here
         if followed is not None and not agrees(followed, look):
@@ -136,11 +136,11 @@ def _in_flight(
     return found, alone
 
 
-def _phase_on(system: ContactSystem, phase: Phase, atlas: Atlas) -> CompiledMode:
+def _phase_on(system: ContactSystem, phase: MotionPhase, atlas: Atlas) -> CompiledMode:
     mode = Mode(phase.mode.laws, atlas)
     held = phase.input_count > sum(motion.size for motion in system.motions.values())
     key = ("phase", mode, held, phase.method.name, phase.method.stabilization, phase.method.end_speed)
-    return system.kept(key, lambda: CompiledMode(system, mode, held, phase.method))
+    return system.keep(key, lambda: CompiledMode(system, mode, held, phase.method))
 
 
 def orientation(rotations: FloatArray) -> FloatArray:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
-from trundle.audit import Claims, Evidence, Frames, Jumps, Samples, anatomy_of
+from trundle.audit import BodyFrames, Claims, Evidence, Jumps, Samples, anatomy_of
 from trundle.audit.columns import by_columns, empty
 from trundle.audit.events import Pushes
-from trundle.audit.evidence import lifted, lifted_rotation, lifted_turning
+from trundle.audit.evidence import embed_in_space, lifted_rotation, lifted_turning
 from trundle.audit.mechanics import cross
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, is_own
@@ -37,7 +37,7 @@ _SAME = 1e-12
 
 def evidence_of(system: ContactSystem, segments: Sequence[Segment], log: Log) -> Evidence:
     """Return what a run says of itself; `segments` are those of its log, joined by mode."""
-    return _declared(
+    return _make_evidence(
         system, segments[0].phase.method, samples_of(system, segments), _jumps(system, segments, log.jumps)
     )
 
@@ -69,10 +69,10 @@ def batch_evidence(system: ContactSystem, whole: Segment) -> Evidence:
     samples = samples_of(system, [whole])
     sizes = [len(part.times) + (0 if part.inner is None else len(part.inner[0])) for part in whole.parts]
     samples = replace(samples, run=np.repeat(np.arange(len(sizes)), sizes))
-    return _declared(system, whole.phase.method, samples, _jumps(system, [whole], []))
+    return _make_evidence(system, whole.phase.method, samples, _jumps(system, [whole], []))
 
 
-def _declared(system: ContactSystem, method: Method, samples: Samples, jumps: Jumps) -> Evidence:
+def _make_evidence(system: ContactSystem, method: Method, samples: Samples, jumps: Jumps) -> Evidence:
     rules = system.rules
     return Evidence(
         samples=samples,
@@ -121,9 +121,9 @@ def samples_of(system: ContactSystem, segments: Sequence[Segment]) -> Samples:
         stretch=np.concatenate(stretch),
         run=np.zeros(sum(count), dtype=np.intp),
         frames=_frames(anatomy.names, outs, d),
-        point=lifted(of_contacts("point", d)),
-        normal=lifted(of_contacts("normal", d)),
-        force=lifted(of_contacts("force", d)),
+        point=embed_in_space(of_contacts("point", d)),
+        normal=embed_in_space(of_contacts("normal", d)),
+        force=embed_in_space(of_contacts("force", d)),
         moment=of_contacts("moment", 1)[..., 0],
         gap=np.where(claims.touches, of_contacts("gap", 1)[..., 0], 0.0),
         claims=claims,
@@ -135,13 +135,13 @@ def samples_of(system: ContactSystem, segments: Sequence[Segment]) -> Samples:
 
 def _claims(segments: Sequence[Segment], count: Sequence[int]) -> Claims:
     names = [field.name for field in fields(Claims)]
-    claimed = {law: _claimed(law) for law in {law for one in segments for law in one.phase.mode.laws}}
+    claimed = {law: _claims_of_law(law) for law in {law for one in segments for law in one.phase.mode.laws}}
     rows = [[[claimed[law][name] for law in one.phase.mode.laws] for name in names] for one in segments]
     table = np.repeat(np.array(rows, dtype=bool).transpose(1, 2, 0), count, axis=2)
     return Claims(*(part.T for part in table))
 
 
-def _claimed(name: str) -> dict[str, bool]:
+def _claims_of_law(name: str) -> dict[str, bool]:
     """Return what the law of a name claims."""
     law = LAWS[name]
     return {
@@ -154,28 +154,28 @@ def _claimed(name: str) -> dict[str, bool]:
     }
 
 
-def _frames(names: Sequence[str], outs: Sequence[Quantities], d: int) -> Frames:
+def _frames(names: Sequence[str], outs: Sequence[Quantities], d: int) -> BodyFrames:
     n = [len(out[f"{names[0]}.position"]) for out in outs]
 
-    def stacked(what: str) -> FloatArray:
+    def stack_frames(what: str) -> FloatArray:
         """Return a quantity (n, bodies, size) of all segments, in memory by columns."""
         found = empty(sum(n), len(names), outs[0][f"{names[0]}.{what}"].shape[1])
         found[...] = np.concatenate([out.bodies_of(what, names) for out in outs])
         return found
 
-    columns = stacked("rotation")
+    columns = stack_frames("rotation")
     rotations = empty(sum(n), len(names), d, d)
     for k in range(d * d):  # R is recorded column by column
         rotations[:, :, k % d, k // d] = columns[..., k]
-    return Frames(
-        by_columns(lifted(stacked("position"))),
+    return BodyFrames(
+        by_columns(embed_in_space(stack_frames("position"))),
         by_columns(lifted_rotation(rotations)),
-        by_columns(lifted(stacked("velocity"))),
-        by_columns(lifted_turning(stacked("angular_velocity"))),
+        by_columns(embed_in_space(stack_frames("velocity"))),
+        by_columns(lifted_turning(stack_frames("angular_velocity"))),
     )
 
 
-def _frames_at(system: ContactSystem, atlases: Sequence[Atlas], states: FloatArray) -> Frames:
+def _frames_at(system: ContactSystem, atlases: Sequence[Atlas], states: FloatArray) -> BodyFrames:
     """Return the frames at states (m, n_x), each on its charts."""
     names, found = anatomy_of(system).names, {}
     for atlas in dict.fromkeys(atlases):
@@ -186,10 +186,10 @@ def _frames_at(system: ContactSystem, atlases: Sequence[Atlas], states: FloatArr
             found.setdefault(what, np.zeros((len(states), value.shape[1])))[rows] = value
     n, k, d = len(states), len(names), system.d
     turning = found["angular_velocity"].reshape(n, k, -1)
-    return Frames(
-        lifted(found["position"].reshape(n, k, d)),
+    return BodyFrames(
+        embed_in_space(found["position"].reshape(n, k, d)),
         lifted_rotation(np.swapaxes(found["rotation"].reshape(n, k, d, d), 2, 3)),
-        lifted(found["velocity"].reshape(n, k, d)),
+        embed_in_space(found["velocity"].reshape(n, k, d)),
         lifted_turning(turning),
     )
 
@@ -208,7 +208,7 @@ def _frame_function(system: ContactSystem, atlas: Atlas) -> tuple[ca.Function, l
         function = ca.Function("frames", [model.x], [ca.densify(ca.vertcat(*parts))])
         return function, np.cumsum([part.shape[0] for part in parts]).tolist()
 
-    return system.kept(("audit frames", atlas), build)
+    return system.keep(("audit frames", atlas), build)
 
 
 def _jumps(system: ContactSystem, segments: Sequence[Segment], jumps: Sequence[Jump]) -> Jumps:
@@ -228,7 +228,7 @@ def _jumps(system: ContactSystem, segments: Sequence[Segment], jumps: Sequence[J
             turning.append(one.moments.get(i, nothing))
     numbers, contacts = np.array(of_jump, dtype=np.intp), np.array(contact, dtype=np.intp)
     point, normal, gap = _places(system, jumps, after, numbers, contacts)
-    pushes = lifted(np.array(impulse).reshape(len(impulse), d))
+    pushes = embed_in_space(np.array(impulse).reshape(len(impulse), d))
     moments = lifted_turning(np.array(turning).reshape(len(turning), -1 if turning else len(nothing)))
     # A rim that lies flat has no one point; where it pushed nothing nothing is to be said of it.
     told = np.all(np.isfinite(normal), axis=1) | np.any(pushes != 0.0, axis=1)
@@ -262,13 +262,13 @@ def _jumps(system: ContactSystem, segments: Sequence[Segment], jumps: Sequence[J
     )
 
 
-def _no_frames(bodies: int) -> Frames:
+def _no_frames(bodies: int) -> BodyFrames:
     none = np.zeros((0, bodies, 3))
-    return Frames(none, np.zeros((0, bodies, 3, 3)), none, none)
+    return BodyFrames(none, np.zeros((0, bodies, 3, 3)), none, none)
 
 
 def _places(
-    system: ContactSystem, jumps: Sequence[Jump], after: Frames, numbers: np.ndarray, contacts: np.ndarray
+    system: ContactSystem, jumps: Sequence[Jump], after: BodyFrames, numbers: np.ndarray, contacts: np.ndarray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return points on B and normals (k, 3), world, and gaps (k,), m, of the contacts that pushed.
 
@@ -290,13 +290,13 @@ def _places(
             continue
         B = names.index(_bodies(system, contact)[1])
         R_B = there.rotation[jump, B]
-        point[row] = there.position[jump, B] + R_B @ lifted(strike.x_B[None])[0]
-        normal[row] = R_B @ lifted(strike.n_B[None])[0]
+        point[row] = there.position[jump, B] + R_B @ embed_in_space(strike.x_B[None])[0]
+        normal[row] = R_B @ embed_in_space(strike.n_B[None])[0]
     for (atlas, contact), rows in groups.items():
         at = numbers[rows]
         free = () if system.free is None else (system.free.values,)
         values = np.asarray(_place_function(system, atlas, contact)(states[at].T, *free)).T
-        gap[rows], values = values[:, -1], lifted(values[:, :-1].reshape(-1, 2, d))
+        gap[rows], values = values[:, -1], embed_in_space(values[:, :-1].reshape(-1, 2, d))
         A, B = (names.index(name) for name in _bodies(system, contact))
         carried = after.position[at, A] - there.position[at, A]
         point[rows] = there.position[at, B] + np.einsum("kij,kj->ki", there.rotation[at, B], values[:, 1]) + carried
@@ -317,7 +317,7 @@ def _place_function(system: ContactSystem, atlas: Atlas, contact: int) -> ca.Fun
         symbols = [model.x, *([] if system.free is None else [system.free.symbols])]
         return ca.Function("place", symbols, [ca.densify(ca.vertcat(normal, joined.B.R.T @ touch.r, gap))])
 
-    return system.shared(("audit place", atlas, contact), build)
+    return system.share(("audit place", atlas, contact), build)
 
 
 def _bodies(system: ContactSystem, contact: int) -> tuple[str, str]:
@@ -371,7 +371,7 @@ def _own_velocities(
     """
     anatomy, numbers, contacts = anatomy_of(system), jumps.jump[rows], jumps.contact[rows]
     whole = jumps.after if ended else jumps.before
-    frames = Frames(*(part[numbers] for part in whole.parts))
+    frames = BodyFrames(*(part[numbers] for part in whole.parts))
     here = []
     for one in (made[k] for k in numbers.tolist()):
         state, atlas = (one.after, one.atlases[1]) if ended else (one.before, one.atlases[0])

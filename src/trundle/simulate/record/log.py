@@ -16,7 +16,7 @@ from trundle.models.tree.touching import Strike
 from trundle.numerics.ode.ode import Integration
 from trundle.records.policy import TimedPolicy
 from trundle.simulate.events.transitions import Event, HybridState
-from trundle.simulate.phase import Phase
+from trundle.simulate.phase import MotionPhase
 from trundle.simulate.quantities import Quantities
 from trundle.threads import cached_property
 
@@ -39,7 +39,7 @@ class Segment:
     motion is faster than its samples tell; not recorded.
     """
 
-    phase: Phase
+    phase: MotionPhase
     times: FloatArray
     states: FloatArray
     parameters: FloatArray
@@ -123,7 +123,7 @@ def _witness(segment: Segment) -> Witness:
 class Leg:
     """What was integrated in one go: from `begin` under the parameters `p` (n_p,) to what ended it, if anything did."""
 
-    phase: Phase
+    phase: MotionPhase
     begin: HybridState
     p: FloatArray
     done: Integration
@@ -220,7 +220,7 @@ class Log:
         reached, states = (np.concatenate([getattr(s, name) for s in self.segments]) for name in ("times", "states"))
         return states[sample_rows(reached, times)]
 
-    def jumped(
+    def add_jump(
         self,
         before: HybridState,
         after: HybridState,

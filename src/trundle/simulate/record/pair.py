@@ -45,25 +45,25 @@ def pair_arrays(columns: Columns, controlled: bool) -> Columns:
         "gap": first["gap"][:, 0],
         "slip": first["slip"],
         "energy": columns["energy"],
-        "mode": _joined(columns["mode"]),
+        "mode": _join_modes(columns["mode"]),
     }
     if controlled:
         arrays["hand_acceleration"] = columns["input"]
     if columns["A.position"].shape[1] == 2:
-        return {name: _embedded(name, values) for name, values in arrays.items()}
+        return {name: _embed_variable(name, values) for name, values in arrays.items()}
     return arrays
 
 
-def _embedded(name: str, values: np.ndarray) -> np.ndarray:
+def _embed_variable(name: str, values: np.ndarray) -> np.ndarray:
     """Return a variable (n, ...) of a run in the plane as its kind has it, in space."""
     if name in _ANGULAR:
         return about_y(values)
     if name in _TWISTS:
-        return np.concatenate([about_y(values[:, :1]), lifted(values[:, 1:])], axis=1)
-    return lifted(values) if values.ndim == 2 and values.shape[1] == 2 else values
+        return np.concatenate([about_y(values[:, :1]), embed_vectors(values[:, 1:])], axis=1)
+    return embed_vectors(values) if values.ndim == 2 and values.shape[1] == 2 else values
 
 
-def lifted(values: FloatArray) -> FloatArray:
+def embed_vectors(values: FloatArray) -> FloatArray:
     """Return vectors (..., 2) of the plane, x and z, as vectors (..., 3) with y = 0."""
     x, z = np.moveaxis(np.asarray(values), -1, 0)
     return np.stack([x, np.zeros_like(x), z], axis=-1)
@@ -88,5 +88,5 @@ def say_which_contact(dataset: xarray.Dataset) -> None:
         dataset[name].attrs["contacts"] = "the first of the contacts that touch"
 
 
-def _joined(modes: np.ndarray) -> np.ndarray:
+def _join_modes(modes: np.ndarray) -> np.ndarray:
     return np.array(["rest" if "rest" in row else " + ".join(row) for row in modes], dtype=np.str_)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trundle import __version__
-from trundle.audit import Report, audited
+from trundle.audit import Report, audit_run
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, SEPARATED, SLIDING
 from trundle.models.tree.system import ContactSystem
@@ -19,11 +18,12 @@ from trundle.simulate.quantities import OF_CONTACTS
 from trundle.simulate.record.contacts import Recorded, nearest_in_flight, orientation, without_a_point
 from trundle.simulate.record.evidence import batch_evidence, events_of, evidence_of, with_recorded_gaps
 from trundle.simulate.record.log import Segment
-from trundle.simulate.record.pair import lifted, pair_arrays, say_which_contact
+from trundle.simulate.record.pair import embed_vectors, pair_arrays, say_which_contact
 from trundle.simulate.record.plane import body_arrays
 from trundle.simulate.record.scene import scene_of
 from trundle.simulate.record.tree import record_tree
 from trundle.status import Status
+from trundle.version import __version__
 
 if TYPE_CHECKING:
     from trundle.records.policy import TimedPolicy
@@ -49,12 +49,12 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
     whose body gained energy from nothing, `Status.NOT_A_POINT_CONTACT`.
     ``begin`` is the time of `time.perf_counter` from which the recording counts.
     """
-    segments = merged(log.segments)
+    segments = merge_segments(log.segments)
     pushed = {i for jump in log.jumps for i, impulse in jump.impulses.items() if np.any(impulse)}
     recorded = record_tree(system, segments, pushed) if system.records_joints else _record_pair(system, segments, log)
-    status, feasible = judged(system, log, status, recorded.created)
+    status, feasible = judge_run(system, log, status, recorded.created)
     evidence = with_recorded_gaps(evidence_of(system, segments, log), system, segments, recorded.dataset)
-    report = audited(system, evidence)
+    report = audit_run(system, evidence)
     lowest, steps = _lowest(log), max(log.steps, 1)
     metadata: dict[str, Any] = {
         "version": __version__,
@@ -77,7 +77,7 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
     metadata |= recorded.metadata
     metadata["audit"] = report.table()
     if report.findings:
-        feasible, told = False, _told(report)
+        feasible, told = False, _summarize_findings(report)
         if status in (Status.SUCCESS, Status.REST):
             status, metadata["message"] = Status.INCONSISTENT, told
             last = str(log.transitions[-1]["to"]) if log.transitions else segments[-1].phase.mode.label
@@ -90,13 +90,13 @@ def record(system: ContactSystem, log: Log, status: Status, wall_time: dict[str,
     return Trajectory(dataset, status, feasible, metadata, recorded.scene, samples)
 
 
-def _told(report: Report) -> str:
+def _summarize_findings(report: Report) -> str:
     """Return the first of what an audit found, and how much more there is."""
     first, more = report.findings[0], len(report.findings) - 1
     return first.text + (f" (and {more} more findings)" if more else "")
 
 
-def judged(system: ContactSystem, log: Log, status: Status, created: bool) -> tuple[Status, bool]:
+def judge_run(system: ContactSystem, log: Log, status: Status, created: bool) -> tuple[Status, bool]:
     """Return the status of a run whose body `created` energy or not, and whether its forces are feasible."""
     weight = float(system.physics["mass"]) * float(np.linalg.norm(system.physics["gravity"])) or 1.0
     lowest = _lowest(log)
@@ -118,11 +118,11 @@ def created_in(system: ContactSystem, segments: list[Segment]) -> list[bool]:
     phases = {id(segment.phase): segment.phase for segment in segments}
     for key in phases:
         numbers = [i for i, segment in enumerate(segments) if id(segment.phase) == key]
-        (whole,) = merged([segments[i] for i in numbers])
+        (whole,) = merge_segments([segments[i] for i in numbers])
         columns, ends = _arrays(system, whole), np.cumsum([len(segments[i].times) for i in numbers])
         parts = {name: np.split(values, ends[:-1]) for name, values in columns.items()}
         for k, i in enumerate(numbers):
-            found[i] = _created({name: values[k] for name, values in parts.items()}, system)
+            found[i] = _gains_energy({name: values[k] for name, values in parts.items()}, system)
     return found
 
 
@@ -132,8 +132,8 @@ def inconsistent_in(system: ContactSystem, segments: list[Segment]) -> list[bool
     phases = dict.fromkeys(id(segment.phase) for segment in segments)
     for key in phases:
         numbers = [i for i, segment in enumerate(segments) if id(segment.phase) == key]
-        (whole,) = merged([segments[i] for i in numbers])
-        for finding in audited(system, batch_evidence(system, whole)).findings:
+        (whole,) = merge_segments([segments[i] for i in numbers])
+        for finding in audit_run(system, batch_evidence(system, whole)).findings:
             found[numbers[finding.run]] = True
     return found
 
@@ -143,7 +143,7 @@ def _record_pair(system: ContactSystem, segments: list[Segment], log: Log) -> Re
     parts = [_arrays(system, segment) for segment in segments]
     times = np.concatenate([segment.times for segment in segments])
     slots = max(part["point"].shape[1] for part in parts)
-    columns = {name: np.concatenate([_widened(name, part[name], slots) for part in parts]) for name in parts[0]}
+    columns = {name: np.concatenate([_widen_slots(name, part[name], slots) for part in parts]) for name in parts[0]}
     arrays = pair_arrays(columns, log.policy is not None) if system.view == "pair" else body_arrays(columns)
     dataset = make_dataset(
         PAIR if system.view == "pair" else tree_view(system.d),
@@ -155,7 +155,7 @@ def _record_pair(system: ContactSystem, segments: list[Segment], log: Log) -> Re
     if system.view == "pair" and slots > 1:
         say_which_contact(dataset)
     path = columns["on_B" if system.view == "pair" else "point"][:, 0]
-    return Recorded(dataset, scene_of(system, path), created=_created(columns, system))
+    return Recorded(dataset, scene_of(system, path), created=_gains_energy(columns, system))
 
 
 def _loop_times(policy: TimedPolicy) -> dict[str, float]:
@@ -181,11 +181,11 @@ def _physics(system: ContactSystem) -> dict[str, Any]:
     """Return the numbers of the model in the dimension of its record."""
     physics = dict(system.physics)
     if system.view == "pair" and system.d == 2:
-        physics["gravity"] = tuple(float(g) for g in lifted(np.array(physics["gravity"])))
+        physics["gravity"] = tuple(float(g) for g in embed_vectors(np.array(physics["gravity"])))
     return physics
 
 
-def _created(columns: Columns, system: ContactSystem) -> bool:
+def _gains_energy(columns: Columns, system: ContactSystem) -> bool:
     """Whether a body gains energy (n,) on a base that stands still: only a contact point that jumps does that."""
     if system.model().powered:
         return False
@@ -209,7 +209,7 @@ def _lowest(log: Log) -> dict[str, float]:
     return lowest
 
 
-def merged(segments: list[Segment]) -> list[Segment]:
+def merge_segments(segments: list[Segment]) -> list[Segment]:
     """Join consecutive segments of one phase: a policy makes one at each of its calls."""
     merged: list[Segment] = []
     for _, group in groupby(segments, key=lambda segment: (id(segment.phase), segment.forces is None)):
@@ -217,12 +217,12 @@ def merged(segments: list[Segment]) -> list[Segment]:
         times, states, parameters = (
             np.concatenate([getattr(s, name) for s in run]) for name in ("times", "states", "parameters")
         )
-        forces, spins = (_joined([getattr(s, name) for s in run]) for name in ("forces", "spin_moments"))
+        forces, spins = (_join_arrays([getattr(s, name) for s in run]) for name in ("forces", "spin_moments"))
         merged.append(Segment(run[0].phase, times, states, parameters, forces, parts=tuple(run), spin_moments=spins))
     return merged
 
 
-def _joined(parts: list[FloatArray | None]) -> FloatArray | None:
+def _join_arrays(parts: list[FloatArray | None]) -> FloatArray | None:
     """Return arrays one after the other; None where one of them is none: the phase knows the values itself."""
     known = [part for part in parts if part is not None]
     return np.concatenate(known) if len(known) == len(parts) else None
@@ -264,7 +264,7 @@ def _arrays(system: ContactSystem, segment: Segment) -> Columns:
     }
 
 
-def _widened(name: str, values: np.ndarray, slots: int) -> np.ndarray:
+def _widen_slots(name: str, values: np.ndarray, slots: int) -> np.ndarray:
     """Fill the slot axis of a phase with fewer contacts: the last contact again, without force."""
     missing = slots - values.shape[1] if name in _SLOTTED else 0
     if missing == 0:

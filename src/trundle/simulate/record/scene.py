@@ -22,7 +22,7 @@ _TYPES = {
     "SampledSurface": "samples",
     "HeightMap": "heightmap",
 }
-_MARGIN = 1.4
+_MARGIN = 1.4  # of the path's radius: how much ground is shown around it
 _MEASURED = 1000
 """Points of a measured curve up to which a record keeps them: its metrics find contacts again from them."""
 
@@ -67,14 +67,14 @@ def tree_scene(
         if (one := (contact_pair.body_A, id(contact_pair.shape_A), contact_pair.center_A)) in drawn:
             continue
         drawn.add(one)
-        scene.append(_turned(_body(system, contact_pair.shape_A, name, "body"), R, coms[name] - p - R @ center))
+        scene.append(_turn_shape(_body(system, contact_pair.shape_A, name, "body"), R, coms[name] - p - R @ center))
     pairs = list(system.shape_pairs.values())
     carriers = {model.carrier(contact_pair.body_A)[0] for contact_pair in pairs}
     for contact_pair in pairs:  # a body that others touch
         name, R, p = model.carrier(contact_pair.body_B)
-        if name in coms and name not in carriers | system.motions.keys() and _bounded(contact_pair.shape_B):
+        if name in coms and name not in carriers | system.motions.keys() and _is_bounded(contact_pair.shape_B):
             carriers.add(name)
-            scene.append(_turned(_body(system, contact_pair.shape_B, name, "body"), R, coms[name] - p))
+            scene.append(_turn_shape(_body(system, contact_pair.shape_B, name, "body"), R, coms[name] - p))
     for name, com in coms.items():
         if name in system.motions:
             continue
@@ -104,7 +104,7 @@ def tree_scene(
     return tuple(scene)
 
 
-def _turned(body: SceneBody, R: FloatArray, com: FloatArray) -> SceneBody:
+def _turn_shape(body: SceneBody, R: FloatArray, com: FloatArray) -> SceneBody:
     """Return a body whose shape is turned by R (d, d) in it; ``com`` (d,), m, from the shape's origin, body axes."""
     same = np.array_equal(R, np.eye(len(R)))
     return replace(body, vertices=body.vertices @ R.T, shape=body.shape if same else {}, center_of_mass=com)
@@ -143,9 +143,9 @@ def _body(
     com: FloatArray | None = None,
     window: MeshWindow | None = None,
 ) -> SceneBody:
-    bounded, resolution = _bounded(shape), 240 if shape.d == 2 else 64
+    bounded, resolution = _is_bounded(shape), 240 if shape.d == 2 else 64
     if bounded or window is None:  # the system has the shape, so that no other has its id
-        made = system.kept(("mesh", id(shape)), lambda: shape.mesh(resolution))
+        made = system.keep(("mesh", id(shape)), lambda: shape.mesh(resolution))
     else:
         made = shape.mesh(resolution, *window)
     vertices, faces = (made, None) if shape.d == 2 else made
@@ -153,11 +153,11 @@ def _body(
     return SceneBody(name, role, vertices, faces, closed, describe(shape), com)
 
 
-def _bounded(shape: Shape) -> bool:
-    return shape.representations.support is not None or _closed(shape)
+def _is_bounded(shape: Shape) -> bool:
+    return shape.representations.support is not None or _is_closed(shape)
 
 
-def _closed(shape: Shape) -> bool:
+def _is_closed(shape: Shape) -> bool:
     charts = shape.representations.charts
     return (
         bool(charts)

@@ -168,7 +168,7 @@ def _angles(system: ContactSystem, states: FloatArray, bodies: tuple[str, ...]) 
         model = system.model()
         return ca.Function("angles", [model.x], [ca.vertcat(*(model.angle(name) for name in bodies))])
 
-    return np.asarray(system.kept(("angles", bodies), build)(states.T)).T[:, :, None]
+    return np.asarray(system.keep(("angles", bodies), build)(states.T)).T[:, :, None]
 
 
 def _contacts(system: ContactSystem, segment: Segment, out: Quantities, slots: Mapping[int, int]) -> Columns:

@@ -11,7 +11,7 @@ import numpy as np
 from trundle.checks import FloatArray, array, number
 from trundle.contact.laws import LAWS
 from trundle.errors import InputError, SimulationError
-from trundle.models.numbers.changed import Model, freed, system_of
+from trundle.models.numbers.changed import Model, free_numbers, system_of
 from trundle.models.tree.system import Start
 from trundle.numerics.ode.ode import Integrator
 from trundle.numerics.ode.variational import adjoint
@@ -21,7 +21,7 @@ from trundle.simulate.record.log import Leg
 from trundle.simulate.run import checked_duration, sample_times
 from trundle.simulate.sensitivity.crossing import Crossings
 from trundle.simulate.sensitivity.forward import policy_change
-from trundle.simulate.sensitivity.trace import Directions, Trace, directions, runner_of, traced
+from trundle.simulate.sensitivity.trace import Directions, Trace, directions, runner_of, trace_run
 from trundle.status import Status
 
 StateCost = Callable[[FloatArray, FloatArray], tuple[float, FloatArray]]
@@ -98,7 +98,7 @@ def gradient(
     """
     duration = checked_duration(duration)
     times = sample_times(duration, duration if output_step is None else output_step)
-    trace = traced(runner_of(freed(system_of(model), parameters), times, policy, relative_tolerance), start)
+    trace = trace_run(runner_of(free_numbers(system_of(model), parameters), times, policy, relative_tolerance), start)
     states = trace.runner.log.states_at(times)
     if len(states) < len(times):
         raise SimulationError("the run ends before its duration", trace.run.status)
@@ -154,7 +154,7 @@ class _Backward:
         begin, done, n = leg.begin, leg.done, len(leg.begin.x)
         samples, method = self.trace.runner.samples, self.trace.runner.method
         inside = (samples > begin.t) & (samples <= done.t_end)
-        chosen = self._chosen(leg)
+        chosen = self._choose_parameters(leg)
         parts = np.linspace(0.0, 1.0, max(_NODES, done.steps) + 1)[1:]
         if self.trace.system.d == 3 and any(LAWS[law].slipping for law in begin.mode.laws):
             parts = np.union1d(parts, np.concatenate([_HALVES, 1.0 - _HALVES]))
@@ -187,7 +187,7 @@ class _Backward:
 
     def _event(self, leg: Leg, following: Leg) -> None:
         """Go back through the event that ends a leg."""
-        n, chosen = len(leg.begin.x), self._chosen(leg)
+        n, chosen = len(leg.begin.x), self._choose_parameters(leg)
         size = n + len(chosen) + 1
         T, Q, time = np.zeros((n, size)), np.zeros((len(leg.p), size)), np.zeros(size)
         T[:, :n], Q[chosen, n : size - 1], time[-1] = np.eye(n), np.eye(len(chosen)), 1.0
@@ -227,7 +227,7 @@ class _Backward:
             self.by_table[k] += self.by_inputs @ policy_change(policy, leg.begin.t, leg.begin.x, none, table)
         self.by_inputs = np.zeros(n_u)
 
-    def _chosen(self, leg: Leg) -> list[int]:
+    def _choose_parameters(self, leg: Leg) -> list[int]:
         """Return which parameters p of a leg may change: inputs of a policy, free numbers, directions of slips."""
         first, n = leg.phase.input_count, len(self.by_numbers)
         inputs = range(first) if self.trace.runner.policy is not None else ()
@@ -249,4 +249,4 @@ class _Backward:
         phase = leg.phase
         key = ("adjoint", phase.mode, phase.held, phase.method.end_speed, tuple(chosen))
         make = lambda: Integrator(adjoint(phase.fused.equations, chosen), phase.method.name)  # noqa: E731
-        return self.trace.system.shared(key, make)
+        return self.trace.system.share(key, make)

@@ -22,12 +22,12 @@ from trundle.contact.law import Ending
 from trundle.contact.laws import LAWS, SEPARATED
 from trundle.errors import InputError, SimulationError
 from trundle.models.numbers.changed import at_values
-from trundle.models.tree.approach import refined
+from trundle.models.tree.approach import refine_approach
 from trundle.models.tree.system import ContactSystem
-from trundle.simulate.compiled_mode import projected
+from trundle.simulate.compiled_mode import project_state
 from trundle.simulate.events import Event, EventHandler, HybridState
 from trundle.simulate.events.patches import landing_feature, landing_with
-from trundle.simulate.phase import Phase
+from trundle.simulate.phase import MotionPhase
 from trundle.simulate.phases import phase_of
 from trundle.simulate.record.log import Leg
 from trundle.simulate.sensitivity.trace import Directions, Trace
@@ -61,12 +61,12 @@ class Crossings:
             return found
         for j in np.flatnonzero(np.any(along.numbers != 0.0, axis=0)):
 
-            def begun(step: float, j: int = int(j)) -> FloatArray:
+            def begin_moved(step: float, j: int = int(j)) -> FloatArray:
                 board = self._board(self.trace.values + step * along.numbers[:, j])
                 phase = board.phase_of(begin.mode)
                 return _onto(phase, begin, begin.x, phase.parameters(self.trace.legs[0].p[: phase.input_count]))
 
-            found[:, j] = self._slope(begun, np.zeros(1), along.numbers[:, j], 0.0)
+            found[:, j] = self._slope(begin_moved, np.zeros(1), along.numbers[:, j], 0.0)
         return found
 
     def time(self, leg: Leg, S: FloatArray, Q: FloatArray) -> FloatArray:
@@ -134,7 +134,7 @@ class Crossings:
         by_p[first : first + len(self.trace.values)] = slopes[n:]
         return 0.0, slopes[:n].copy(), by_p
 
-    def _margin(self, phase: Phase, name: str) -> ca.Function:
+    def _margin(self, phase: MotionPhase, name: str) -> ca.Function:
         system, index = phase.fused.equations, phase.fused.margins.index(name)
 
         def build() -> ca.Function:
@@ -145,7 +145,7 @@ class Crossings:
             slope = ca.gradient(system.margins(t, x, p)[index], ca.vertcat(t, x, p))
             return ca.Function("slope", [t, x, p], [ca.densify(slope)])
 
-        return self.system.shared(("slope", phase.mode, phase.held, phase.method.end_speed, name), build)
+        return self.system.share(("slope", phase.mode, phase.held, phase.method.end_speed, name), build)
 
     def _gap(self, atlas: tuple[tuple[int, int], ...], contact: int) -> ca.Function:
         def build() -> ca.Function:
@@ -155,11 +155,11 @@ class Crossings:
             gap = model.terms([SEPARATED] * len(model.constraints)).kin[contact].distance
             # Coordinates that are points of a surface follow it.
             s = ca.vertcat(*(one.contact.restore(one.s) for one in model.constraints))
-            followed = ca.Function("gap", [model.x, numbers], [gap])(model.replaced(s, model.nu), numbers)
+            followed = ca.Function("gap", [model.x, numbers], [gap])(model.replace_contacts(s, model.nu), numbers)
             slope = ca.gradient(followed, ca.vertcat(model.x, numbers))
             return ca.Function("slope", [model.x, numbers], [ca.densify(slope)])
 
-        return self.system.shared(("gap slope", atlas, contact), build)
+        return self.system.share(("gap slope", atlas, contact), build)
 
     def after(
         self, leg: Leg, following: Leg, T: FloatArray, Q: FloatArray, time: FloatArray
@@ -213,7 +213,7 @@ class Crossings:
         if leg.done.t_end > leg.begin.t:
             now = replace(now, unarmed=frozenset())
         now = replace(now, x=_onto(before, now, x, before.parameters(inputs, now.onsets)))
-        end = _refined(board.system, now, leg.event)
+        end = _refine_event(board.system, now, leg.event)
         found = board.next(now, end, before)[0]
         if not isinstance(found, HybridState) or found.mode != following.begin.mode:
             low = board.without_bounce(now, end)
@@ -243,16 +243,16 @@ class Crossings:
         return self._boards[key]
 
 
-def _refined(system: ContactSystem, now: HybridState, end: Event) -> Event:
+def _refine_event(system: ContactSystem, now: HybridState, end: Event) -> Event:
     """Return an event with the coordinates of the nearest points at the state `now`, where it has such."""
     if end.coordinates is None or end.charts is None:
         return end
-    found = refined(system, now.mode.atlas, now.x, end.contact, end.coordinates, end.charts)
+    found = refine_approach(system, now.mode.atlas, now.x, end.contact, end.coordinates, end.charts)
     return end if found is None else replace(end, coordinates=found.coordinates, charts=found.charts)
 
 
-def _onto(phase: Phase, now: HybridState, x: FloatArray, p: FloatArray) -> FloatArray:
+def _onto(phase: MotionPhase, now: HybridState, x: FloatArray, p: FloatArray) -> FloatArray:
     """Return a state near the constraints of a mode on them."""
     for _ in range(2):
-        x = projected(phase, now.t, x, p)
+        x = project_state(phase, now.t, x, p)
     return x

@@ -10,8 +10,8 @@ import numpy as np
 
 from trundle.checks import FloatArray
 from trundle.errors import SimulationError
-from trundle.models.linear.names import Entry, entries, numbers_of
-from trundle.models.numbers.changed import Model, freed, system_of
+from trundle.models.linear.names import NamedEntry, entries, numbers_of
+from trundle.models.numbers.changed import Model, free_numbers, system_of
 from trundle.models.tree.system import Start
 from trundle.numerics.ode.ode import Integrator
 from trundle.numerics.ode.variational import variational
@@ -20,7 +20,7 @@ from trundle.simulate.many.feedback import LinearFeedback
 from trundle.simulate.record.log import Leg
 from trundle.simulate.run import checked_duration, sample_times
 from trundle.simulate.sensitivity.crossing import Crossings
-from trundle.simulate.sensitivity.trace import Directions, Trace, directions, runner_of, traced
+from trundle.simulate.sensitivity.trace import Directions, Trace, directions, runner_of, trace_run
 from trundle.status import Status
 
 
@@ -55,7 +55,7 @@ class Sensitivities:
     states: FloatArray
     derivatives: FloatArray
     names: tuple[str, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[NamedEntry, ...]
 
     def of(self, state: str) -> FloatArray:
         """Return the derivatives (N, size, m) of states of a name, such as ``"body.position"`` or ``"hip.joint"``."""
@@ -114,11 +114,11 @@ def sensitivities(
     """
     duration = checked_duration(duration)
     times = sample_times(duration, duration if output_step is None else output_step)
-    trace = traced(runner_of(freed(system_of(model), parameters), times, policy, relative_tolerance), start)
-    return carried(trace, directions(trace, initial, inputs))
+    trace = trace_run(runner_of(free_numbers(system_of(model), parameters), times, policy, relative_tolerance), start)
+    return carry_directions(trace, directions(trace, initial, inputs))
 
 
-def carried(trace: Trace, along: Directions) -> Sensitivities:
+def carry_directions(trace: Trace, along: Directions) -> Sensitivities:
     """Return the derivatives of a traced run along directions."""
     samples, found = trace.runner.samples, _Forward(trace, along)
     for leg, following in zip(trace.legs, (*trace.legs[1:], None), strict=True):
@@ -207,7 +207,7 @@ class _Forward:
         phase, count = leg.phase, self.S.shape[1]
         key = ("variational", phase.mode, phase.held, phase.method.end_speed, count, chosen)
         system = phase.fused.equations
-        return self.trace.system.shared(key, lambda: Integrator(variational(system, count, chosen), phase.method.name))
+        return self.trace.system.share(key, lambda: Integrator(variational(system, count, chosen), phase.method.name))
 
 
 def policy_change(policy: LinearFeedback, time: float, x: FloatArray, S: FloatArray, table: FloatArray) -> FloatArray:

@@ -12,12 +12,12 @@ from scipy.optimize import least_squares
 
 from trundle.checks import FloatArray, array, choice, number, positive
 from trundle.errors import InputError, SimulationError
-from trundle.models.numbers.changed import Model, at_values, freed, system_of, with_parameters
+from trundle.models.numbers.changed import Model, at_values, free_numbers, system_of, with_parameters
 from trundle.models.tree.system import ContactSystem, Start
-from trundle.simulate.sensitivity.forward import carried
-from trundle.simulate.sensitivity.pieces import Measured, Piece, piece_of
+from trundle.simulate.sensitivity.forward import carry_directions
+from trundle.simulate.sensitivity.pieces import Measured, RunPiece, piece_of
 from trundle.simulate.sensitivity.shooting import windows_of
-from trundle.simulate.sensitivity.trace import traced
+from trundle.simulate.sensitivity.trace import trace_run
 from trundle.status import Status
 
 Loss = Literal["linear", "soft_l1", "huber", "cauchy", "arctan"]
@@ -126,7 +126,7 @@ def identify(
     choice("loss", loss, get_args(Loss))
     if isinstance(parameters, Mapping):
         model = with_parameters(model, parameters)
-    system = freed(system_of(model), list(parameters))
+    system = free_numbers(system_of(model), list(parameters))
     if system.free is None:
         raise InputError("parameters", list(parameters), "at least one name")
     pieces = [piece_of(system, one, initial) for one in several]
@@ -134,7 +134,7 @@ def identify(
         cut = (windows_of(system, piece, window, relative_tolerance) for piece in pieces)
         pieces = [part for parts in cut for part in parts]
     problem = _Problem(system, pieces, relative_tolerance)
-    return problem.solved(_limits(system.free.names, bounds or {}, problem.first), loss, positive("outlier", outlier))
+    return problem.solve(_limits(system.free.names, bounds or {}, problem.first), loss, positive("outlier", outlier))
 
 
 _JOINED = 1e4
@@ -148,7 +148,7 @@ _TOLD = 1e-9
 class _Problem:
     """Residuals and Jacobian by the parameters, then by what is looked for of every start."""
 
-    def __init__(self, system: ContactSystem, pieces: Sequence[Piece], relative_tolerance: float) -> None:
+    def __init__(self, system: ContactSystem, pieces: Sequence[RunPiece], relative_tolerance: float) -> None:
         self.system, self.pieces, self.tolerance = system, pieces, relative_tolerance
         values = np.zeros(0) if system.free is None else system.free.values
         self.count = len(values)
@@ -159,7 +159,7 @@ class _Problem:
         self.measured = np.repeat([False, True] * len(pieces), [n for pair in counts for n in pair])
         self._at: tuple[bytes, ContactSystem] = (values.tobytes(), system)
 
-    def solved(self, limits: tuple[FloatArray, FloatArray], loss: Loss, scale: float) -> Identification:
+    def solve(self, limits: tuple[FloatArray, FloatArray], loss: Loss, scale: float) -> Identification:
         """Return what fits best within limits."""
         if not np.all(np.isfinite(self.residuals(self.first))):
             raise SimulationError("the motion of the first guess ends before the data", Status.NOT_CONVERGED)
@@ -213,8 +213,8 @@ class _Problem:
         system, rows, before = self.system_at(unknowns), [], np.zeros((0, 0))
         for piece, begin, end in zip(self.pieces, self.ends, self.ends[1:], strict=False):
             z = unknowns[begin:end]
-            trace = traced(piece.runner(system, self.tolerance), piece.begun(system, z))
-            derived = carried(trace, piece.along(system, z)).derivatives
+            trace = trace_run(piece.runner(system, self.tolerance), piece.begin_at(system, z))
+            derived = carry_directions(trace, piece.along(system, z)).derivatives
             whole = np.zeros((*derived.shape[:2], len(unknowns)))
             whole[..., : self.count], whole[..., begin:end] = derived[..., : self.count], derived[..., self.count :]
             if len(piece.rows):
@@ -230,7 +230,7 @@ class _Problem:
         covariance.setflags(write=False)
         names = () if system.free is None else system.free.names
         starts = (
-            piece.begun(system, unknowns[begin:end])
+            piece.begin_at(system, unknowns[begin:end])
             for piece, begin, end in zip(self.pieces, self.ends, self.ends[1:], strict=False)
             if not len(piece.rows)
         )

@@ -12,16 +12,16 @@ from numpy.typing import ArrayLike
 from trundle.checks import FloatArray, array, choice, instance, positive
 from trundle.errors import InputError
 from trundle.models.linear.names import entries, numbers_of
-from trundle.models.linear.point import Point
+from trundle.models.linear.point import OperatingPoint
 from trundle.models.tree.system import ContactSystem, Start
-from trundle.simulate.compiled_mode import projected
+from trundle.simulate.compiled_mode import project_state
 from trundle.simulate.many.feedback import LinearFeedback
 from trundle.simulate.run import first_of
 from trundle.simulate.runner import Runner
 from trundle.simulate.sensitivity.trace import Directions, runner_of
 from trundle.status import Status
 
-_DIFFERENCE = 1e-6
+_DIFFERENCE = 1e-6  # of coordinates of order one: central differences have 1e-10 there
 
 
 @final
@@ -78,7 +78,7 @@ class Measured:
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class RunPiece:
     """A part of a measured motion that is simulated in one go, from a start that may be looked for.
 
     Attributes
@@ -110,20 +110,20 @@ class Piece:
         """Return what simulates the piece."""
         return runner_of(system, self.times, self.policy, relative_tolerance)
 
-    def begun(self, system: ContactSystem, z: FloatArray) -> Start:
+    def begin_at(self, system: ContactSystem, z: FloatArray) -> Start:
         """Return the start moved by `z` (n_z,), on the constraints of the system."""
         moved = replace(self.start, x=self.start.x + self.directions @ z)
         first = first_of(system, moved)
         phase = self.runner(system, 1e-10).phase(first.mode)
         x, p = first.x, phase.parameters(np.zeros(phase.input_count))
         for _ in range(3):
-            x = projected(phase, 0.0, x, p)
+            x = project_state(phase, 0.0, x, p)
         return replace(moved, x=x)
 
     def states(self, system: ContactSystem, z: FloatArray, relative_tolerance: float) -> FloatArray | None:
         """Return the states (N, n_x) of the simulation, or None where it ends early."""
         runner = self.runner(system, relative_tolerance)
-        status = runner.run(first_of(system, self.begun(system, z)), float(self.times[-1]))
+        status = runner.run(first_of(system, self.begin_at(system, z)), float(self.times[-1]))
         states = runner.log.states_at(self.times)
         return states if status is Status.SUCCESS and len(states) == len(self.times) else None
 
@@ -142,13 +142,13 @@ class Piece:
         n, n_z = len(names), len(z)
         start = np.zeros((len(self.start.x), n + n_z))
         for i, e in enumerate(np.eye(n_z) * _DIFFERENCE):
-            start[:, n + i] = (self.begun(system, z + e).x - self.begun(system, z - e).x) / (2 * _DIFFERENCE)
+            start[:, n + i] = (self.begin_at(system, z + e).x - self.begin_at(system, z - e).x) / (2 * _DIFFERENCE)
         numbers = np.hstack([np.eye(n), np.zeros((n, n_z))])
         labels = (*names, *(f"start[{i}]" for i in range(n_z)))
         return Directions(labels, start, numbers, np.zeros((0, 0, 0)))
 
 
-def piece_of(system: ContactSystem, data: Measured, initial: Sequence[str]) -> Piece:
+def piece_of(system: ContactSystem, data: Measured, initial: Sequence[str]) -> RunPiece:
     """Return a measured motion as one piece, with these coordinates of its start free."""
     times = np.asarray(data.times) - np.asarray(data.times)[0]
     model = system.model(data.start.atlas)
@@ -164,12 +164,12 @@ def piece_of(system: ContactSystem, data: Measured, initial: Sequence[str]) -> P
     values = np.hstack([np.asarray(value) for value in data.values.values()])
     X, _ = coordinates(system, data.start, initial) if initial else (np.zeros((len(data.start.x), 0)), None)
     none = np.zeros((0, len(data.start.x)))
-    return Piece(times, np.array(columns), values, np.array(deviations), data.start, X, none, data.policy)
+    return RunPiece(times, np.array(columns), values, np.array(deviations), data.start, X, none, data.policy)
 
 
 def coordinates(system: ContactSystem, start: Start, names: Sequence[str] | None) -> tuple[FloatArray, FloatArray]:
     """Return X (n_x, n) and P (n, n_x) of independent coordinates of a start, or of those of these `names`."""
     model = system.model(start.atlas)
-    found, P, X = Point.of(system, start).independent(start.x, np.zeros(model.u.shape[0]), names or ())
+    found, P, X = OperatingPoint.of(system, start).independent(start.x, np.zeros(model.u.shape[0]), names or ())
     kept = None if names is None else len({i for name in names for i in numbers_of("initial", name, found)})
     return X[:, :kept], P[:kept]  # those of the names come first

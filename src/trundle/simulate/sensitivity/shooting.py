@@ -12,16 +12,16 @@ from trundle.errors import InputError, SimulationError
 from trundle.models.tree.system import ContactSystem
 from trundle.simulate.many.feedback import LinearFeedback
 from trundle.simulate.run import first_of
-from trundle.simulate.sensitivity.forward import carried
-from trundle.simulate.sensitivity.pieces import Piece, coordinates
-from trundle.simulate.sensitivity.trace import traced
+from trundle.simulate.sensitivity.forward import carry_directions
+from trundle.simulate.sensitivity.pieces import RunPiece, coordinates
+from trundle.simulate.sensitivity.trace import trace_run
 from trundle.status import Status
 
 _PRIOR = 1e-2
 """Weight with which a window's start stays where the window before it ends, while it is guessed from its own data."""
 
 
-def windows_of(system: ContactSystem, piece: Piece, window: float, relative_tolerance: float) -> list[Piece]:
+def windows_of(system: ContactSystem, piece: RunPiece, window: float, relative_tolerance: float) -> list[RunPiece]:
     """Return a piece cut in windows of about this length (s), whose starts are guessed one after the other.
 
     Each begins where the one before ends, moved to where its own data fit best.
@@ -37,7 +37,7 @@ def windows_of(system: ContactSystem, piece: Piece, window: float, relative_tole
         if policy is not None and abs(t[later] / policy.period - round(t[later] / policy.period)) > 1e-6:
             raise InputError("times", t[later], "sampled where windows end, at calls of the policy")
         cuts.append(later)
-    found: list[Piece] = []
+    found: list[RunPiece] = []
     for first, last in zip(cuts, [*cuts[1:], len(t) - 1], strict=True):
         part = replace(
             piece,
@@ -47,12 +47,12 @@ def windows_of(system: ContactSystem, piece: Piece, window: float, relative_tole
         )
         if first:
             part.values[0] = np.nan  # the window before has it
-            part = _fitted(system, _following(system, found[-1], part, relative_tolerance), relative_tolerance)
+            part = _fit_start(system, _following(system, found[-1], part, relative_tolerance), relative_tolerance)
         found.append(part)
     return found
 
 
-def _following(system: ContactSystem, before: Piece, part: Piece, relative_tolerance: float) -> Piece:
+def _following(system: ContactSystem, before: RunPiece, part: RunPiece, relative_tolerance: float) -> RunPiece:
     """Return a window that begins where the one before ends, free to move."""
     runner = before.runner(system, relative_tolerance)
     status = runner.run(first_of(system, before.start), float(before.times[-1]))
@@ -64,7 +64,7 @@ def _following(system: ContactSystem, before: Piece, part: Piece, relative_toler
     return replace(part, start=start, directions=X, rows=P)
 
 
-def _fitted(system: ContactSystem, part: Piece, relative_tolerance: float) -> Piece:
+def _fit_start(system: ContactSystem, part: RunPiece, relative_tolerance: float) -> RunPiece:
     """Return a window with its start moved to where its data fit best."""
     n = 0 if system.free is None else len(system.free.names)
     size = int(np.sum(~np.isnan(part.values)))
@@ -75,12 +75,12 @@ def _fitted(system: ContactSystem, part: Piece, relative_tolerance: float) -> Pi
         return np.concatenate([off, _PRIOR * z])
 
     def jacobian(z: FloatArray) -> FloatArray:
-        trace = traced(part.runner(system, relative_tolerance), part.begun(system, z))
-        slope = part.slope(carried(trace, part.along(system, z)).derivatives)
+        trace = trace_run(part.runner(system, relative_tolerance), part.begin_at(system, z))
+        slope = part.slope(carry_directions(trace, part.along(system, z)).derivatives)
         return np.vstack([slope[:, n:], _PRIOR * np.eye(len(z))])
 
     solved = least_squares(residuals, np.zeros(part.directions.shape[1]), jacobian, xtol=1e-6, ftol=1e-6)
-    start = part.begun(system, np.asarray(solved.x))
+    start = part.begin_at(system, np.asarray(solved.x))
     X, P = coordinates(system, start, None)
     return replace(part, start=start, directions=X, rows=P)
 

@@ -10,12 +10,12 @@ import numpy as np
 from trundle.checks import FloatArray, instance
 from trundle.errors import InputError, SimulationError
 from trundle.models.linear.names import entries, numbers_of
-from trundle.models.linear.point import Point
+from trundle.models.linear.point import OperatingPoint
 from trundle.models.tree.system import ContactSystem, Start
 from trundle.records import Trajectory
 from trundle.simulate.many.feedback import LinearFeedback
 from trundle.simulate.record.log import Leg
-from trundle.simulate.run import chosen_method, first_of, recorded
+from trundle.simulate.run import chosen_method, first_of, run_and_record
 from trundle.simulate.runner import Runner
 from trundle.simulate.stepping import STEPPING
 from trundle.status import Status
@@ -50,7 +50,7 @@ def runner_of(
     return Runner(system, method, policy, times, None)
 
 
-def traced(runner: Runner, start: Start) -> Trace:
+def trace_run(runner: Runner, start: Start) -> Trace:
     """Return the run from a start.
 
     Raises
@@ -60,7 +60,7 @@ def traced(runner: Runner, start: Start) -> Trace:
     """
     instance("start", start, Start, "a Start, what model.place(...) returns")
     runner.log.legs = []
-    run = recorded(runner, first_of(runner.system, start), float(runner.samples[-1]))
+    run = run_and_record(runner, first_of(runner.system, start), float(runner.samples[-1]))
     stepped = [one["time"] for one in runner.log.transitions if one["to"] == STEPPING]
     if stepped:
         raise SimulationError(
@@ -102,7 +102,7 @@ def directions(trace: Trace, initial: bool | Sequence[str], inputs: bool) -> Dir
     if initial:
         at = Start(begin.x, begin.mode.atlas, begin.mode.laws)
         wanted = () if initial is True else initial
-        found, _, X = Point.of(system, at).independent(begin.x, np.zeros(model.u.shape[0]), wanted)
+        found, _, X = OperatingPoint.of(system, at).independent(begin.x, np.zeros(model.u.shape[0]), wanted)
         if initial is not True:
             found = found[
                 : len({i for name in initial for i in numbers_of("initial", name, found)})

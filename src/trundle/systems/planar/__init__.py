@@ -1,27 +1,31 @@
-"""Planar: bodies and robots that roll on curved terrain in the plane (paper 4), and passive walkers.
+"""Planar: robots that roll on curved terrain in the plane (paper 4), and passive walkers.
 
-`build` makes a body on terrain, `tree` and `control` robots under operational-space control, `walker` limit cycles of
-passive walkers; `metrics` and `metrics_walker` evaluate runs, `figures_control` and `figures_walker` draw them.
+`RollingEstimator` estimates the state of a robot on wheels, `PlantError` says how a plant differs from its model,
+`signals` are what tasks follow; `limit_cycle` finds the periodic strides of a `PassiveWalker`. `scenario` has what
+``trundle run`` needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from trundle.scenarios.system import System, TaskSpec
+from trundle.lazy import lazy_names
 
+if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py keeps it equal to the table below
+    from trundle.systems.planar.limit_cycle import LimitCycle as LimitCycle
+    from trundle.systems.planar.limit_cycle import StrideMap as StrideMap
+    from trundle.systems.planar.limit_cycle import limit_cycle as limit_cycle
+    from trundle.systems.planar.passive_walker import PassiveWalker as PassiveWalker
+    from trundle.systems.planar.plant_error import PlantError as PlantError
+    from trundle.systems.planar.rolling_estimator import Estimate as Estimate
+    from trundle.systems.planar.rolling_estimator import RollingEstimator as RollingEstimator
+    from trundle.systems.planar.rolling_estimator import RollingSensors as RollingSensors
 
-class Planar(System):
-    """Bodies, robots and passive walkers on terrain in the plane."""
+_HOMES = {
+    "limit_cycle": "LimitCycle StrideMap limit_cycle",
+    "passive_walker": "PassiveWalker",
+    "plant_error": "PlantError",
+    "rolling_estimator": "Estimate RollingEstimator RollingSensors",
+}
 
-    name = "planar"
-    library = Path(__file__).parent
-    tasks: Mapping[str, TaskSpec] = {
-        "simulate": TaskSpec(__name__, "schema:PlanarSimulate", "build:build"),
-        "track": TaskSpec(__name__, "schema_control:PlanarTrack", "control:build"),
-        "walk": TaskSpec(__name__, "schema_walker:PlanarWalk", "walker:build", parts=r"cycle|twin"),
-    }
-
-
-SYSTEM = Planar()
+__getattr__, __dir__, __all__ = lazy_names(__name__, _HOMES)  # pyright: ignore[reportUnsupportedDunderAll]

@@ -1,35 +1,29 @@
-"""Walking: robots with rolling feet in space, optimal walks of the avatar, a ball's transfers (papers 1 and 4).
+"""Walking: robots with rolling feet and their optimal walks (papers 1 and 4).
 
-`robot` simulates a URDF with feet, `build` plans and replays walks, of a URDF in `legged`, `ball_transfer` a rolling
-ball; `measured` reads measured gait, fits an equivalent foot and estimates forces and torques. `metrics*`, `figures*`
-and `stage` evaluate and show the runs.
+`gait` states a step as an optimal control problem, `plan` solves it for the avatar (`build_avatar`), for robots of a
+URDF (`plan_walk`) and for a ball on a plane (`plan_ball`), `robots` builds what walks, `replay` runs a plan under
+feedback. `scenario` has what ``trundle run`` needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from trundle.scenarios.system import System, TaskSpec
+from trundle.lazy import lazy_names
 
+if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py keeps it equal to the table below
+    from trundle.systems.walking.gait.robot_gait import RobotGait as RobotGait
+    from trundle.systems.walking.plan.robot_steps import plan_walk as plan_walk
+    from trundle.systems.walking.plan.rolling_ball import BallPlan as BallPlan
+    from trundle.systems.walking.plan.rolling_ball import BallTransfer as BallTransfer
+    from trundle.systems.walking.plan.rolling_ball import plan_ball as plan_ball
+    from trundle.systems.walking.robots.avatar import build_avatar as build_avatar
 
-class WalkingSystem(System):
-    """Rolling feet in space."""
+_HOMES = {
+    "gait.robot_gait": "RobotGait",
+    "plan.robot_steps": "plan_walk",
+    "plan.rolling_ball": "BallPlan BallTransfer plan_ball",
+    "robots.avatar": "build_avatar",
+}
 
-    name = "walking"
-    library = Path(__file__).parent
-    tasks: Mapping[str, TaskSpec] = {
-        "simulate": TaskSpec(__name__, "schema_robot:WalkingSimulate", "robot:build"),
-        "walk": TaskSpec(__name__, "schema:WalkingWalk", "build:build", parts=r"replay"),
-        "estimate": TaskSpec(
-            __name__, "measured.schema_estimate:WalkingEstimate", "measured.estimate:build", parts=r"left-out"
-        ),
-        "transfer": TaskSpec(__name__, "schema_ball:WalkingTransfer", "ball_transfer:build"),
-    }
-    commands: Mapping[str, str] = {
-        "fit-foot": "trundle.systems.walking.cli:fit_foot",
-        "walk": "trundle.systems.walking.legged.cli:walk",
-    }
-
-
-SYSTEM = WalkingSystem()
+__getattr__, __dir__, __all__ = lazy_names(__name__, _HOMES)  # pyright: ignore[reportUnsupportedDunderAll]

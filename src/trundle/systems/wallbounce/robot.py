@@ -258,6 +258,8 @@ class BallBalancer:
         -----
         Source: Wall-bouncing paper, eq. 3-7 (simplified); exact: Newton and Euler about O with the ball eliminated.
         """
+        if len(forces) != 2:
+            raise InputError("forces", len(forces), "two, of the left and of the right hand")
         s = self.state(x)
         total = ca.vertcat(drive, 0)
         moment = -self.ball_radius * ca.cross(_EZ, total) + yaw * _EZ

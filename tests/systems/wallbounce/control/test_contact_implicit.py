@@ -16,7 +16,7 @@ from trundle.numerics.compiled.compile import find_compiler
 from trundle.numerics.ilqr import Limits
 from trundle.status import Status
 from trundle.systems.wallbounce.control.contact_implicit import BalancerWeights, ContactImplicit, KeepOutDisc
-from trundle.systems.wallbounce.control.plans import ImplicitPlanner, falls, settled
+from trundle.systems.wallbounce.control.plans import ImplicitPlanner, falls, has_settled
 from trundle.systems.wallbounce.robot import BallBalancer
 
 ROBOT = BallBalancer()
@@ -80,7 +80,7 @@ def test_round_off_does_not_decide_what_an_event_finds(control):
     for size in (0.0, *[1e-14] * 5):
         measured = start * (1.0 + size * rng.standard_normal(16))
         solution = planner.plan(0.0, measured, reference, [WALL], (), None, True, apart).solution
-        assert settled(solution)
+        assert has_settled(solution)
         costs.append(solution.cost)
     assert costs == pytest.approx([costs[0]] * 6, rel=1e-3)
 

@@ -14,14 +14,21 @@ from trundle.errors import InputError
 from trundle.numerics.ilqr import ControlSolution, Guess, Limits
 from trundle.status import Status
 from trundle.systems.wallbounce.control.contact_implicit import ContactImplicit
-from trundle.systems.wallbounce.control.costs import BalancerWeights, KeepOut, KeepOutDisc, kept_out, kept_up, unpacked
+from trundle.systems.wallbounce.control.costs import (
+    BalancerWeights,
+    KeepOut,
+    KeepOutDisc,
+    kept_out,
+    kept_up,
+    unpack_parameters,
+)
 from trundle.systems.wallbounce.control.hybrid import HybridControl
 from trundle.systems.wallbounce.control.plans import (
     ImplicitPlanner,
     StageContacts,
     TrackingPlanner,
     falls,
-    settled,
+    has_settled,
     upright,
 )
 from trundle.systems.wallbounce.control.schedule import ScheduleRules
@@ -63,7 +70,7 @@ def test_hands_slip_along_the_wall_where_they_are(monkeypatch, surface, wall):
     inputs = rng.normal(size=(4, control.nu))
     p = control.parameters(ROBOT.rest(), np.ones((4, 2)), [wall])
     solution = ControlSolution(Status.SUCCESS, states, inputs, np.zeros((4, control.nu, 16)), 0.0)
-    seen = planner._seen(solution, p)
+    seen = planner._measure_contacts(solution, p)
     x, rates = ca.SX.sym("x", 16), ca.SX.sym("q", 6)
     places = [r for r, _ in ROBOT.hands(x)]
     hands = ca.Function("hands", [x, rates], [ca.horzcat(*places), ca.horzcat(*ROBOT.hand_velocities(x, rates))])
@@ -120,7 +127,7 @@ def test_what_keeps_out_of_walls_and_obstacles(tilt):
     p = control.parameters(ROBOT.rest(), np.zeros((2, 2)), [FLAT_WALL], discs=[disc], keep_out=keep_out)[0]
     state = ROBOT.rest([0.1, 0.0]) + np.eye(16)[3] * tilt
     x, symbols = ca.SX.sym("x", 16), ca.SX.sym("p", p.size)
-    rows = kept_out(ROBOT, x, unpacked(symbols, control.head, 1, 1))
+    rows = kept_out(ROBOT, x, unpack_parameters(symbols, control.head, 1, 1))
     margins, weights, deltas, fades = np.array(
         ca.Function("rows", [x, symbols], [ca.vertcat(*(ca.horzcat(*row) for row in rows))])(state, p)
     ).T
@@ -140,7 +147,7 @@ def test_a_body_is_kept_where_its_drive_can_hold_it():
     control = HybridControl(ROBOT, stages=2)
     p = control.parameters(ROBOT.rest(), np.zeros((2, 2)))[0]
     x, symbols = ca.SX.sym("x", 16), ca.SX.sym("p", p.size)
-    rows = kept_up(ROBOT, x, unpacked(symbols, control.head, control.discs, 1))
+    rows = kept_up(ROBOT, x, unpack_parameters(symbols, control.head, control.discs, 1))
     margins = ca.Function("rows", [x, symbols], [ca.vertcat(*(row[0] for row in rows))])
     m, c = ROBOT.mass, ROBOT.com[2]
     share = m * ROBOT.gravity * c / (ROBOT.ball_radius + m * c / ROBOT.effective_mass) * 0.1 / ROBOT.drive_limit
@@ -153,7 +160,7 @@ def test_a_body_is_kept_where_its_drive_can_hold_it():
 def test_hands_are_free_of_a_disc_without_a_radius_of_theirs():
     control = HybridControl(ROBOT, stages=2)
     p = control.parameters(ROBOT.rest(), np.zeros((2, 2)), discs=[KeepOutDisc((0.9, 0.1), 0.4)])
-    given = unpacked(ca.SX(p[0]), control.head, 1, 1)
+    given = unpack_parameters(ca.SX(p[0]), control.head, 1, 1)
     weights = [float(ca.evalf(weight)) for _, weight, *_ in kept_out(ROBOT, ca.SX(ca.DM(ROBOT.rest())), given)]
     w = BalancerWeights()
     assert weights == [w.torso, w.torso, w.disc, w.disc_top, 0.0, 0.0]
@@ -232,9 +239,9 @@ def test_a_plan_has_settled_where_its_last_step_promised_little_of_its_cost():
     def ended(cost, decrease, lean=0.0):
         return ControlSolution(Status.ITERATION_LIMIT, states + np.eye(16)[3] * lean, *zeros, cost, decrease)
 
-    assert settled(ended(2000.0, 1.9))
-    assert not settled(ended(2000.0, 2.1))
-    assert not settled(ended(2000.0, -2000.0))  # gaps are open, the cost is still to rise
-    assert not settled(ended(2000.0, 0.0, lean=1.2))
-    assert not settled(ended(2000.0, np.nan))
-    assert settled(ended(1e-9, 1e-9))  # where the robot stands, nothing is left to find
+    assert has_settled(ended(2000.0, 1.9))
+    assert not has_settled(ended(2000.0, 2.1))
+    assert not has_settled(ended(2000.0, -2000.0))  # gaps are open, the cost is still to rise
+    assert not has_settled(ended(2000.0, 0.0, lean=1.2))
+    assert not has_settled(ended(2000.0, np.nan))
+    assert has_settled(ended(1e-9, 1e-9))  # where the robot stands, nothing is left to find

@@ -10,7 +10,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.scenarios.engine.building import RecordedStages
 
-_SAMPLES = 4
+_SAMPLES = 4  # stages whose numbers are written for a comparison
 _RESULTS = {
     "step": ("next", "cost"),
     "slope": ("jacobian", "gradient", "hessian"),

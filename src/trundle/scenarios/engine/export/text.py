@@ -10,13 +10,13 @@ from pathlib import Path
 import casadi as ca
 import numpy as np
 
-from trundle import __version__
 from trundle.checks import FloatArray
 from trundle.control.tick import Argument, ControlTick, NamedEntry, RecordedTicks
 from trundle.models.tree.model import TreeModel
 from trundle.scenarios.engine.building import RecordedStages
 from trundle.scenarios.engine.export import names, stages, ticks
 from trundle.scenarios.engine.export.feedback import Feedback
+from trundle.version import __version__
 
 LARGEST = 1e-12
 """Largest difference, divided by 1 + |value|, with which main.c still succeeds."""
@@ -66,11 +66,11 @@ class Contents:
         found = {f"{name}_model": self.model[1]} if self.model else {}
         found |= {f"{name}_law": self.feedback.law} if self.feedback else {}
         found |= stages.functions(name, self.stages)
-        for title, (tick, _) in self._titled(name).items():
+        for title, (tick, _) in self._list_ticks(name).items():
             found |= ticks.functions(title, tick)
         return found
 
-    def _titled(self, name: str) -> dict[str, tuple[ControlTick, RecordedTicks]]:
+    def _list_ticks(self, name: str) -> dict[str, tuple[ControlTick, RecordedTicks]]:
         """Return the ticks by the prefix of their names in C."""
         return {f"{name}_{key}" if key else name: tick for key, tick in self.ticks.items()}
 
@@ -91,18 +91,18 @@ class Contents:
         parts = {"model": self.model, "control": self.feedback, "ticks": self.ticks, "stages": self.stages}
         written = ticks.sources() if self.ticks else {}
         pieces: dict[str, list[str]] = {"tick_declarations": [], "tick_checks": [], "tick_calls": []}
-        for title, (tick, recorded) in self._titled(name).items():
+        for title, (tick, recorded) in self._list_ticks(name).items():
             own, of = _tick(title, tick, recorded), {"outputs": tick.outputs}
-            pieces["tick_declarations"].append(_filled("tick.h", own, of))
-            pieces["tick_checks"].append(_filled("tick_check.c", own, of))
+            pieces["tick_declarations"].append(_fill_template("tick.h", own, of))
+            pieces["tick_checks"].append(_fill_template("tick_check.c", own, of))
             what = title.removeprefix(name).strip("_") or "controller"
             pieces["tick_calls"].append(_CALL.format(title=title, what=what, accuracy=tick.accuracy))
-            written[f"{title}_tick.c"] = _filled("tick.c", own | {"header": name}, of)
+            written[f"{title}_tick.c"] = _fill_template("tick.c", own | {"header": name}, of)
         values |= {key: "".join(texts) for key, texts in pieces.items()}
         sources = [*files, *(file for file in written if file.endswith(".c")), f"{name}_functions.c"]
         values["sources"] = " ".join(sources)
         files |= {f"{name}.h": "header.h", "main.c": "main.c", "CMakeLists.txt": "CMakeLists.txt"}
-        return {file: _filled(template, values, parts) for file, template in files.items()} | written
+        return {file: _fill_template(template, values, parts) for file, template in files.items()} | written
 
 
 _CALL = """    controller = {title}_compared();
@@ -112,7 +112,7 @@ _CALL = """    controller = {title}_compared();
 """
 
 
-def _filled(template: str, values: Values, parts: Mapping[str, object]) -> str:
+def _fill_template(template: str, values: Values, parts: Mapping[str, object]) -> str:
     """Return a template with its values, and those of its sections whose part is there."""
     text = (_TEMPLATES / template).read_text("utf-8")
     section = re.compile(r"^@(\w+)\{\n(.*?)^@\}\n", re.DOTALL | re.MULTILINE)

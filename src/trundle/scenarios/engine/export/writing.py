@@ -16,18 +16,18 @@ from trundle.control.tick import ControlTick, RecordedTicks
 from trundle.errors import InputError, StorageError
 from trundle.models import RollingPair, RollingTree, Start
 from trundle.models.tree.model import TreeModel
-from trundle.numerics.compiled.compile import renamed
+from trundle.numerics.compiled.compile import rename_function
 from trundle.records import Policy
 from trundle.records.whole import storing, write_bytes
 from trundle.scenarios.engine.building import Experiment, Regulated, Simulation, Staged, Ticked, build
 from trundle.scenarios.engine.export import text, ticks
 from trundle.scenarios.engine.export.feedback import Feedback, feedback_of
-from trundle.scenarios.engine.folder import OwnedFolder, owned
+from trundle.scenarios.engine.folder import OwnedFolder, own_folder
 from trundle.scenarios.scenario import Scenario, load_scenario
 from trundle.scratch import scratch
 
-_SAMPLES = 20
-_SPREAD = 1e-3
+_SAMPLES = 20  # calls that an exported feedback is compared at
+_SPREAD = 1e-3  # of states beside the plan, in SI: small against any motion
 
 
 @dataclass(frozen=True)
@@ -64,15 +64,15 @@ def export(scenario: Scenario | str | Path, out: str | Path) -> Exported:
     """
     if not isinstance(scenario, Scenario):
         scenario = load_scenario(scenario)
-    with owned(out, "export", "that of an earlier export", beside=["build"]) as folder:
-        return _written(scenario, folder)
+    with own_folder(out, "export", "that of an earlier export", beside=["build"]) as folder:
+        return _write_sources(scenario, folder)
 
 
-def _written(scenario: Scenario, folder: OwnedFolder) -> Exported:
+def _write_sources(scenario: Scenario, folder: OwnedFolder) -> Exported:
     work = build(scenario)
     name = re.sub(r"[^a-z0-9]+", "_", f"trundle_{scenario.name}".lower()).strip("_")
     contents, said = _contents(scenario, work)
-    files = _generated(name, contents.functions(name)) | contents.texts(name, scenario.name)
+    files = _generate_c(name, contents.functions(name)) | contents.texts(name, scenario.name)
     for file, content in files.items():
         write_bytes(folder.target(file), content.encode())
     return Exported(folder.path, name, said, contents.model is not None)
@@ -143,12 +143,12 @@ def _policy(work: Experiment) -> Policy | None:
     return work.regulator() if isinstance(work, Regulated) else None
 
 
-def _generated(name: str, functions: dict[str, ca.Function]) -> dict[str, str]:
+def _generate_c(name: str, functions: dict[str, ca.Function]) -> dict[str, str]:
     """Return CasADi's C source and header of the functions, under the names of their files."""
     stem = f"{name}_functions"
     generator = ca.CodeGenerator(stem, {"with_header": True, "cpp": False, "verbose": False})
     for c_name, function in functions.items():
-        generator.add(renamed(function, c_name))
+        generator.add(rename_function(function, c_name))
     with storing("a temporary folder", allowed="one that can be written to"), scratch() as directory:
         generator.generate(f"{directory}/")
         found = {f"{stem}.{ending}": (directory / f"{stem}.{ending}").read_text() for ending in "ch"}

@@ -31,7 +31,7 @@ class FrictionCones:
         rays = np.hstack([np.ones((contacts.m, 1)), -self.mu[:, None] * contacts.slips])[self.sliding]
         self.rays, self.squares = rays, np.sum(rays * rays, axis=1)
 
-    def projected(self, trial: FloatArray) -> Projection:
+    def project(self, trial: FloatArray) -> Projection:
         """Return the pushes of the friction cones, with at least what is given, next to a trial (m, d)."""
         contacts, mu = self.contacts, self.mu
         n, t = trial[:, 0], trial[:, 1:]

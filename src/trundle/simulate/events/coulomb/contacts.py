@@ -19,7 +19,7 @@ _EXACT = 1e-10
 _OF_TERMS = 1e-5
 """Of the terms of D L that counts as a speed: with `_EXACT` some units in the last place of the sum, which is all that
 is known of a velocity where heavy bodies push through light ones."""
-_SMALLEST = 1e-300
+_SMALLEST = 1e-300  # speed that is divided by: none is zero
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Contacts:
         """Whether a contact has no limit of friction or a slip that goes on."""
         return bool(self.unlimited.any() or self.slides.any())
 
-    def scaled(self) -> tuple[Contacts, FloatArray]:
+    def scale(self) -> tuple[Contacts, FloatArray]:
         """Return the same problem with every contact's mobility and the largest speed one, and its units (m, 1), N s.
 
         Each contact has a unit of its own, L_i = unit_i L'_i, so that its cone stays what it is.
@@ -144,7 +144,7 @@ class Contacts:
             self.slips[numbers],
         )
 
-    def judged(self, impulses: FloatArray, speed: float = 0.0) -> ContactImpulses:
+    def judge(self, impulses: FloatArray, speed: float = 0.0) -> ContactImpulses:
         """Return impulses (m, d) with their velocities and residual; `speed` (m/s) is there, too, elsewhere.
 
         A pair (L_n, v_n) or (L_t, v_t) is as far from the law as it is from the pair that L - v/D_i gives by projection

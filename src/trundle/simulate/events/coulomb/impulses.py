@@ -22,7 +22,7 @@ _POINTS = 400
 """Proximal points that are tried at most."""
 _PATIENCE = 120
 """Proximal points after which the search ends where none came nearer."""
-_STIFFER = 2.0
+_STIFFER = 2.0  # factor between starts of different stiffness
 _STIFF = 8.0 * _STIFFER ** np.arange(15)
 """Frictions that lead to one without limit."""
 _JAMS = 30.0
@@ -93,30 +93,30 @@ def contact_impulses(
             return found
     islands = list(contacts.islands())
     if len(islands) == 1:
-        return _searched(contacts, guess, 0.0, found)
+        return _search_impulses(contacts, guess, 0.0, found)
     speed = float(np.abs(contacts.before).max(initial=0.0))
     impulses = np.zeros((m, d))
     for numbers in islands:
         own = None if guess is None else guess[numbers]
-        impulses[numbers] = _solved(contacts.island(numbers), own, speed).impulses
-    return contacts.judged(impulses)
+        impulses[numbers] = _solve_coupled(contacts.island(numbers), own, speed).impulses
+    return contacts.judge(impulses)
 
 
-def _solved(contacts: Contacts, guess: FloatArray | None, speed: float) -> ContactImpulses:
+def _solve_coupled(contacts: Contacts, guess: FloatArray | None, speed: float) -> ContactImpulses:
     """Return the answer of contacts that are coupled; `speed` (m/s) is there elsewhere."""
     found = None
     if (in_c := core()) is not None:
         found, answered = in_c.impulses(contacts, guess, speed)
         if answered:
             return found
-    return _searched(contacts, guess, speed, found)
+    return _search_impulses(contacts, guess, speed, found)
 
 
-def _searched(
+def _search_impulses(
     contacts: Contacts, guess: FloatArray | None, speed: float, found: ContactImpulses | None
 ) -> ContactImpulses:
     """Return the same, by the searches in Python; ``found``: the best of what C has tried, if there is a core."""
-    scaled, unit = contacts.scaled()
+    scaled, unit = contacts.scale()
     # Of contacts that all stick the least impulses, N s, in the units of the scaled ones.
     units = np.repeat(unit, contacts.d)
     least, _, rank, _ = np.linalg.lstsq(scaled.D / units, -scaled.before.ravel(), rcond=_RANK)
@@ -133,7 +133,7 @@ def _searched(
     chosen = least_impulses(scaled, unit, best, max(speed, float(np.abs(contacts.before).max())))
     if chosen is None:
         return best
-    chosen = contacts.judged(chosen, speed)
+    chosen = contacts.judge(chosen, speed)
     return chosen if chosen.exact else best
 
 
@@ -141,7 +141,7 @@ def _answers(scaled: Contacts, regular: bool, starts: list[FloatArray]) -> Itera
     """Yield impulses (m d,), what costs little first."""
     near = NaturalMap(scaled, regular)
     for start in starts:
-        yield from _polished(near, start, _STEPS)
+        yield from _polish_impulses(near, start, _STEPS)
     # What has no answer is not searched for.
     if not scaled.D.any() or not keeps_apart(scaled.D, scaled.before):
         return
@@ -151,10 +151,10 @@ def _answers(scaled: Contacts, regular: bool, starts: list[FloatArray]) -> Itera
     best, at = np.inf, 0
     for k, L in enumerate(ProximalPoints(scaled, _POINTS)):
         yield L
-        residual = scaled.judged(L.reshape(scaled.before.shape)).residual
+        residual = scaled.judge(L.reshape(scaled.before.shape)).residual
         if residual <= _CLOSER * best:
             best, at = residual, k
-            yield from _polished(near, L, _POLISH, patient=False)
+            yield from _polish_impulses(near, L, _POLISH, patient=False)
         elif k - at > _PATIENCE:
             return
 
@@ -171,20 +171,20 @@ def _stiff_answers(scaled: Contacts, regular: bool) -> Iterator[FloatArray]:
         slips = np.sqrt(np.sum(found.velocities[:, 1:] ** 2, axis=1)) > _SLIPS
         jammed = scaled.unlimited & slips & L.any(axis=1)
         if friction >= _JAMS:
-            yield from _polished(near, L.ravel(), _POLISH)
+            yield from _polish_impulses(near, L.ravel(), _POLISH)
             start = np.where(jammed[:, None] & (np.arange(scaled.d) == 0), 0.0, L)
-            yield from _polished(NaturalMap(scaled, regular, jammed), start.ravel(), _POLISH)
+            yield from _polish_impulses(NaturalMap(scaled, regular, jammed), start.ravel(), _POLISH)
         # What slips pushes along the normal in proportion to 1/friction.
         start = L.copy()
         start[jammed, 0] /= _STIFFER
 
 
-def _polished(near: NaturalMap, L: FloatArray, steps: int, patient: bool = True) -> Iterator[FloatArray]:
+def _polish_impulses(near: NaturalMap, L: FloatArray, steps: int, patient: bool = True) -> Iterator[FloatArray]:
     """Yield what Newton's method makes of impulses (m d,), and what refines them where they are nearly an answer."""
     L = near.newton(L, steps, patient)
     yield L
-    if near.contacts.judged(L.reshape(near.contacts.before.shape)).residual < _NEARLY:
-        yield from near.refined(L)
+    if near.contacts.judge(L.reshape(near.contacts.before.shape)).residual < _NEARLY:
+        yield from near.refine(L)
 
 
 def _best(
@@ -196,14 +196,14 @@ def _best(
 ) -> ContactImpulses:
     """Return the first exact answer of those in units (m, 1), or the one with the least residual, `best` so far."""
     for L in answers:
-        found = contacts.judged(unit * L.reshape(contacts.before.shape), speed)
+        found = contacts.judge(unit * L.reshape(contacts.before.shape), speed)
         if found.residual <= _CONTENT:
             return found
         if best is None or found.residual < best.residual:
             best = found
     least = np.zeros_like(contacts.before)
     least[:, 0] = contacts.least
-    nothing = contacts.judged(least, speed)
+    nothing = contacts.judge(least, speed)
     return nothing if best is None or nothing.residual <= best.residual else best
 
 
@@ -213,4 +213,4 @@ def _without_gain(contacts: Contacts, found: ContactImpulses, speed: float) -> C
     if contacts.least.any() or float(np.sum(L * (contacts.before + v))) <= 0.0:
         return found
     power, own = float(np.sum(L * contacts.before)), float(np.sum(L * (v - contacts.before)))
-    return contacts.judged(max(0.0, min(1.0, -2.0 * power / own)) * L, speed)
+    return contacts.judge(max(0.0, min(1.0, -2.0 * power / own)) * L, speed)

@@ -21,8 +21,8 @@ _RANK = 1e-11
 _INSIDE = 1e-14
 """Of the largest impulse: how far outside a cone is round-off."""
 _STEPS, _HALVINGS = 40, 20
-_SMALLEST = 1e-300
-_ROUND_OFF = 1e-14
+_SMALLEST = 1e-300  # length that is divided by: none is zero
+_ROUND_OFF = 1e-14  # steepness, in scaled units, at which a descent ends
 _DESCENT, _RIDGE = 1e-4, 1e-2
 
 
@@ -118,7 +118,7 @@ def _in_cones(cones: FrictionCones, rows: FloatArray, L: FloatArray) -> FloatArr
     target, own = Q.T @ L.ravel(), Q.reshape(*L.shape, -1)
 
     def value(q: FloatArray) -> tuple[float, FloatArray, Projection]:
-        at = cones.projected((Q @ q).reshape(L.shape))
+        at = cones.project((Q @ q).reshape(L.shape))
         square = float(np.sum(at.pushes * at.trial))  # |P_K x|^2, as x - P_K x is normal to P_K x
         return square / 2.0 - float(q @ target), Q.T @ at.pushes.ravel() - target, at
 

@@ -15,7 +15,7 @@ from trundle.simulate.events.coulomb.contacts import ContactImpulses, Contacts, 
 _NUMBER, _POINTER = ctypes.c_longlong, ctypes.c_void_p
 
 
-class Core:
+class CoulombCore:
     """The loaded core.
 
     Parameters
@@ -47,7 +47,7 @@ class Core:
             raise MemoryError("no room for the impulses of contacts")
         return ContactImpulses(impulses, velocities, float(residual[0])), bool(answered)
 
-    def resisted(
+    def solve_resisted(
         self,
         D: FloatArray,
         before: FloatArray,
@@ -75,13 +75,13 @@ class Core:
         return found, float(residual[0])
 
 
-def core() -> Core | None:
+def core() -> CoulombCore | None:
     """Return the core, or None where it did not come with the package and there is no compiler."""
     library = load_core("trundle.simulate.events.coulomb", "coulomb_core")
     return None if library is None else _core(library)
 
 
-def needed_core() -> Core:
+def needed_core() -> CoulombCore:
     """Return the core; without it nothing that touches can be decided."""
     found = core()
     if found is None:
@@ -90,5 +90,5 @@ def needed_core() -> Core:
 
 
 @lru_cache(maxsize=2)
-def _core(library: ctypes.CDLL) -> Core:
-    return Core(library)
+def _core(library: ctypes.CDLL) -> CoulombCore:
+    return CoulombCore(library)

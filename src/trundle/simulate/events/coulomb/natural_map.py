@@ -9,7 +9,7 @@ import numpy as np
 from trundle.checks import FloatArray
 from trundle.simulate.events.coulomb.contacts import BoolArray, Contacts, IntArray
 
-_HALVINGS = 12
+_HALVINGS = 12  # of a Newton step at most: to a part in 4096
 _ROUND_OFF = 1e-14
 """Of the impulses: where the iteration ends."""
 _RIDGE = 1e-9
@@ -20,7 +20,7 @@ _REFINING = (1e-10, 1e-10, 1e-12, 1e-10, 1e-11, 1e-13)
 """The same where impulses are refined: under heavy bodies little is between what is open and what is not."""
 _NEAR = 1e-5
 """Of F: where a ridge may be what keeps it from round-off."""
-_DESCENT = 1e-4
+_DESCENT = 1e-4  # part of the promised decrease that a step must keep, as usual
 _STALL = 6
 """Steps in which the merit has to fall to a hundredth where one is not patient."""
 
@@ -31,7 +31,7 @@ _Cones = tuple[FloatArray, FloatArray, FloatArray, BoolArray]
 class NaturalMap:
     """F(L) = L - P(L - v), with P onto L_n >= least and the disc of radius mu P_n (Alart & Curnier 1991).
 
-    Of contacts that are scaled (`Contacts.scaled`), with v = before + D L. P_t = -mu P_n e for a slip e that goes on.
+    Of contacts that are scaled (`Contacts.scale`), with v = before + D L. P_t = -mu P_n e for a slip e that goes on.
     Of contacts that are `jammed` (m,), without a limit of friction, F has the rows L_n, v_n and what of L_t is not
     along v_t.
     """
@@ -61,20 +61,20 @@ class NaturalMap:
                 break
             L, F, trial, cones, merit = ahead
             past.append(merit)
-        return self._projected(L, F)
+        return self._project_free(L, F)
 
-    def _projected(self, L: FloatArray, F: FloatArray) -> FloatArray:
+    def _project_free(self, L: FloatArray, F: FloatArray) -> FloatArray:
         """Return P of what is not jammed."""
         if self.jammed is None:
             return L - F
         return L - np.where(np.repeat(self.jammed, self.contacts.d), 0.0, F)
 
-    def refined(self, L: FloatArray) -> Iterator[FloatArray]:
+    def refine(self, L: FloatArray) -> Iterator[FloatArray]:
         """Yield what whole steps make of impulses that are nearly an answer, none larger than round-off asks for."""
         for rank in _REFINING:
             F, trial, cones = self.values(L)
             L = L + np.linalg.lstsq(self.slope(trial, cones, L), -F, rcond=rank)[0]
-            yield self._projected(L, self.values(L)[0])
+            yield self._project_free(L, self.values(L)[0])
 
     def _ahead(
         self, L: FloatArray, step: FloatArray, merit: float

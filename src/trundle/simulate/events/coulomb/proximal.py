@@ -13,13 +13,13 @@ from trundle.simulate.events.coulomb.contacts import Contacts
 _RANK = 1e-14
 """Of the largest eigenvalue of D: what is below is round-off."""
 _STEPS, _HALVINGS = 40, 10
-_SOLVED = 1e-13
+_SOLVED = 1e-13  # of the largest speed: residual of a solution
 _NEARLY = 1e-9
 """Of the merit's root: where steps end that no longer make it smaller, by round-off."""
 _FIRST, _SOFTEST, _STIFFEST = 1e2, 1e-2, 1e9
 _STIFFER, _SOFTER = 5.0, 10.0
 """The stiffness of a proximal point, and by how much the next is stiffer after one that was found, or softer."""
-_DESCENT = 1e-4
+_DESCENT = 1e-4  # part of the promised decrease that a step must keep, as usual
 
 
 class ProximalPoints:
@@ -83,7 +83,7 @@ class ProximalPoints:
         v = self._velocities(u)
         trial = c - stiffness * v
         trial[:, 0] -= stiffness * self.mu * self._shift(v)
-        cones = self.cones.projected(trial)
+        cones = self.cones.project(trial)
         return u - self.A.T @ cones.pushes.ravel(), cones, v
 
     def _point(
@@ -121,7 +121,7 @@ class ProximalPoints:
         ahead[:, 0] -= stiffness * self.mu * slip
 
         def values(u: FloatArray) -> tuple[float, Projection]:
-            cones = self.cones.projected(ahead - stiffness * (self.A @ u).reshape(c.shape))
+            cones = self.cones.project(ahead - stiffness * (self.A @ u).reshape(c.shape))
             return float(u @ u) / 2.0 + self._envelope(cones) / stiffness, cones
 
         value, cones = values(u)

@@ -14,7 +14,7 @@ from trundle.simulate.events.coulomb.native import needed_core
 
 _CONTENT = 2e-11
 """Residual with which the search ends."""
-_CONES = 30
+_CONES = 30  # rounds of the search at most
 _RANK = 1e-11
 """Of the largest singular value: what redundant contacts leave open, and round-off."""
 _UNLIMITED = 1e4
@@ -64,7 +64,7 @@ class ResistedContacts:
             root[:, columns] = np.sqrt(np.where(largest > 0.0, largest, 1.0))[:, None]
         return root
 
-    def scaled(self) -> tuple[ResistedContacts, FloatArray]:
+    def scale(self) -> tuple[ResistedContacts, FloatArray]:
         """Return the same problem with every group's own mobility and the largest speed one, and the units (m, K)."""
         root = self.roots
         speed = float(np.abs(self.before / root).max(initial=0.0)) or 1.0
@@ -128,7 +128,7 @@ def resisted_impulses(contacts: ResistedContacts, guess: FloatArray | None = Non
         L = np.zeros_like(contacts.before)
         L[:, columns] = found.impulses
         return ContactImpulses(L, contacts.velocities(L), found.residual)
-    scaled, unit = contacts.scaled()
+    scaled, unit = contacts.scale()
     stuck, _, rank, _ = np.linalg.lstsq(scaled.D, -scaled.before.ravel(), rcond=_RANK)
     starts = [stuck, np.zeros(scaled.before.size)]
     if guess is not None:  # of redundant contacts what they held before would say how they go on sharing
@@ -142,7 +142,7 @@ def resisted_impulses(contacts: ResistedContacts, guess: FloatArray | None = Non
 def _newton(scaled: ResistedContacts, starts: FloatArray) -> tuple[FloatArray, float]:
     """Return the best pushes (m, K) that Newton's method makes of starts (k, m K), and their residual."""
     begin = np.array([*(columns.start for columns in scaled.groups), scaled.before.shape[1]])
-    return needed_core().resisted(scaled.D, scaled.before, begin, scaled.bounds, scaled.rays, starts, _CONTENT)
+    return needed_core().solve_resisted(scaled.D, scaled.before, begin, scaled.bounds, scaled.rays, starts, _CONTENT)
 
 
 def _by_cones(scaled: ResistedContacts, best: FloatArray, least: float) -> tuple[FloatArray, float]:

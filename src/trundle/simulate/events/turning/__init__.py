@@ -4,8 +4,8 @@
 touch, what is held and what starts; `resistances` is what time steps know of the moments.
 """
 
-from trundle.simulate.events.turning.decision import Given, decided, press_joints, resists, takes_part
+from trundle.simulate.events.turning.decision import Given, decide_contacts, press_joints, resists, takes_part
 from trundle.simulate.events.turning.held import held_laws, without
 from trundle.simulate.events.turning.resistances import Resistances
 
-__all__ = ["Given", "Resistances", "decided", "held_laws", "press_joints", "resists", "takes_part", "without"]
+__all__ = ["Given", "Resistances", "decide_contacts", "held_laws", "press_joints", "resists", "takes_part", "without"]

@@ -51,7 +51,7 @@ _ROUND_OFF = 1e-12
 """Part of a direction that is none."""
 _NO_FORCE = 1e-9
 """Normal force, in weights, under which a contact whose force has reached its bound is at the tip of its cone."""
-_SMALLEST = 1e-300
+_SMALLEST = 1e-300  # speed that is divided by: none is zero
 
 
 def resists(board: EventHandler, mode: Mode) -> bool:
@@ -67,7 +67,7 @@ Given = frozenset[tuple[int, int]]
 """Groups, by contact and number: 0 slip, 1 rolling, 2 spin."""
 
 
-def decided(
+def decide_contacts(
     board: EventHandler,
     now: HybridState,
     island: Sequence[int],
@@ -151,8 +151,9 @@ def _parts(L: FloatArray, bounds: FloatArray, groups: Sequence[slice]) -> FloatA
     parts, limited = np.zeros_like(L), np.where(np.isinf(bounds), 0.0, bounds)
     most = limited * np.maximum(L[:, :1], 0.0)
     for g, columns in enumerate(groups):
-        part = -L[:, columns] / np.maximum(most[:, g, None], _SMALLEST)
-        parts[:, columns] = np.where(most[:, g, None] > 0.0, part, 0.0)
+        some = most[:, g, None] > 0.0
+        part = -L[:, columns] / np.where(some, np.maximum(most[:, g, None], _SMALLEST), 1.0)
+        parts[:, columns] = np.where(some, part, 0.0)
     return parts
 
 

@@ -38,7 +38,7 @@ def _rates(system: ContactSystem, atlas: Atlas, x: FloatArray, contact: int) -> 
         turning, spin = relative_turning(k)
         return ca.Function("turning", [model.x], [ca.norm_2(turning), ca.fabs(spin)])
 
-    rolling, spin = system.kept(("turning", atlas, contact), build)(x)
+    rolling, spin = system.keep(("turning", atlas, contact), build)(x)
     return float(rolling), float(spin)
 
 

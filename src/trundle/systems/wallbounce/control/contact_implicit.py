@@ -20,7 +20,7 @@ from trundle.systems.wallbounce.control.costs import (
     Residual,
     Row,
     Unpacked,
-    packed,
+    pack_parameters,
 )
 from trundle.systems.wallbounce.control.level import BalancerLevel, ContactTerms
 
@@ -87,7 +87,7 @@ class ContactImplicit(BalancerLevel):
         head = np.tile([law.largest, law.width, law.offset], (self.stages + 1, 1))
         to_go = self.balance(weights).to_go
         most = self.discs, self.walls
-        return packed(reference, head, weights, discs, keep_out, to_go, push, walls, most, self.surface)
+        return pack_parameters(reference, head, weights, discs, keep_out, to_go, push, walls, most, self.surface)
 
     def still(self, x: ArrayLike) -> Guess:
         """Return the guess without any contact: the robot at rest where it is, upright, all inputs zero."""

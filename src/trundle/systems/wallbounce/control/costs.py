@@ -224,7 +224,7 @@ class Unpacked(NamedTuple):
     walls: list[ca.SX]
 
 
-def packed(
+def pack_parameters(
     reference: ArrayLike,
     head: FloatArray,
     weights: BalancerWeights,
@@ -255,8 +255,8 @@ def packed(
     return np.hstack([np.broadcast_to(wanted, (rows, 16)), head, *own])
 
 
-def unpacked(p: ca.SX, head: int, discs: int, walls: int, surface: Surface = FLAT) -> Unpacked:
-    """Return the parts of the parameter symbols of `packed`."""
+def unpack_parameters(p: ca.SX, head: int, discs: int, walls: int, surface: Surface = FLAT) -> Unpacked:
+    """Return the parts of the parameter symbols of `pack_parameters`."""
     sizes = [16, head, len(_NAMES), _KEPT, len(_UPPER[0]), PUSH, *([_DISC] * discs), *([surface.size] * walls)]
     reference, own, weights, keep_out, entries, push, *around = ca.vertsplit(p, [0, *np.cumsum(sizes).tolist()])
     to_go = ca.SX(len(BODY), len(BODY))
@@ -267,7 +267,7 @@ def unpacked(p: ca.SX, head: int, discs: int, walls: int, surface: Surface = FLA
 
 
 def without(p: FloatArray, head: int, names: Sequence[str]) -> FloatArray:
-    """Return the parameter rows of `packed` with the weights of these names at zero."""
+    """Return the parameter rows of `pack_parameters` with the weights of these names at zero."""
     rows = np.array(p, dtype=np.float64)
     rows[:, [16 + head + _NAMES.index(name) for name in names]] = 0.0
     return rows

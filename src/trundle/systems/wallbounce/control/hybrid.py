@@ -12,7 +12,15 @@ from trundle.checks import FloatArray, positive
 from trundle.contact.soft import SoftTouch, Wall
 from trundle.errors import InputError
 from trundle.numerics.ilqr import ControlSolution, Guess, Limits, cheapest
-from trundle.systems.wallbounce.control.costs import PUSH, BalancerWeights, KeepOut, KeepOutDisc, Row, Unpacked, packed
+from trundle.systems.wallbounce.control.costs import (
+    PUSH,
+    BalancerWeights,
+    KeepOut,
+    KeepOutDisc,
+    Row,
+    Unpacked,
+    pack_parameters,
+)
 from trundle.systems.wallbounce.control.level import BalancerLevel, ContactTerms
 
 SETTLE = 0.06  # s in which a hand held at a wall comes back to its surface
@@ -75,7 +83,7 @@ class HybridControl(BalancerLevel):
         head[:, 0], head[:-1, 1:], head[-1, 1:] = positive("largest", largest, "N"), flags, flags[-1]
         to_go = self.balance(weights).to_go
         most = self.discs, self.walls
-        return packed(reference, head, weights, discs, keep_out, to_go, push, walls, most, self.surface)
+        return pack_parameters(reference, head, weights, discs, keep_out, to_go, push, walls, most, self.surface)
 
     def seed(self, solution: ControlSolution, forces: ArrayLike, schedule: ArrayLike) -> Guess:
         """Return the guess that follows a contact-implicit plan on the same grid.

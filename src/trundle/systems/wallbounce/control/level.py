@@ -29,7 +29,7 @@ from trundle.systems.wallbounce.control.costs import (
     parameter_count,
     stacked_cost,
     stage_cost,
-    unpacked,
+    unpack_parameters,
 )
 from trundle.systems.wallbounce.robot import BallBalancer
 from trundle.threads import cached_property
@@ -131,7 +131,7 @@ class BalancerLevel(ABC):
         robot = self.robot
         x, u = ca.SX.sym("x", 16), ca.SX.sym("u", self.nu)
         p = ca.SX.sym("p", parameter_count(self.head, self.discs, self.walls, self.surface))
-        given = unpacked(p, self.head, self.discs, self.walls, self.surface)
+        given = unpack_parameters(p, self.head, self.discs, self.walls, self.surface)
         w, (drive, yaw, joint_rates) = given.weights, (u[:2], u[2], u[3:9])
         touches = self.touches(x, joint_rates, given.walls)
         own = self.contacts(touches, ca.vertsplit(u[9:], self.inputs_of_pair), given)

@@ -109,7 +109,7 @@ def falls(solution: ControlSolution) -> bool:
     return not float(np.max(np.abs(solution.states[:, 3:5]))) <= _FALLEN
 
 
-def settled(solution: ControlSolution) -> bool:
+def has_settled(solution: ControlSolution) -> bool:
     """Whether a solution does not fall and its last step promised less than 0.1 % of its cost (at least of 1).
 
     Where iterations end sooner, the way there is chaotic: from costs of 1e6, inputs that differ by round-off end
@@ -147,14 +147,14 @@ class _Planner(ABC):
         """Of the stages, s from the plan's begin (N + 1,)."""
         return self.level.step * np.arange(self.level.stages + 1, dtype=np.float64)
 
-    def _seen(self, solution: ControlSolution, p: FloatArray) -> StageContacts:
+    def _measure_contacts(self, solution: ControlSolution, p: FloatArray) -> StageContacts:
         """Return distances, forces and speeds along a solution."""
         n = self.level.stages
         found = [np.array(value) for value in self._observe(solution.states[:n].T, solution.inputs.T, p[:n].T)]
         speeds = np.linalg.norm(found[4].T.reshape(n, -1, 3), axis=2)
         return StageContacts(found[0].T, found[1].T, found[2].T.reshape(n, 6), speeds, found[5].T)
 
-    def _made(
+    def _make_plan(
         self,
         begin: float,
         solution: ControlSolution,
@@ -247,14 +247,14 @@ class ImplicitPlanner(_Planner):
         searched = last is None or event or falls(found[0])
         if searched:
             found.append(control.discover(x, p, control.balancing(reference, self.weights), self.event))
-            if not any(settled(solution) for solution in found):
+            if not any(has_settled(solution) for solution in found):
                 found.append(control.discover(x, p, control.still(x), self.event))
         best = upright(found)
-        seen = self._seen(best, p)
+        seen = self._measure_contacts(best, p)
         schedule, ends = np.zeros(seen.forces.shape, dtype=bool), np.full(control.pairs, np.inf)
         if touching and np.isfinite(np.sum(seen.forces)):
             schedule, ends = self._schedule(begin, seen, since, last)
-        return self._made(begin, best, schedule, seen, ends, searched)
+        return self._make_plan(begin, best, schedule, seen, ends, searched)
 
     def _schedule(
         self, begin: float, seen: StageContacts, since: ArrayLike, last: BalancerPlan | None
@@ -347,4 +347,4 @@ class TrackingPlanner(_Planner):
         searched = falls(best)
         if searched:
             best = upright([best, control.solve(x, p, [seed], self.update)])
-        return self._made(begin, best, schedule, self._seen(best, p), source.ends, searched)
+        return self._make_plan(begin, best, schedule, self._measure_contacts(best, p), source.ends, searched)

@@ -176,7 +176,7 @@ class TwoLevel:
         if tick % self.timing.ticks(self.timing.hybrid) == 0 and self._coming["hybrid"] is None:
             self._begin_hybrid(time, measured)
         self._receive(time)
-        planned, inputs = self._planned(time)
+        planned, inputs = self._follow_plan(time)
         answer = self.low(measured, planned, inputs, self._integral)
         self._integral = np.clip(self._integral + self.timing.low * answer.error, -0.3, 0.3)
         self.inputs, self.state, self.command = inputs, answer.state, answer.command
@@ -273,7 +273,7 @@ class TwoLevel:
             return False
         return bool(np.linalg.norm(self._departed) > self.event_momentum)
 
-    def _planned(self, time: float) -> tuple[FloatArray, FloatArray]:
+    def _follow_plan(self, time: float) -> tuple[FloatArray, FloatArray]:
         """Return what the low level follows now: state (16,) and inputs (15,)."""
         for level in ("hybrid", "implicit"):
             plan = self.plans[level]

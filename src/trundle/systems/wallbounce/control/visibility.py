@@ -56,7 +56,7 @@ def shortest_path(
     for wall, (height, least) in product(walls, clear):
         corners = corners[corners @ wall.normal[:2] + height * wall.normal[2] - wall.offset >= least]
     nodes = np.concatenate([ends, corners])
-    i, j = _joined(nodes, discs, [*sides, *[None] * (len(discs) - len(sides))])
+    i, j = _find_visible_pairs(nodes, discs, [*sides, *[None] * (len(discs) - len(sides))])
     legs, w = nodes[j] - nodes[i], np.asarray(turning, dtype=np.float64)
     lengths = np.linalg.norm(legs, axis=1)
     lengths[i == 0] += np.linalg.norm(w) - (legs[i == 0] @ w) / np.maximum(lengths[i == 0], _SLACK)
@@ -81,7 +81,7 @@ def distance(disc: KeepOutDisc, places: ArrayLike) -> FloatArray:
     return _to_segment(np.atleast_2d(np.asarray(places, dtype=np.float64)), *disc.core) - disc.radius
 
 
-def _joined(
+def _find_visible_pairs(
     nodes: FloatArray, discs: Sequence[KeepOutDisc], sides: Sequence[FloatArray | None]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return which nodes (n, 2), the first two of which are the ends, see each other: the lower and the higher."""

@@ -1,0 +1,7 @@
+"""``python -m bench.house``."""
+
+import sys
+
+from bench.house import main
+
+sys.exit(main())

@@ -1,0 +1,1 @@
+"""Replay of planned walks: gains along a plan, the replay under feedback, and robots in MuJoCo."""

@@ -281,3 +281,8 @@ def test_matches_of_prose_are_counted(tmp_path: Path) -> None:
     ]
     (tests / "test_a.py").write_text("\n".join(lines))
     assert house.measure(checkout(tmp_path, {}) / "src" / "trundle", tests)["prose_matches"] == 2
+
+
+def test_contributors_see_the_floors_that_the_imports_draw(capsys: pytest.CaptureFixture[str]) -> None:
+    assert house.main(["--floors"]) == 0
+    assert capsys.readouterr().out in (Path(__file__).resolve().parents[1] / "CONTRIBUTING.md").read_text()

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from bench.house import names, rules, running, text, uses
+from bench.house import floors, names, rules, running, text, uses
 from bench.sources import Module, aliases_of_any, any_count, circles, graph, read, stand_ins
 
 GOALS: Mapping[str, float] = {
@@ -199,7 +199,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="for machines")
     parser.add_argument("--run", action="store_true", help="also what stands behind one call of simulate")
     parser.add_argument("--check", action="store_true", help="only what breaks a rule; 1 if anything does")
+    parser.add_argument("--floors", action="store_true", help="only the floors, as the imports draw them")
     asked = parser.parse_args(arguments)
+    if asked.floors:
+        print(floors.picture(read(asked.root / "src" / "trundle")))
+        return 0
     gc.disable()  # millions of nodes, none of which is dropped before the end: half the time
     figures = measure(asked.root / "src" / "trundle", None if asked.check else asked.root / "tests", asked.run)
     if asked.check:

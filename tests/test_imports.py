@@ -359,6 +359,9 @@ def test_a_slice_hands_out_its_names_lazily(name: str) -> None:
     assert seen == {one: f"{module.__name__}.{home}" for one, home in listed.items()}
     assert sorted(seen) == sorted(module.__all__) == dir(module)
     assert len(seen) <= 40
+    # A module of that name would take its place as soon as it is imported.
+    below = {path.stem for path in (PACKAGE / "systems" / name).iterdir()}
+    assert below & set(seen) == set()
     assert [one for one in seen if getattr(module, one) is None] == []
     loaded = json.loads(fresh_python(f"import trundle, sys, json; trundle.{name}; print(json.dumps([*sys.modules]))"))
     assert HEAVY & set(loaded) == set()

@@ -9,7 +9,7 @@ from tests.oracles import walker as oracle
 from tests.slowly import slow_but
 from trundle.errors import InputError, SimulationError
 from trundle.status import Status
-from trundle.systems.planar.limit_cycle import STEADY, TWIN, StrideMap, limit_cycle, stride_problem
+from trundle.systems.planar.limit_cycles import STEADY, TWIN, StrideMap, limit_cycle, stride_problem
 from trundle.systems.planar.passive_walker import PassiveWalker
 
 # Slope -> (a, w1, w2), duration, largest multiplier; lengths in legs, times in sqrt(leg/gravity).

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from trundle.lazy import lazy_names
 
 if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py keeps it equal to the table below
-    from trundle.systems.planar.limit_cycle import LimitCycle as LimitCycle
-    from trundle.systems.planar.limit_cycle import StrideMap as StrideMap
-    from trundle.systems.planar.limit_cycle import limit_cycle as limit_cycle
+    from trundle.systems.planar.limit_cycles import LimitCycle as LimitCycle
+    from trundle.systems.planar.limit_cycles import StrideMap as StrideMap
+    from trundle.systems.planar.limit_cycles import limit_cycle as limit_cycle
     from trundle.systems.planar.passive_walker import PassiveWalker as PassiveWalker
     from trundle.systems.planar.plant_error import PlantError as PlantError
     from trundle.systems.planar.rolling_estimator import Estimate as Estimate
@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; tests/test_imports.py k
     from trundle.systems.planar.rolling_estimator import RollingSensors as RollingSensors
 
 _HOMES = {
-    "limit_cycle": "LimitCycle StrideMap limit_cycle",
+    "limit_cycles": "LimitCycle StrideMap limit_cycle",
     "passive_walker": "PassiveWalker",
     "plant_error": "PlantError",
     "rolling_estimator": "Estimate RollingEstimator RollingSensors",

@@ -17,7 +17,7 @@ from trundle.systems.planar.scenario.schema_walker import PlanarWalk
 
 if TYPE_CHECKING:
     from trundle.records import SceneBody, Trajectory
-    from trundle.systems.planar.limit_cycle import LimitCycle, StrideMap
+    from trundle.systems.planar.limit_cycles import LimitCycle, StrideMap
 
 _RETURNED = 0.01  # of the error at the start: what metrics count as returned
 _TWIN_ERROR = 1e-4  # of the state at the start
@@ -60,7 +60,7 @@ class PassiveWalkExperiment:
             yield Part("twin", lambda share: self._twin(durations, share))
 
     def _cycle(self, durations: tuple[float, float]) -> LimitCycle:
-        from trundle.systems.planar.limit_cycle import limit_cycle
+        from trundle.systems.planar.limit_cycles import limit_cycle
 
         table = self.tables.cycle
         return limit_cycle(self.walker, durations, nodes=table.nodes, angle=table.angle)
@@ -97,7 +97,7 @@ class PassiveWalkExperiment:
 
     def _trials(self) -> list[dict[str, float]]:
         """Return, for each size of error, how many starts return to the cycle, and the largest error left of these."""
-        from trundle.systems.planar.limit_cycle import StrideMap
+        from trundle.systems.planar.limit_cycles import StrideMap
 
         strides, table, found = StrideMap(self.walker), self.tables.trials, []
         random = np.random.default_rng(self.scenario.seed + 1)

@@ -106,12 +106,9 @@ def _coupling_checks(anatomy: Anatomy, samples: Samples) -> list[Check]:
 
 def _friction_checks(anatomy: Anatomy, samples: Samples) -> list[Check]:
     """Return the check that dry friction of joints is within its bound, and all of it against a joint that turns."""
-    rubbing = [
-        (i, k)
-        for i, contact in enumerate(anatomy.contacts)
-        for k, hinge in enumerate(anatomy.hinges)
-        if contact.pair.rubs and anatomy.names[hinge.body] == contact.pair.body_A
-    ]
+    hinge_of = {anatomy.names[hinge.body]: k for k, hinge in enumerate(anatomy.hinges)}
+    rubs = [(i, contact.pair.body_A) for i, contact in enumerate(anatomy.contacts) if contact.pair.rubs]
+    rubbing = [(i, hinge_of[body]) for i, body in rubs if body in hinge_of]
     if not rubbing:
         return []
     contacts = [i for i, _ in rubbing]

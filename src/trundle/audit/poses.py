@@ -78,9 +78,8 @@ def _through_steps(evidence: Evidence, told: Columns, names: tuple[tuple[str], .
     rows = np.flatnonzero(jumps.steps & ~jumps.kick)
     if not len(rows):
         return []
-    before, after = (
-        BodyFrames(*(part[rows] for part in frames.of(told).parts)) for frames in (jumps.before, jumps.after)
-    )
+    before = BodyFrames(*(part[rows] for part in jumps.before.of(told).parts))
+    after = BodyFrames(*(part[rows] for part in jumps.after.of(told).parts))
     h = (jumps.end - jumps.begin)[rows, None, None]
     w = (before.angular_velocity + after.angular_velocity) / 2
     off = length(after.position - before.position - h * (before.velocity + after.velocity) / 2)

@@ -131,14 +131,11 @@ def stretch_features(found: tuple[Feature, ...], factors: Sequence[float]) -> tu
     def longer(g: Vector) -> float:
         return next(f for f, entry in zip(factors, g, strict=True) if entry)
 
-    return tuple(
-        replace(
-            one,
-            at=tuple(x * f for x, f in zip(one.at, factors, strict=True)),
-            inside=tuple((g, h * longer(g)) for g, h in one.inside),
-        )
-        for one in found
-    )
+    def stretch(one: Feature) -> Feature:
+        at = tuple(x * f for x, f in zip(one.at, factors, strict=True))
+        return replace(one, at=at, inside=tuple((g, h * longer(g)) for g, h in one.inside))
+
+    return tuple(stretch(one) for one in found)
 
 
 def features(vertices: FloatArray) -> tuple[Feature, ...]:

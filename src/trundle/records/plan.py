@@ -168,6 +168,9 @@ def load_plan(path: str | Path) -> Plan:
         raise InputError("path", str(source), "an existing file")
     with reading(source, "a plan written by trundle"):
         content, data = load_arrays(source, _FORMAT)
+        history: list[dict[str, Any]] = []
+        for entry in content["history"]:
+            history.append(entry | {key: float(entry[key]) for key in _WALL_TIMES & entry.keys()})
         return Plan(
             status=Status.from_label(content["status"]),
             times=data["times"],
@@ -175,9 +178,7 @@ def load_plan(path: str | Path) -> Plan:
             inputs=data["inputs"],
             atlas=tuple((a, b) for a, b in content["atlas"]),
             residuals={key: float(value) for key, value in content["residuals"].items()},
-            history=[
-                entry | {key: float(entry[key]) for key in _WALL_TIMES & entry.keys()} for entry in content["history"]
-            ],
+            history=history,
             reference=_reference(content, data),
             message=read_typed(content, "message", str),
         )

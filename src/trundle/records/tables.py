@@ -100,9 +100,9 @@ def html_of(run: Trajectory) -> str:
     import pandas as pd
 
     known = {str(name): variable for name, variable in run.dataset.data_vars.items()}
-    rows = [
-        (name, ", ".join(f"{dim} {size}" for dim, size in one.sizes.items()), one.attrs.get("units", ""))
-        for name, one in known.items()
-    ]
+    rows: list[tuple[str, str, str]] = []
+    for name, one in known.items():
+        sizes = ", ".join(f"{dim} {size}" for dim, size in one.sizes.items())
+        rows.append((name, sizes, one.attrs.get("units", "")))
     table = pd.DataFrame(rows, columns=["variable", "dimensions", "unit"])
     return f"<p>{html.escape(repr(run))}</p>\n{table.to_html(index=False, border=0)}"

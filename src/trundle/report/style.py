@@ -82,9 +82,9 @@ def panels(ax: Axes, rows: int, columns: int = 1, apart: tuple[float, float] = (
     for side in ax.spines.values():
         side.set_visible(False)
     wide, high = (1.0 / (n + gap * (n - 1)) for n, gap in zip((columns, rows), apart, strict=True))
-    places = [
-        (j * wide * (1 + apart[0]), (rows - 1 - i) * high * (1 + apart[1])) for i in range(rows) for j in range(columns)
-    ]
+    across = [j * wide * (1 + apart[0]) for j in range(columns)]
+    up = [(rows - 1 - i) * high * (1 + apart[1]) for i in range(rows)]
+    places = [(x, y) for y in up for x in across]
     return [ax.inset_axes((*place, wide, high)) for place in places]
 
 

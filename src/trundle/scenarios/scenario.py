@@ -324,14 +324,13 @@ def _lists(value: Toml) -> Toml:
 
 def _deeper(data: dict[str, Toml], depth: int) -> bool:
     """Whether tables and arrays are nested deeper than `depth`, found without recursion."""
-    level = [data]
+    level: list[dict[str, Toml] | list[Toml]] = [data]
     for _ in range(depth + 1):
-        level = [
-            inner
-            for value in level
-            for inner in (value.values() if isinstance(value, dict) else value)
-            if isinstance(inner, dict | list)
-        ]
-        if not level:
+        below: list[dict[str, Toml] | list[Toml]] = []
+        for value in level:
+            inner = value.values() if isinstance(value, dict) else value
+            below += [one for one in inner if isinstance(one, dict | list)]
+        if not below:
             return False
+        level = below
     return True

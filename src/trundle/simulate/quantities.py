@@ -41,9 +41,9 @@ class Quantities(Mapping[str, FloatArray]):
         def gather_columns(kinds: Sequence[str]) -> tuple[dict[str, int], dict[str, FloatArray]]:
             first = f".{kinds[0]}"
             owners = [name.removesuffix(first) for name in names if name.endswith(first)]
-            found = {
-                kind: np.stack([columns.pop(f"{owner}.{kind}") for owner in owners], axis=1) for kind in kinds if owners
-            }
+            found: dict[str, FloatArray] = {}
+            for kind in kinds if owners else ():
+                found[kind] = np.stack([columns.pop(f"{owner}.{kind}") for owner in owners], axis=1)
             return {owner: place for place, owner in enumerate(owners)}, found
 
         (bodies, of_bodies), (contacts, of_contacts) = gather_columns(OF_BODIES), gather_columns(OF_CONTACTS)
@@ -67,11 +67,12 @@ class Quantities(Mapping[str, FloatArray]):
 
     def at(self, rows: np.ndarray) -> Quantities:
         """Return the quantities of some samples, by their numbers or as a mask."""
-        of_bodies, of_contacts, others = (
-            {what: values[rows] for what, values in part.items()}
-            for part in (self.of_bodies, self.of_contacts, self.others)
-        )
-        return replace(self, of_bodies=of_bodies, of_contacts=of_contacts, others=others)
+
+        def chosen(part: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+            return {what: values[rows] for what, values in part.items()}
+
+        of_bodies, of_contacts = chosen(self.of_bodies), chosen(self.of_contacts)
+        return replace(self, of_bodies=of_bodies, of_contacts=of_contacts, others=chosen(self.others))
 
     def with_contacts(self, names: Sequence[str], **given: FloatArray) -> Quantities:
         """Return the same with other quantities (n, contacts, size) of contacts, in the order of `names`."""

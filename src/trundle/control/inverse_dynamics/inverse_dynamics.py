@@ -350,10 +350,12 @@ def switch_contacts(
     if slipping is not None:
         J, b, slid = slipping.rows(terms, b, on)
     sizes = [rows.stop - rows.start for rows in terms.split]
-    on, D = (
-        ca.vertcat(ca.SX(0, 1), *(ca.repmat(one[i], size, 1) for i, size in enumerate(sizes)))
-        for one in (on, 1 - on + ca.SX(ca.DM(soft)))
-    )
+
+    def of_rows(of_contacts: ca.SX) -> ca.SX:
+        """Repeat the value of each contact for all of its rows."""
+        return ca.vertcat(ca.SX(0, 1), *(ca.repmat(of_contacts[i], size, 1) for i, size in enumerate(sizes)))
+
+    on, D = of_rows(on), of_rows(1 - on + ca.SX(ca.DM(soft)))
     held = ca.diag(on) @ J
     return held, on * b, held if G is J else ca.diag(on) @ G, ca.diag(D) + slid
 

@@ -173,13 +173,13 @@ class _Ring(Separation):
 
     def apart(self, R: FloatArray, p: FloatArray, guess: FloatArray | None = None) -> Apart:
         step = 2.0 * np.pi / _AROUND
-        angles = step * np.arange(_AROUND)
+        angles: FloatArray = np.linspace(0.0, 2.0 * np.pi, _AROUND, endpoint=False)
         s, slope, _ = self._along_line(R, p, angles)
         falls = (slope <= 0.0) & (np.roll(slope, -1) > 0.0)
         falls |= s == np.min(s)  # of a line all of whose points are as far
         low = angles[falls]
         for _ in range(_ROUNDS):
-            parts = low[:, None] + step * np.arange(_PARTS + 1) / _PARTS
+            parts: FloatArray = low[:, None] + step * np.linspace(0.0, 1.0, _PARTS + 1)
             slopes = self._along_line(R, p, parts.ravel())[1].reshape(parts.shape)
             last = _PARTS - 1 - np.argmax(slopes[:, -2::-1] <= 0.0, axis=1)
             low, step = np.take_along_axis(parts, last[:, None], axis=1)[:, 0], step / _PARTS

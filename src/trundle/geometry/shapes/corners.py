@@ -26,9 +26,10 @@ _TURN, _WIDE, _SAME = 1e-6, 1e-3, 1e-5
 def corners(vertices: NDArray[np.float64], factors: Sequence[float] = (1.0, 1.0, 1.0)) -> tuple[BoundaryPiece, ...]:
     """Return points at the `vertices` (n, d), m, times `factors` along the axes."""
     point = Point(0.2 * float(np.abs(vertices).max()), d=vertices.shape[1])
-    return tuple(
-        BoundaryPiece(point, tuple(x * f for x, f in zip(row, factors, strict=False))) for row in vertices.tolist()
-    )
+    pieces: list[BoundaryPiece] = []
+    for row in vertices.tolist():
+        pieces.append(BoundaryPiece(point, tuple(x * f for x, f in zip(row, factors, strict=False))))
+    return tuple(pieces)
 
 
 def rim_points(radius: float, z: float, rounding: float = 0.0) -> tuple[BoundaryPiece, ...]:

@@ -237,9 +237,9 @@ def _expression(key: str, value: Value, size: int) -> ca.SX:
 
 def _potential(one: Potential, t: ca.SX, states: States) -> tuple[ca.SX, dict[str, tuple[ca.SX, ca.SX]]]:
     """Return the energy V (J), and of each body -dV by its position and its turning: force and torque, world axes."""
-    free = {
-        name: BodyState(*(ca.SX.sym(name, *part.shape) for part in _parts(state))) for name, state in states.items()
-    }
+    free: dict[str, BodyState] = {}
+    for name, state in states.items():
+        free[name] = BodyState(*(ca.SX.sym(name, *part.shape) for part in _parts(state)))
     V = _expression("potential", one.law(t, free), 1)
     if ca.depends_on(V, ca.vertcat(*(part for s in free.values() for part in (s.velocity, s.angular_velocity)))):
         raise InputError("potential", V, "an expression of positions and time, not of velocities")

@@ -315,10 +315,8 @@ class Multibody(HoldsExpressions, ABC):
             at += J.shape[0]
         for J, b, velocity, position in (loop.rows for loop in self.loops):
             parts.append((J, J, b, velocity, position))
-        J, G, b, velocity, position = (
-            ca.vertcat(*(p[i] for p in parts)) if parts else ca.SX(0, n)
-            for i, n in enumerate((self.nv, self.nv, 1, 1, 1))
-        )
+        columns = list(zip(*parts, strict=True)) or [(ca.SX(0, n),) for n in (self.nv, self.nv, 1, 1, 1)]
+        J, G, b, velocity, position = (ca.vertcat(*rows) for rows in columns)
         push = G if pushed else None
         return Terms(M, h, self.S, J, b, push, velocity, position, kin, tuple(split), stored)
 

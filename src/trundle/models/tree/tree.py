@@ -261,10 +261,8 @@ class Tree:
 
         A pin closes a loop of bodies: `RollingTree.place` finds a pose with all loops closed.
         """
-        places = (
-            tuple(float(c) for c in array(key, p, (self.d,), unit="m")) for key, p in (("at", at), ("at_B", at_B))
-        )
-        self._loops.append(LoopSpec(self._index("A", A), self._index("B", B), *places))
+        place_A, place_B = (array(key, p, (self.d,), unit="m").tolist() for key, p in (("at", at), ("at_B", at_B)))
+        self._loops.append(LoopSpec(self._index("A", A), self._index("B", B), tuple(place_A), tuple(place_B)))
 
     def couple(self, A: Link, B: Link, ratio: float, offset: float) -> None:
         """Let the joint of body A follow that of body B, q_A = ratio q_B + offset (rad, m), and push back on it."""

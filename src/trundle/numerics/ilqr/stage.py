@@ -278,10 +278,10 @@ class ControlProblem(HoldsExpressions):
             "end": ([x, p], [self.end.value()]),
             "end_slope": ([x, p], list(self.end.derivatives(x))),
         }
-        return {
-            name: ca.Function(f"ilqr_{name}", inputs, [ca.densify(e) for e in ca.cse(outputs)])
-            for name, (inputs, outputs) in made.items()
-        }
+        functions: dict[str, ca.Function] = {}
+        for name, (inputs, outputs) in made.items():
+            functions[name] = ca.Function(f"ilqr_{name}", inputs, [ca.densify(e) for e in ca.cse(outputs)])
+        return functions
 
 
 def _column(name: str, value: Scalar, size: int) -> ca.SX:

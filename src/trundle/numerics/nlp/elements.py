@@ -115,11 +115,11 @@ def _kernel(function: ca.Function, rows: tuple[int, ...], costs: tuple[int, ...]
 def _makers() -> str:
     """Return the sources that write derivatives and their C."""
     files = {"nlp": ("elements.py",), "compiled": ("compile.py", "tape.py", "tape.h", "operations.h")}
-    return "".join(
-        resources.files(f"trundle.numerics.{folder}").joinpath(name).read_text("utf-8")
-        for folder, names in files.items()
-        for name in names
-    )
+    texts: list[str] = []
+    for folder, names in files.items():
+        home = resources.files(f"trundle.numerics.{folder}")
+        texts += [home.joinpath(name).read_text("utf-8") for name in names]
+    return "".join(texts)
 
 
 class ElementKernel:

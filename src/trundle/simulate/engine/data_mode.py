@@ -79,9 +79,8 @@ def _shares(system: ContactSystem, mode: Mode) -> bool:
 
     Dry friction of joints shares what it holds with all.
     """
-    return bool(system.rubbing) or any(
-        sum(LAWS[mode.laws[i]].rolls for i in numbers) > 1 for numbers in system.between_two
-    )
+    rolling = [sum(LAWS[mode.laws[i]].rolls for i in numbers) for numbers in system.between_two]
+    return bool(system.rubbing) or max(rolling, default=0) > 1
 
 
 def _runs_as_data(system: ContactSystem) -> bool:

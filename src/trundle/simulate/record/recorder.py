@@ -214,9 +214,8 @@ def merge_segments(segments: list[Segment]) -> list[Segment]:
     merged: list[Segment] = []
     for _, group in groupby(segments, key=lambda segment: (id(segment.phase), segment.forces is None)):
         run = list(group)
-        times, states, parameters = (
-            np.concatenate([getattr(s, name) for s in run]) for name in ("times", "states", "parameters")
-        )
+        times, states = np.concatenate([s.times for s in run]), np.concatenate([s.states for s in run])
+        parameters = np.concatenate([s.parameters for s in run])
         forces, spins = (_join_arrays([getattr(s, name) for s in run]) for name in ("forces", "spin_moments"))
         merged.append(Segment(run[0].phase, times, states, parameters, forces, parts=tuple(run), spin_moments=spins))
     return merged

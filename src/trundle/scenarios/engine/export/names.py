@@ -22,9 +22,8 @@ def inputs(model: TreeModel) -> list[NamedEntry]:
 
 def forces(model: TreeModel) -> list[NamedEntry]:
     """Return the entries of the contact forces on the first body of each contact, world axes."""
-    return [
-        NamedEntry(f"{constraint.name}.{axis}", "N") for constraint in model.constraints for axis in axes_of(model.d)
-    ]
+    axes = axes_of(model.d)
+    return [NamedEntry(f"{constraint.name}.{axis}", "N") for constraint in model.constraints for axis in axes]
 
 
 def enumeration(prefix: str, entries: Sequence[NamedEntry]) -> str:

@@ -29,11 +29,10 @@ _TYPE = {True: "const double *", False: "double *"}
 
 def functions(name: str, stages: Mapping[str, RecordedStages]) -> dict[str, ca.Function]:
     """Return CasADi's functions by their names in C."""
-    return {
-        f"{name}_{level}_{key}_function": function
-        for level, recorded in stages.items()
-        for key, function in recorded.problem.functions.items()
-    }
+    named: dict[str, ca.Function] = {}
+    for level, recorded in stages.items():
+        named |= {f"{name}_{level}_{key}_function": one for key, one in recorded.problem.functions.items()}
+    return named
 
 
 def values(

@@ -77,9 +77,8 @@ def values(name: str, tick: ControlTick, count: int, call: Callable[..., str]) -
     given, stages = list(tick.arguments), list(_stages(tick))
     sizes = [(stage.pose.size1_out(0), stage.pose.size2_out(2)) for stage in stages]
     parts = "".join(_stage(name, number, stage, call) for number, stage in enumerate(stages))
-    attempts = [
-        [next(i for i, one in enumerate(stages) if one is stage) for stage in attempt] for attempt in tick.attempts
-    ]
+    number_of = {id(stage): number for number, stage in enumerate(stages)}
+    attempts = [[number_of[id(stage)] for stage in attempt] for attempt in tick.attempts]
     counts = {key: f"{name.upper()}_{'NX' if key == 'x' else f'{key}_COUNT'.upper()}" for key in given}
     measured = "x" in given
     step = _STEP if tick.period <= _SLOW else tick.period

@@ -117,9 +117,8 @@ class Replayer:
             return np.asarray(run[name][sample])
 
         R, R_hand = to_matrix(at("object_quaternion")), to_matrix(at("hand_quaternion"))
-        w, v, w_hand, v_hand = (
-            at(f"{body}_{rate}") for body in ("object", "hand") for rate in ("angular_velocity", "velocity")
-        )
+        w, v = at("object_angular_velocity"), at("object_velocity")
+        w_hand, v_hand = at("hand_angular_velocity"), at("hand_velocity")
         on_hand, p_hand = at("contact_on_hand"), at("hand_position")
         if self.formulation.task.d == 3:
             return HandInstant(on_hand, R, R_hand, p_hand, w, v, np.concatenate([R_hand.T @ w_hand, R_hand.T @ v_hand]))

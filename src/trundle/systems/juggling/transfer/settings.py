@@ -83,6 +83,6 @@ class Settings:
     def tolerances(self) -> dict[str, float]:
         """What the replay may miss the goal by, by the names of residuals."""
         kinds = ("position", "rotation", "velocity", "angular_velocity")
-        return {
-            f"goal_{body}{kind}_error": getattr(self, f"{kind}_tolerance") for kind in kinds for body in ("", "hand_")
-        }
+        tolerances = {kind: getattr(self, f"{kind}_tolerance") for kind in kinds}
+        of_object = {f"goal_{kind}_error": most for kind, most in tolerances.items()}
+        return of_object | {f"goal_hand_{kind}_error": most for kind, most in tolerances.items()}

@@ -274,10 +274,9 @@ class HumanoidPlant:
         own = [f"{end}{j}" for end, geoms in zip(self.ends, self._geoms, strict=True) for j in range(len(geoms))]
         found = {obstacle.name: (f"obstacle_{obstacle.name}", (*own, *limbs)) for obstacle in self.obstacles}
         blocks = {block.name: f"block{i}" for i, block in enumerate(self.terrain.blocks)}
-        return found | {
-            block: (blocks[block], tuple(f"limb_{name}" for name in names))
-            for block, names in self.avoidance_pairs.items()
-        }
+        for block, names in self.avoidance_pairs.items():
+            found[block] = (blocks[block], tuple(f"limb_{name}" for name in names))
+        return found
 
     def nearness(self, view: PlantView) -> FloatArray:
         """Return the force (N) on the robot, and the least distance (m, at most 1) from it, of `fixtures`: (k, 2).

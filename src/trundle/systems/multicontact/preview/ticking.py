@@ -286,12 +286,10 @@ def _outputs(s: _Setting, parts: list[ca.MX], y: ca.MX) -> ca.MX:
 
 def _names(s: _Setting) -> tuple[NamedEntry, ...]:
     kinds = (("position", "m"), ("velocity", "m/s"), ("acceleration", "m/s^2"))
-    motion = [
-        NamedEntry(f"{kind}.{k + 1}.{axis}", unit)
-        for k in range(len(s.preview.durations))
-        for kind, unit in kinds
-        for axis in "xyz"
-    ]
+    motion: list[NamedEntry] = []
+    for k in range(len(s.preview.durations)):
+        for kind, unit in kinds:
+            motion += [NamedEntry(f"{kind}.{k + 1}.{axis}", unit) for axis in "xyz"]
     wrench = [("moment", "N m"), ("force", "N")]
     pushes = [NamedEntry(f"{end}.{kind}.{axis}", unit) for end in s.patches for kind, unit in wrench for axis in "xyz"]
     return (*motion, *pushes)

@@ -322,10 +322,13 @@ class MulticontactExperiment(ABC):
     def _explain_missing_pose(self, time: float, height: float) -> str:
         """Return why no pose on the soles at `time` (s) has its centre of mass `height` m high; empty if one has."""
         steps, settings = self.steps, PoseSettings(tolerance=0.02, angle_tolerance=0.1)
-        soles, first = (
-            [place for end, place in steps.standing(t).items() if end.endswith("_foot")] for t in (time, 0.0)
-        )
-        middle, before = (np.mean([place.position for place in places], axis=0) for places in (soles, first))
+
+        def soles_at(t: float) -> list[PlacedPatch]:
+            return [place for end, place in steps.standing(t).items() if end.endswith("_foot")]
+
+        soles = soles_at(time)
+        middle = np.mean([place.position for place in soles], axis=0)
+        before = np.mean([place.position for place in soles_at(0.0)], axis=0)
         turn = rotation_z(steps.heading(time)[0] - steps.heading(0.0)[0])
         begin = self.start.copy()
         begin[:3] = middle + turn @ (begin[:3] - before)

@@ -160,12 +160,14 @@ def without_hand(run: Trajectory) -> float:
 
     Of the left hand the right foot is the one away from it: only there the weight needs it.
     """
-    alone = [
-        one
-        for one in run.metadata.get("stances", [])
-        if [name for name in one["contacts"] if name.endswith("_foot")] == ["right_foot"]
-    ]
-    return float(not alone or any(one["without_hands"] for one in alone))
+    found = False
+    for one in run.metadata.get("stances", []):
+        soles = [name for name in one["contacts"] if name.endswith("_foot")]
+        if soles == ["right_foot"]:
+            if one["without_hands"]:
+                return 1.0
+            found = True
+    return float(not found)
 
 
 QUANTITIES = {

@@ -66,20 +66,11 @@ def _robot(run: Trajectory, q: Array) -> list[Actor]:
         own = {body.name: body for body in getattr(run, "scene", ()) if body.faces is not None}
         return sticks(run.metadata["bodies"], q, own)
     robot, names = Articulated(urdf), list(shapes)
-    poses: dict[str, list[tuple[Array, Array]]] = {name: [] for name in names}
-    for state in q:
-        for name, motion in zip(names, robot.terms(state, np.zeros(robot.nv), names).motions, strict=True):
-            poses[name].append((motion.p, quaternion_of(motion.R)))
-    return [
-        Actor(
-            name,
-            shapes[name],
-            np.array([p for p, _ in poses[name]]),
-            np.array([r for _, r in poses[name]]),
-            label="robot",
-        )
-        for name in names
-    ]
+    places, turns = np.empty((len(names), len(q), 3)), np.empty((len(names), len(q), 4))
+    for k, state in enumerate(q):
+        for i, motion in enumerate(robot.terms(state, np.zeros(robot.nv), names).motions):
+            places[i, k], turns[i, k] = motion.p, quaternion_of(motion.R)
+    return [Actor(name, shapes[name], places[i], turns[i], label="robot") for i, name in enumerate(names)]
 
 
 @lru_cache(maxsize=2)

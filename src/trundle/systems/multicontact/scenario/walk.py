@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import groupby
+from itertools import groupby, product
 from typing import ClassVar, final
 
 import numpy as np
@@ -101,13 +101,8 @@ def pushes_of(tables: MulticontactStand) -> list[tuple[str, float, float, float]
     """Return axis, impulse (N s), mass factor and sign of all pushes."""
     table = tables.pushes
     impulses = {"fore-aft": table.fore_aft, "lateral": table.lateral}
-    return [
-        (axis, impulse, mass, sign)
-        for axis in table.axes
-        for impulse in impulses[axis]
-        for mass in tables.mass_factors
-        for sign in (1.0, -1.0)
-    ]
+    sizes = [(axis, impulse) for axis in table.axes for impulse in impulses[axis]]
+    return [(*size, *one) for size in sizes for one in product(tables.mass_factors, (1.0, -1.0))]
 
 
 @final

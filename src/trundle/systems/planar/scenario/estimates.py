@@ -35,9 +35,7 @@ def record_estimates(run: Trajectory, log: Sequence[Estimate]) -> Trajectory:
     """Return the run with the estimates of its controller's calls, held until the next."""
     times = [one.time for one in log]
     at = np.maximum(np.searchsorted(times, run.time + 1e-9, side="right") - 1, 0)
-    values = [
-        np.array(column)[at] for column in ([e.error for e in log], [e.sigma for e in log], [e.nees for e in log])
-    ]
+    values = [np.array([getattr(e, name) for e in log])[at] for name in ("error", "sigma", "nees")]
     columns = {
         name: (one.dims, value, one.attributes) for (name, one), value in zip(_VARIABLES.items(), values, strict=True)
     }

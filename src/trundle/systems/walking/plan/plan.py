@@ -225,10 +225,9 @@ def repeat(plan: WalkPlan, steps: int) -> WalkPlan:
     inner = ("acceleration", "torque", "force", "moment", "point", "standing")
     nodes = ("times", "q", "nu")
     joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in inner}
-    joined |= {
-        name: np.concatenate([getattr(part, name)[: None if part is parts[-1] else -1] for part in parts])
-        for name in nodes
-    }
+    for name in nodes:
+        ends = [getattr(part, name)[:-1] for part in parts[:-1]]
+        joined[name] = np.concatenate([*ends, getattr(parts[-1], name)])
     return replace(plan, **joined, phase=phase, phases=names, mirror=None if count % 2 == 0 else plan.mirror)
 
 

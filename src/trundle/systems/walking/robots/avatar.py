@@ -364,9 +364,8 @@ def _foot(table: _Table, scale: float) -> AvatarFoot:
     axes, center = size * np.array(row["semi_axes"]), size * np.array(row["center"])
     # The table's ankle height is rounded: the ellipsoid ends exactly at the sole.
     center[2] = axes[2] - scale * table["places"]["ankle_height"]
-    flat = [
-        (size * x, side * size * row["flat_y"], -scale * table["places"]["ankle_height"])
-        for x in row["flat_x"]
-        for side in (1.0, -1.0)
-    ]
+    wide = size * row["flat_y"]
+    flat: list[tuple[float, float, float]] = []
+    for x in row["flat_x"]:
+        flat += [(size * x, y, -scale * table["places"]["ankle_height"]) for y in (wide, -wide)]
     return AvatarFoot(Ellipsoid(axes.tolist()), array("center", center, (3,)), array("flat", flat, (4, 3)))

@@ -105,10 +105,9 @@ class LeggedRobot:
         for pattern, angle in self.posture.items():
             self._fitting("posture", [pattern], ranges)
             number(f"posture.{pattern}", angle)
-        wanted = {
-            name: next((angle for pattern, angle in self.posture.items() if fnmatchcase(name, pattern)), 0.0)
-            for name in ranges
-        }
+        wanted = dict.fromkeys(ranges, 0.0)
+        for pattern, angle in reversed([*self.posture.items()]):  # the first that fits counts
+            wanted |= {name: angle for name in ranges if fnmatchcase(name, pattern)}
         return {name: float(np.clip(wanted[name], *limits)) for name, limits in ranges.items()}
 
     def _fitting(self, key: str, patterns: Sequence[str], names: Mapping[str, object]) -> list[str]:

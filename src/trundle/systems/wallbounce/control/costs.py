@@ -351,10 +351,10 @@ def stacked_cost(residuals: list[Residual], barriers: list[Row]) -> Cost:
     weights = ca.vertcat(*(ca.repmat(ca.SX(weight), ca.vertcat(r).numel(), 1) for r, weight in residuals))
     h = ca.vertcat(*(ca.vertcat(r) for r, *_ in barriers))
     shapes = [[*row[1:], 0.0][:3] for row in barriers]
-    mu, delta, fade = (
-        ca.vertcat(
-            *(ca.repmat(ca.SX(s[i]), ca.vertcat(r).numel(), 1) for (r, *_), s in zip(barriers, shapes, strict=True))
-        )
-        for i in range(3)
-    )
-    return Cost(e, weights, h, mu, delta, fade)
+    sizes = [ca.vertcat(r).numel() for r, *_ in barriers]
+
+    def of_rows(i: int) -> ca.SX:
+        """Repeat number i of each group for all of its margins."""
+        return ca.vertcat(*(ca.repmat(ca.SX(s[i]), size, 1) for s, size in zip(shapes, sizes, strict=True)))
+
+    return Cost(e, weights, h, of_rows(0), of_rows(1), of_rows(2))

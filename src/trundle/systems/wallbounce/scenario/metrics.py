@@ -140,6 +140,10 @@ QUANTITIES = {
     "solve_time_implicit": Quantity("s", "median time of a contact-implicit plan"),
     "solve_time_hybrid": Quantity("s", "median time of a hybrid plan"),
 }
+_WAYS = ("", *(f"_{side}" for side in SIDES))
+"""Ends of the names of metrics: of the main part, and of the pushes from each side."""
+_STAYS = Quantity("1", "safe, and within 0.1 m of the goal over the whole of the last 4 s")
+_BEYOND_DRIVE = Quantity("1", "pushes larger than the drive alone survives, by the linear model")
 GROUPS = (
     MetricGroup(
         {
@@ -158,14 +162,7 @@ GROUPS = (
         recover,
     ),
     MetricGroup(
-        {
-            f"{name}{suffix}": quantity
-            for suffix in ("", *(f"_{side}" for side in SIDES))
-            for name, quantity in {
-                "stays": Quantity("1", "safe, and within 0.1 m of the goal over the whole of the last 4 s"),
-                "beyond_drive": Quantity("1", "pushes larger than the drive alone survives, by the linear model"),
-            }.items()
-        },
+        {f"stays{side}": _STAYS for side in _WAYS} | {f"beyond_drive{side}": _BEYOND_DRIVE for side in _WAYS},
         stay,
     ),
     MetricGroup(

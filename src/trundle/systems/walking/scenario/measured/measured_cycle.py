@@ -97,10 +97,10 @@ def measured_cycle(data: GaitData, names: Mapping[str, str], threshold: float) -
     share = np.arange(SAMPLES) / SAMPLES * period
     within = [_stretch_times(swings, share, 0.0, swing), _stretch_times(stances, share, swing, stance)]
     shift = drift * data.time + origin
-    curves = {
-        what: np.stack([_mean(data.time, x, within, what) for x in (p[:, 0] - shift, p[:, 1])], axis=1)
-        for what, p in markers.items()
-    }
+    curves: dict[str, FloatArray] = {}
+    for what, p in markers.items():
+        along, up = (_mean(data.time, x, within, what) for x in (p[:, 0] - shift, p[:, 1]))
+        curves[what] = np.stack([along, up], axis=1)
     loaded = (data.force > limit) & np.isfinite(data.pressure)
     force = np.where(loaded, data.force, 0.0)
     at = np.where(loaded, np.nan_to_num(data.pressure) - shift, 0.0)

@@ -84,7 +84,7 @@ class Samples:
         -1: of no stretch (within time steps).
     run : (n,)
         Number of the run, of many.
-    frames : Frames
+    frames : BodyFrames
     point, normal, force : (n, contacts, 3) m, -, N
         Of each contact: its point on B, the normal out of B, the force on A; world.
     moment, gap : (n, contacts) N m, m
@@ -146,7 +146,7 @@ class Jumps:
         The same but for a time step.
     run : (m,)
         Number of the run, of many.
-    before, after : Frames
+    before, after : BodyFrames
         Of m rows.
     kick : (m,)
         Whether the user changed the state.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from trundle.audit import tolerances
@@ -12,14 +10,12 @@ from trundle.audit.columns import by_columns, empty
 from trundle.audit.evidence import Flags, Numbers
 from trundle.audit.gaps import ShapePair, pair_numbers, pairs_of, poses_between
 from trundle.audit.mechanics import length
+from trundle.audit.pushes import Pushes
 from trundle.audit.report import Check
 from trundle.audit.scales import Scales
 from trundle.audit.shapes import gaps
 from trundle.checks import FloatArray
 from trundle.models.tree.system import ContactSystem
-
-if TYPE_CHECKING:
-    from trundle.audit.events import Pushes
 
 
 def impulses_across(system: ContactSystem, pushes: Pushes, scales: Scales) -> Check:

@@ -62,7 +62,7 @@ class Representations:
     roundness : ca.Function or None
         Outward normal n (d,) -> a dimensionless number that changes sign exactly where a contact with
         a plane stops being a point (face of a disc, side of a capsule); None: nowhere.
-    pieces : tuple of Piece
+    pieces : tuple of BoundaryPiece
         Bodies that touch in points and whose convex hull this one is: on a flat they touch in its place, so that it
         rests on lines and faces.
     features : tuple of Feature

@@ -56,7 +56,7 @@ class Chart(ABC):
     4. ``reach`` (default infinite): the chart is good for |u| < reach; beyond, another chart of the
        same shape takes over, and optimisers bound u by it. Such charts are scaled so that the discs
        |u| <= 1 of the shape's atlas tile the boundary.
-    5. ``ranges`` has one `Range` a parameter where ``reach`` is infinite: ends, period, or "this
+    5. ``ranges`` has one `ChartRange` a parameter where ``reach`` is infinite: ends, period, or "this
        parameter is a coordinate of the point".
 
     The patch follows from first and second derivatives only (theory, "Surfaces" and "In the plane").
@@ -125,7 +125,7 @@ class ExpressionChart(Chart):
         Maps u (d-1,) to the point (d,), m, in SX.
     side : int
         +1 or -1, see `Chart`.
-    ranges : tuple of Range
+    ranges : tuple of ChartRange
         One a parameter; empty where `reach` is finite.
     reach : float
         See `Chart`.

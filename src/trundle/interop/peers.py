@@ -64,7 +64,7 @@ class PeerRun:
     limit : float, s
         Of it.
     note : str
-    pushes : list of Push
+    pushes : list of PeerPush
         Of every step, where they were asked for.
     """
 

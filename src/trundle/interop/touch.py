@@ -95,7 +95,7 @@ class FootTouch:
         See `trundle.contact.choice.contact_form`.
     law : Law or str
     friction : Friction
-    ground : Place
+    ground : FramePlace
         Of the ground in the world.
     """
 

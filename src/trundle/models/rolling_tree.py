@@ -55,7 +55,7 @@ class RollingTree:
     ----------
     tree : Tree
         Its bodies.
-    parts : tuple of Part
+    parts : tuple of ContactPart
         The shapes that may touch the terrain, or a shape of another body.
     terrain : Shape, or None
     friction : float

@@ -37,9 +37,9 @@ class PlanarView:
     ----------
     body, base : SceneBody or None
         Object and hand, or body and terrain.
-    of_body : Pose
+    of_body : PlanePose
         Of the centre of mass.
-    of_base : Pose
+    of_base : PlanePose
         Of the base's frame; terrain is still.
     contact, force : (n, 2)
         World, m and N; the force acts on the body.

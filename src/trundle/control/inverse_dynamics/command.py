@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,6 +24,9 @@ ROOM = 1e-7
 HELD = 1e-6
 """A limit whose multiplier is below this part of the largest has no part in a conflict."""
 _WITHOUT = {Status.CONFLICTING_LIMITS: Status.CONFLICTING_LIMITS, Status.NOT_FINITE: Status.NOT_FINITE}
+
+Flags = Sequence[float] | FloatArray
+"""Of contacts: 1 or 0 for each."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trundle.checks import FloatArray, array, positive
-from trundle.control.inverse_dynamics.command import Command
-from trundle.control.inverse_dynamics.inverse_dynamics import Flags
+from trundle.control.inverse_dynamics.command import Command, Flags
 from trundle.numerics.compiled.compile import compile_function
 from trundle.status import Status
 

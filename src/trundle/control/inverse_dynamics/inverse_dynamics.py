@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from trundle.checks import FloatArray, array, non_negative, positive
 from trundle.control.inverse_dynamics.algebra import Expressions, Numbers
 from trundle.control.inverse_dynamics.assembly import AssembledProgram, assemble, program_layout
-from trundle.control.inverse_dynamics.command import Command, Solvers, solve_program, unchangeable_tasks
+from trundle.control.inverse_dynamics.command import Command, Flags, Solvers, solve_program, unchangeable_tasks
 from trundle.control.inverse_dynamics.contact_finder import ContactFinder
 from trundle.control.inverse_dynamics.slip import Slipping
 from trundle.control.inverse_dynamics.tasks import Limit, Task
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from trundle.control.inverse_dynamics.integral import IntegralAction
 
 _TOUCHES = "1: touches, 0: does not"
-Flags = Sequence[float] | FloatArray
 DAMPING = 1e-8
 """Weight of |w|^2, the program's unknowns: it only decides what no task decides."""
 

@@ -145,7 +145,7 @@ class NumericChart:
 
 
 def window(r: ChartRange, around: FloatArray | None, radius: float | None) -> tuple[float, float]:
-    """Return the finite ends of a `Range`, cut to `around` +- `radius` where it is a coordinate."""
+    """Return the finite ends of a `ChartRange`, cut to `around` +- `radius` where it is a coordinate."""
     if r.bounded:
         return r.low, r.high
     if around is None or radius is None:

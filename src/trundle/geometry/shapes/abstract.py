@@ -23,7 +23,7 @@ class ChartShape(Shape):
     Attributes
     ----------
     d : int
-    ranges : tuple of Range
+    ranges : tuple of ChartRange
         One a parameter.
     side : int
         +1 or -1, see `trundle.geometry.Chart`.

@@ -62,7 +62,7 @@ class Clearance:
 
     Parameters
     ----------
-    capsules : mapping of str to Capsule
+    capsules : mapping of str to LimbCapsule
     pairs : sequence of two names
     margin : float, m
         Distance that is kept.

@@ -234,7 +234,7 @@ class ContactSystem:
         Whether every body and joint is recorded by its name; otherwise the object or body of a pair alone.
     patches : tuple of tuple of int
         Contacts of one rigid body on a flat that land and let go together: corners of a sole, pieces of a shape.
-    free : Free or None
+    free : FreeNumbers or None
         Numbers that what is compiled takes as parameters; a copy in another process has none.
     made_of : ModelKey or None
         That of the system of which this one has other numbers, whose starts it shares; None: its own.

@@ -65,8 +65,8 @@ class MergedBody:
         The joint's name.
     motion : Joint
         `Revolute` or `Prismatic`, its axis in the parent's axes (a continuous joint is revolute without a range). Of
-        the base `Fixed`: what it hangs on is for others to say.
-    place : Place
+        the base `FixedJoint`: what it hangs on is for others to say.
+    place : FramePlace
         Of the body's frame, at joint position 0, in the parent's.
     inertia : LinkInertia, or None
         In the body's frame; None without mass.
@@ -92,8 +92,8 @@ class UrdfTree:
     Attributes
     ----------
     name : str
-    bodies : tuple of MovingBody
-    links : mapping of link -> (number of its body, Place in it)
+    bodies : tuple of MergedBody
+    links : mapping of link -> (number of its body, FramePlace in it)
     """
 
     name: str

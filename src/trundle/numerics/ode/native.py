@@ -178,7 +178,7 @@ class NativeRun:
 
     Parameters
     ----------
-    core : Core
+    core : OdeCore
     source : FunctionSource
     method : Tableau
     points : int

@@ -59,7 +59,7 @@ class Frame:
 
     Attributes
     ----------
-    place : Place
+    place : BodyPlace
         Where it is; of a stop in the world.
     joint : JointContact, or None
         How the joint of `body` moves the point: of a stop, a coupling or dry friction.

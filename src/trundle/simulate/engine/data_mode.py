@@ -280,7 +280,7 @@ class DataMode(MotionPhase):
         return self.call("mode_margins", t, x, p, len(self._named)) if self._named else np.zeros(0)
 
     def outputs(self, t: FloatArray, x: FloatArray, p: FloatArray, forces: bool = True) -> Quantities:
-        """Return the quantities of `output_expressions` at N samples; see `Phase.outputs`."""
+        """Return the quantities of `output_expressions` at N samples; see `MotionPhase.outputs`."""
         d, n, samples = self.model.d, len(self.mode.laws), len(t)
         values = np.zeros((samples, n, 6 * d + 3))
         given = [np.ascontiguousarray(value, dtype=np.float64) for value in (t, x, p)]

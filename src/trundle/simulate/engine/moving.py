@@ -87,7 +87,7 @@ class MovingBody:
     spec : BodySpec
     joint : Connection
         That of the body, but for its axes: a hinge or a slide along any direction is one along the last axis.
-    on : Place
+    on : BodyPlace
         The joint's place and axes on the moving body before it, or in the world.
     turned : (d, d)
         The body's axes in those that the joint moves.
@@ -113,7 +113,7 @@ class Moving:
     Attributes
     ----------
     bodies : tuple of MovingBody
-    places : dict of name -> Place
+    places : dict of name -> BodyPlace
         Of the frame of every body of the model.
     """
 

@@ -77,7 +77,7 @@ class MotorStruct(ctypes.Structure):
 
 
 class SweepStruct(ctypes.Structure):
-    """Mirror of ``Sweep``."""
+    """Mirror of ``KinematicSweep``."""
 
     _fields_ = [
         *_integers("d n nv inputs idle nodes sides stops resistances motors size top_at"),

@@ -108,7 +108,7 @@ class Engine:
 
     Parameters
     ----------
-    core : Core
+    core : EngineCore
     model : TreeModel
     inputs : (n_i,)
         Symbols of the input parameters.

@@ -52,7 +52,7 @@ class PairShapes:
     sides : (2, pairs)
         Numbers of the shapes A and B of each pair.
     radii, arms : (shapes,) m
-        See `Pair`.
+        See `WatchedPair`.
     """
 
     def __init__(self, system: ContactSystem, pairs: Sequence[WatchedPair]) -> None:

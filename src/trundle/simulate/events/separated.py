@@ -53,7 +53,7 @@ class SeparatedPairs:
     ----------
     system : ContactSystem
     mode : Mode
-    pairs : sequence of Pair
+    pairs : sequence of WatchedPair
     closed : set of int
         Pairs, by their numbers, that come apart at this instant, and are not open yet.
     margined : set of int

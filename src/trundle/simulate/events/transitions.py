@@ -114,7 +114,7 @@ class EventHandler:
     ----------
     system : ContactSystem
     phase_of : callable
-        Returns the compiled `Phase` of a `Mode`.
+        Returns the compiled `MotionPhase` of a `Mode`.
     inputs : callable
         Returns the input parameters at a time.
     ignored : callable

@@ -13,7 +13,7 @@ from trundle.checks import ArrayField, Converted, FloatArray, choice, non_negati
 from trundle.parameters import Checked
 
 if TYPE_CHECKING:
-    from trundle.simulate.mujoco.plant import PlantView
+    from trundle.simulate.mujoco.view import PlantView
 
 
 @dataclass(frozen=True)

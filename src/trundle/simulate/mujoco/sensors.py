@@ -14,7 +14,7 @@ from trundle.checks import FloatArray, array, non_negative
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from trundle.simulate.mujoco.plant import PlantView
+    from trundle.simulate.mujoco.view import PlantView
 
 
 @dataclass(frozen=True)

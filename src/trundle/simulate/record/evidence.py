@@ -12,9 +12,9 @@ import numpy as np
 
 from trundle.audit import BodyFrames, Claims, Evidence, Jumps, Samples, anatomy_of
 from trundle.audit.columns import by_columns, empty
-from trundle.audit.events import Pushes
 from trundle.audit.evidence import embed_in_space, lifted_rotation, lifted_turning
 from trundle.audit.mechanics import cross
+from trundle.audit.pushes import Pushes
 from trundle.checks import FloatArray
 from trundle.contact.laws import LAWS, is_own
 from trundle.models.tree.system import Atlas, ContactSystem

@@ -50,7 +50,7 @@ class Segment:
     inner: tuple[FloatArray, FloatArray] | None = None
 
     def outputs(self) -> Quantities:
-        """Return the quantities of the samples, see `Phase.outputs`."""
+        """Return the quantities of the samples, see `MotionPhase.outputs`."""
         shown, out = self.witness.shown, self.witness.outputs
         return out if shown.all() else out.at(shown)
 

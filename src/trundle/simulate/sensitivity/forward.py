@@ -39,7 +39,7 @@ class Sensitivities:
         Of the states at fixed times.
     names : tuple of str
         What the m columns are derivatives by.
-    entries : tuple of Entry
+    entries : tuple of NamedEntry
         What the n_x states are.
 
     Examples

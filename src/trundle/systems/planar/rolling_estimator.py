@@ -14,8 +14,9 @@ from scipy.linalg import block_diag
 from scipy.special import chdtri
 
 from trundle.checks import FloatArray, integer, positive
+from trundle.control.inverse_dynamics.command import Flags
 from trundle.control.inverse_dynamics.contact_finder import ContactFinder, nearest
-from trundle.control.inverse_dynamics.inverse_dynamics import Flags, switch_contacts
+from trundle.control.inverse_dynamics.inverse_dynamics import switch_contacts
 from trundle.errors import InputError, SimulationError
 from trundle.models.tree.model import TreeModel
 from trundle.models.tree.multibody import Terms

@@ -16,7 +16,8 @@ from trundle.errors import InputError
 from trundle.numerics.rotations import rotation_by, rotation_of, rotation_rpy
 from trundle.parameters import Length, NonNegative, Period, Positive, check_parameters, parameter
 from trundle.simulate.mujoco.mjcf import GeomContact, add_geom, add_motor, load_mujoco, new_spec, set_inertia
-from trundle.simulate.mujoco.plant import Fall, MujocoPlant, PlantView
+from trundle.simulate.mujoco.plant import Fall, MujocoPlant
+from trundle.simulate.mujoco.view import PlantView
 from trundle.systems.wallbounce.robot import BallBalancer
 
 if TYPE_CHECKING:

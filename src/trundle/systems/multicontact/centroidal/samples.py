@@ -64,7 +64,7 @@ class Stages:
         Sum of the forces along the axis that act at points, over the mass.
     mean_height : (K,) m
         Mean of r3 over the sample.
-    samples : Samples
+    samples : PreviewSamples
     """
 
     A: FloatArray
@@ -140,7 +140,7 @@ def third_momentum_gain(
 
     Parameters
     ----------
-    samples : Samples
+    samples : PreviewSamples
     starts, ends : (K, 6)
         x at the start and at the end of each sample, in its frame.
     gains : (K, 8)

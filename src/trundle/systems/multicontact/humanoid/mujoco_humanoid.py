@@ -28,8 +28,9 @@ from trundle.simulate.mujoco.mjcf import (
     new_spec,
     set_inertia,
 )
-from trundle.simulate.mujoco.plant import Fall, MujocoPlant, PlantView
+from trundle.simulate.mujoco.plant import Fall, MujocoPlant
 from trundle.simulate.mujoco.sensors import Sensors
+from trundle.simulate.mujoco.view import PlantView
 from trundle.systems.multicontact.humanoid.obstacles import Obstacle
 from trundle.systems.multicontact.humanoid.terrain import Terrain
 from trundle.threads import cached_property

@@ -47,7 +47,7 @@ class PreviewPlan:
         Largest misses of what was prescribed: "privileged_force" (N), "axis_position" (m), "axis_velocity" (m/s).
     solution : QpSolution
         Of the scaled program.
-    window : Window
+    window : PreviewWindow
     checked : CrossCheck, optional
         What another solver makes of the same program, where that was asked for.
     """

@@ -69,7 +69,7 @@ def preview_outputs(plan: PreviewPlan, ends: Sequence[str]) -> FloatArray:
 
 @dataclass(frozen=True)
 class _Sample:
-    """What the wrenches of one sample, y in units of `Scales`, do: rows (8, n) of all ends, and A, C of the state."""
+    """What the wrenches of one sample do, y in units of `ProgramScales`: rows (8, n) of all ends; A, C of the state."""
 
     reach: ca.MX
     A: ca.MX

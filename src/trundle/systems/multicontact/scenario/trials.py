@@ -13,8 +13,9 @@ from trundle.models.robots.humanoid import Humanoid
 from trundle.models.urdf.examples import example_name
 from trundle.models.urdf.visuals import body_records, visual_bodies
 from trundle.scenarios.faults import guard_policy
-from trundle.simulate.mujoco.plant import PlantRun, PlantView, Sampled
+from trundle.simulate.mujoco.plant import PlantRun, Sampled
 from trundle.simulate.mujoco.pushes import ForcePulse
+from trundle.simulate.mujoco.view import PlantView
 from trundle.status import Status
 from trundle.systems.multicontact.centroidal.centroidal import GRAVITY
 from trundle.systems.multicontact.humanoid.limits import largest_demand

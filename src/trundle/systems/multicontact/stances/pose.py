@@ -84,7 +84,7 @@ class Stance:
     center_of_mass : (3,) m
     q : (nq,)
         See `trundle.models.urdf.articulated.Articulated`.
-    equilibrium : Equilibrium
+    equilibrium : StanceEquilibrium
     """
 
     contacts: tuple[PlacedPatch, ...]

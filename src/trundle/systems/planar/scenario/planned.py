@@ -144,7 +144,7 @@ def plan_tasks(
     bounds : (n_u,)
         Of the torques (N m; N of slides); infinite: none.
     normal_force_min : float, N
-    table : PlanTable
+    table : ReferencePlanTable
 
     Raises
     ------

@@ -54,7 +54,7 @@ class GaitStepping(ABC, Generic[G]):
     weight : float, N
     joints : tuple of str
     soles : mapping of contact to Sole
-    supports : tuple of Support
+    supports : tuple of GaitSupport
     stretch : further constant states of the soles
     problem : OptimalControlProblem
     """

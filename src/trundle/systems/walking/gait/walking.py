@@ -32,7 +32,7 @@ class Walking(GaitStepping[Gait]):
     ----------
     avatar, gait, tracking : as given
     model : TreeModel
-    supports : tuple of Support
+    supports : tuple of GaitSupport
     problem : OptimalControlProblem
     """
 
@@ -52,7 +52,7 @@ class Walking(GaitStepping[Gait]):
         self.supports = supports(gait, self.sole, avatar.toes is not None)
         self.problem = self.build()
 
-    # what `Stepping` asks for ---------------------------------------------------------------------------
+    # what `GaitStepping` asks for ---------------------------------------------------------------------------
 
     def motion(self, contact: str) -> Motion:
         """Return the motion of an ankle's frame."""

@@ -17,7 +17,8 @@ from trundle.models.urdf.description import LinkInertia
 from trundle.models.urdf.tree import FramePlace
 from trundle.numerics.rotations import quaternion_of
 from trundle.simulate.mujoco.mjcf import GeomContact, add_geom, add_motor, load_mujoco, new_spec, set_inertia
-from trundle.simulate.mujoco.plant import Fall, MujocoPlant, PlantView
+from trundle.simulate.mujoco.plant import Fall, MujocoPlant
+from trundle.simulate.mujoco.view import PlantView
 from trundle.systems.walking.robots.legged import LeggedRobot, axis_of
 
 if TYPE_CHECKING:

@@ -101,7 +101,7 @@ def disc_of(table: DiscObstacleTable, center: ArrayLike, torso_radius: float, ha
 
     Parameters
     ----------
-    table : ObstacleTable
+    table : DiscObstacleTable
     center : (2,) m
     torso_radius, hand_radius : float, m
     """

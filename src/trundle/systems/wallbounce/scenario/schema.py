@@ -160,7 +160,7 @@ class BalancerNoiseTable(Table):
 
 
 PUSH = ("impulse", "length", "heading", "height", "start")
-"""What a push is drawn of, each from a range of `PushesTable`."""
+"""What a push is drawn of, each from a range of `BalancerPushesTable`."""
 START = ("start_heading", "start_ahead", "start_aside")
 """What a start is drawn of beside its speed, each from a range of `TripsTable`."""
 

@@ -15,9 +15,9 @@ from trundle.checks import FloatArray
 from trundle.contact.soft import Wall
 from trundle.errors import InputError
 from trundle.numerics.ilqr import Limits
-from trundle.simulate.mujoco.plant import PlantView
 from trundle.simulate.mujoco.pushes import Action, ForcePulse
 from trundle.simulate.mujoco.sensors import Sensors
+from trundle.simulate.mujoco.view import PlantView
 from trundle.systems.wallbounce.bound import impulse_bound
 from trundle.systems.wallbounce.control.contact_implicit import ContactImplicit
 from trundle.systems.wallbounce.control.costs import KeepOut

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from trundle.checks import FloatArray
 from trundle.scenarios.faults import guard_policy
-from trundle.simulate.mujoco.plant import PlantRun, PlantView, Sampled
+from trundle.simulate.mujoco.plant import PlantRun, Sampled
 from trundle.simulate.mujoco.pushes import ForcePulse
+from trundle.simulate.mujoco.view import PlantView
 from trundle.systems.wallbounce.control.plans import BalancerPlan
 from trundle.systems.wallbounce.control.two_level import TwoLevel
 from trundle.systems.wallbounce.plant import BalancerPlant
@@ -48,7 +49,7 @@ class BalancerOutcome:
     ----------
     run : PlantRun
         Its records are named as the variables of the kind, and "measured", the measurement (n, 28).
-    result : TrialResult
+    result : BalancerTrialResult
     quality : mapping of level to mapping of name to array
         Of planned contacts: penetration, m, slip, m/s, and the force where the hand is more than 5 mm off the wall, N.
     """

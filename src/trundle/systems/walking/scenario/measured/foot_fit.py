@@ -45,7 +45,7 @@ class FittedFoot:
         In the shank's frame: origin at the ankle, x forward, y towards the knee; with the middle cut-off.
     points : (N, 2) m
         Roll-over shape: the centre of pressure in that frame.
-    contacts : tuple of FootContact
+    contacts : tuple of PlateContact
     times : (N,) s
     cutoffs : (2,) N
         Range from which the cut-off was drawn.

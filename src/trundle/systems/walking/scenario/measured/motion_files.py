@@ -52,8 +52,8 @@ def read_motion(
     """Read markers and plates of the sagittal plane: X forward, Y up.
 
     By the ending of the name: ``.c3d`` (needs ezc3d; plates are ``FP1``, ``FP2``, ...), ``.trc``, and any other as text
-    whose first line names the columns as in `Table`. ``forces`` is a ``.mot`` file: columns ``<plate>_vx`` to ``_vz``
-    (N, on the foot) and ``<plate>_px`` to ``_pz`` (m).
+    whose first line names the columns as in `ColumnTable`. ``forces`` is a ``.mot`` file: columns ``<plate>_vx`` to
+    ``_vz`` (N, on the foot) and ``<plate>_px`` to ``_pz`` (m).
 
     Parameters
     ----------

@@ -57,6 +57,16 @@ BROKEN = {
     "quoted_kinds": {"report/plots.py": 'if kind == "planar":\n    pass\n'},
     "any": {"plan/loose.py": "from typing import Any\n\nx: Any\n" + "y: list[Any]\n" * 199},
     "aliases_of_any": {"plan/loose.py": "from typing import Any\n\nJson = Any\n"},
+    "facade": {
+        "__init__.py": '"""A package."""\n\nfrom typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n'
+        + "".join(f"    from trundle.models import N{i} as N{i}\n" for i in range(86))
+    },
+    "nested_comprehensions": {"models/a.py": "x = [\n    i\n    for j in range(3)\n    for i in range(j)\n]\n"},
+    "bare_constants": {"models/a.py": "FAR = 2.0\n"},
+    "participles": {"models/a.py": "".join(f"def mov{one}ed():\n    pass\n\n\n" for one in "abcdefghijk")},
+    "shared_class_names": {
+        f"models/{name}.py": "".join(f"class C{i}:\n    pass\n\n\n" for i in range(11)) for name in "ab"
+    },
     "of_one_system": ONE_USER,
     "of_nobody": {"models/hull.py": "x = 1\n"},
     "largest_slice": {

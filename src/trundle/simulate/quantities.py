@@ -68,11 +68,11 @@ class Quantities(Mapping[str, FloatArray]):
     def at(self, rows: np.ndarray) -> Quantities:
         """Return the quantities of some samples, by their numbers or as a mask."""
 
-        def chosen(part: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        def rows_of(part: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
             return {what: values[rows] for what, values in part.items()}
 
-        of_bodies, of_contacts = chosen(self.of_bodies), chosen(self.of_contacts)
-        return replace(self, of_bodies=of_bodies, of_contacts=of_contacts, others=chosen(self.others))
+        of_bodies, of_contacts = rows_of(self.of_bodies), rows_of(self.of_contacts)
+        return replace(self, of_bodies=of_bodies, of_contacts=of_contacts, others=rows_of(self.others))
 
     def with_contacts(self, names: Sequence[str], **given: FloatArray) -> Quantities:
         """Return the same with other quantities (n, contacts, size) of contacts, in the order of `names`."""

@@ -172,12 +172,15 @@ class _Ring(Separation):
         (self._major, self._minor), self._cover = radii, Cover(B)
 
     def apart(self, R: FloatArray, p: FloatArray, guess: FloatArray | None = None) -> Apart:
+        """Return the distance, least of all minima along the centre line; none is guessed."""
+        # Brackets of the minima: where the slope along the line turns upwards.
         step = 2.0 * np.pi / _AROUND
         angles: FloatArray = np.linspace(0.0, 2.0 * np.pi, _AROUND, endpoint=False)
         s, slope, _ = self._along_line(R, p, angles)
         falls = (slope <= 0.0) & (np.roll(slope, -1) > 0.0)
         falls |= s == np.min(s)  # of a line all of whose points are as far
         low = angles[falls]
+        # Each bracket shrinks to its last part that still begins downwards.
         for _ in range(_ROUNDS):
             parts: FloatArray = low[:, None] + step * np.linspace(0.0, 1.0, _PARTS + 1)
             slopes = self._along_line(R, p, parts.ravel())[1].reshape(parts.shape)
